@@ -2,7 +2,7 @@
 
 #![cfg_attr(fuzzing, no_main)]
 
-use interlock_shell::{Dialect, Setting, read, split_entry};
+use interlock_shell::{Dialect, ShellContext, read, split_entry};
 use libfuzzer_sys::fuzz_target;
 
 const DIALECTS: [Dialect; 5] = [
@@ -17,7 +17,7 @@ fuzz_target!(|line: &str| {
     for dialect in DIALECTS {
         let facts = read(
             line,
-            &Setting {
+            &ShellContext {
                 dialect,
                 directory: "/p".to_owned(),
                 project_root: "/p".to_owned(),

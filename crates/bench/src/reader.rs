@@ -6,7 +6,7 @@ use std::{
 };
 
 use anyhow::{Context as _, Result, ensure};
-use interlock_shell::{Setting, read};
+use interlock_shell::{ShellContext, read};
 
 use crate::{
     arguments::Arguments,
@@ -22,11 +22,11 @@ const STARTS: usize = 15;
 
 /// Measures a long here-document, the worst lines under the caps, and bash beside.
 pub(crate) fn bounds(_: &Arguments, table: &mut Table) -> Result<()> {
-    let setting = Setting {
+    let setting = ShellContext {
         directory: "/p".to_owned(),
         project_root: "/p".to_owned(),
         home: Some("/home/me".to_owned()),
-        ..Setting::default()
+        ..ShellContext::default()
     };
     let document = format!(
         "cat > src/a.rs <<'END'\n{}END\n",

@@ -11,7 +11,7 @@ use interlock_confine::{Host, PersonsLine, plan_for_person};
 use interlock_core::{names::CallId, policy::Policy};
 use interlock_facts::{RealDisk, Surroundings};
 use interlock_sandbox::Level;
-use interlock_tools::{Arguments, Around, Cancel, Carrier, Code, Seen, Tool, ToolEnd};
+use interlock_tools::{Arguments, Cancel, Carrier, Code, Seen, Tool, ToolContext, ToolEnd};
 use serde_json::json;
 
 const INTERLOCK: &str = env!("CARGO_BIN_EXE_interlock");
@@ -34,7 +34,7 @@ fn run(project: &Path, tools: &[&str], line: &str) -> ToolEnd {
     let call = Tool::Bash.proposed(CallId::from("t1.c1"), &arguments, &surroundings, &RealDisk);
     Tool::Bash.run(
         &arguments,
-        &Around {
+        &ToolContext {
             surroundings: &surroundings,
             facts: &call.facts,
             seen: &Seen::new(),

@@ -24,7 +24,7 @@ use crate::{
     input::{Event, Input, Mode, Told, ToolUse, is_set},
     mods::Look,
     process,
-    protocol::{self, Carrying, Effect, Ended, Origin, Protocol},
+    protocol::{self, Effect, Ended, Origin, Protocol, RewriteMode},
 };
 
 use interlock_store::ClientMod;
@@ -172,8 +172,8 @@ impl Protocol for ClaudeCode {
         input.mode.asks() && !alone
     }
 
-    fn carrying(&self, _setting: &HookSetting, _input: &Input, _project: &Path) -> Carrying {
-        Carrying::ByRules
+    fn carrying(&self, _setting: &HookSetting, _input: &Input, _project: &Path) -> RewriteMode {
+        RewriteMode::ByRules
     }
 
     fn about_line(

@@ -23,7 +23,7 @@ use crate::{
     hook::HookSetting,
     input::{Event, Input, Mode, Told, ToolUse},
     mods::Look,
-    protocol::{self, Carrying, Ended, Origin, Protocol, needs_a_person},
+    protocol::{self, Ended, Origin, Protocol, RewriteMode, needs_a_person},
 };
 
 /// Longest text a hook may add to the conversation, in characters.
@@ -152,12 +152,16 @@ impl Protocol for Codex {
         true
     }
 
-    fn carrying(&self, setting: &HookSetting, input: &Input, project: &Path) -> Carrying {
+    fn carrying(&self, setting: &HookSetting, input: &Input, project: &Path) -> RewriteMode {
         let free = input.mode == Mode::Bypass
             && input.transcript.as_deref().is_some_and(sandbox::is_off)
             && !sandbox::has_rules(setting, project);
         // Inside its sandbox `interlock exec` could not write down what it saw.
-        if free { Carrying::Yes } else { Carrying::No }
+        if free {
+            RewriteMode::Yes
+        } else {
+            RewriteMode::No
+        }
     }
 
     fn exit_code(&self, ended: &Ended<'_>) -> Option<i64> {

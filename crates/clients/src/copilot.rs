@@ -19,11 +19,11 @@ use serde_json::{Value, json};
 use crate::{
     answer::{Answer, Say, cut},
     client::ClientId,
+    duplicate_hook::{DuplicateHook, Side},
     hook::HookSetting,
     input::{Event, Input, Mode, Told, ToolUse, is_set},
     mods::Look,
-    protocol::{self, Carrying, Protocol, needs_a_person},
-    twin::{Side, Twin},
+    protocol::{self, Protocol, RewriteMode, needs_a_person},
 };
 
 /// Longest text a hook may add to the conversation, in characters.
@@ -186,16 +186,16 @@ impl Protocol for Copilot {
         mods::mods(look)
     }
 
-    fn carrying(&self, setting: &HookSetting, input: &Input, _project: &Path) -> Carrying {
+    fn carrying(&self, setting: &HookSetting, input: &Input, _project: &Path) -> RewriteMode {
         if rules::asks_nobody(setting) && !input.borrowed {
-            Carrying::Yes
+            RewriteMode::Yes
         } else {
-            Carrying::No
+            RewriteMode::No
         }
     }
 
     /// It runs the hooks of Claude Code's settings too, so a call may be told of twice.
-    fn twin(&self, setting: &HookSetting, input: &Input) -> Option<Twin> {
+    fn duplicate(&self, setting: &HookSetting, input: &Input) -> Option<DuplicateHook> {
         let Event::BeforeTool(used) = &input.event else {
             return None;
         };
@@ -204,7 +204,7 @@ impl Protocol for Copilot {
             false if lines::are_borrowed(setting, Path::new(&input.directory)) => Side::General,
             false => return None,
         };
-        Some(Twin {
+        Some(DuplicateHook {
             key: interlock_facts::digest(&used.name, &used.input),
             side,
         })

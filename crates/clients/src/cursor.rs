@@ -16,11 +16,11 @@ use serde_json::{Value, json};
 use crate::{
     answer::{Answer, Say, cut},
     client::ClientId,
+    duplicate_hook::{DuplicateHook, Side},
     hook::HookSetting,
     input::{Event, Input, Mode, Told},
     mods::Look,
     protocol::{self, Protocol, needs_a_person},
-    twin::{Side, Twin},
 };
 
 /// Longest text a hook may add to the conversation, in characters.
@@ -135,7 +135,7 @@ impl Protocol for Cursor {
         input.named == ASKING
     }
 
-    fn twin(&self, _setting: &HookSetting, input: &Input) -> Option<Twin> {
+    fn duplicate(&self, _setting: &HookSetting, input: &Input) -> Option<DuplicateHook> {
         let Event::BeforeTool(used) = &input.event else {
             return None;
         };
@@ -146,7 +146,7 @@ impl Protocol for Cursor {
         } else {
             Side::Particular
         };
-        Some(Twin {
+        Some(DuplicateHook {
             key: before::key(used),
             side,
         })

@@ -26,7 +26,7 @@ use crate::{
     hook::HookSetting,
     install::{
         Site,
-        footprint::{Footprint, footprint},
+        client_def::{ClientDef, definition},
     },
 };
 
@@ -196,7 +196,7 @@ pub fn examine(examination: &Examination) -> Report {
     let mut clients = Vec::new();
     let mut checks = Vec::new();
     for client in present(examination) {
-        let (row, seen) = examine_client(examination, footprint(client));
+        let (row, seen) = examine_client(examination, definition(client));
         clients.push(row);
         checks.extend(seen);
     }
@@ -230,7 +230,7 @@ fn setting(examination: &Examination) -> HookSetting {
 #[must_use]
 pub fn switched_off(client: ClientId, site: &Site, state: &Path) -> Option<Check> {
     let examination = Examination::new(site.clone(), state.to_owned(), true);
-    let found = switches::checks(footprint(client), &examination);
+    let found = switches::checks(definition(client), &examination);
     found.into_iter().find(|check| check.health == Health::Fail)
 }
 
@@ -240,7 +240,7 @@ fn present(examination: &Examination) -> Vec<ClientId> {
     let all = ClientId::ALL.iter().map(|(_, client)| *client);
     let present: Vec<ClientId> = all
         .filter(|client| {
-            let client = footprint(*client);
+            let client = definition(*client);
             client.is_here(site) || hooks::any(client, examination)
         })
         .collect();
@@ -251,7 +251,7 @@ fn present(examination: &Examination) -> Vec<ClientId> {
     }
 }
 
-fn examine_client(examination: &Examination, client: &'static Footprint) -> (Row, Vec<Check>) {
+fn examine_client(examination: &Examination, client: &'static ClientDef) -> (Row, Vec<Check>) {
     let word = client.client.word();
     let (version, mut checks) = versions::check(client, &examination.site);
     checks.extend(switches::checks(client, examination));

@@ -18,7 +18,7 @@ use crate::{
     hook::HookSetting,
     input::{Event, Input, Mode, Told, ToolUse},
     mods::Look,
-    protocol::{self, Carrying, Protocol, needs_a_person},
+    protocol::{self, Protocol, RewriteMode, needs_a_person},
     tools::of_server,
 };
 
@@ -131,12 +131,12 @@ impl Protocol for Gemini {
         mods::mods(look)
     }
 
-    fn carrying(&self, setting: &HookSetting, _input: &Input, project: &Path) -> Carrying {
+    fn carrying(&self, setting: &HookSetting, _input: &Input, project: &Path) -> RewriteMode {
         // Its own policy is asked about the line that a hook has made of it.
         if rules::asks_nobody() && !rules::has_rules(setting, project) {
-            Carrying::Yes
+            RewriteMode::Yes
         } else {
-            Carrying::No
+            RewriteMode::No
         }
     }
 

@@ -31,7 +31,7 @@ use crate::{
     answer::{Answer, Say},
     calls,
     client::ClientId,
-    failed, finish, gemini, held,
+    duplicate_hook, failed, finish, gemini, held,
     input::{Event, Input, ToolUse},
     judge, line, mods, notify, policy, process, prompts,
     protocol::{self, Ended},
@@ -39,7 +39,7 @@ use crate::{
     session::Guarded,
     token,
     tools::{offered_as, tool},
-    twin, watch,
+    watch,
 };
 
 /// Longest that a hook takes, well inside what clients wait for.
@@ -363,15 +363,12 @@ fn answer_event(
     match &input.event {
         Event::Running(tool) => running::before_run(setting, guarded, input, tool),
         Event::BeforeTool(tool) => {
-            twin::judged_once(
-                setting,
-                guarded,
-                input,
-                |guarded| match mods::refuse_first_call(setting, guarded, input)? {
+            duplicate_hook::judged_once(setting, guarded, input, |guarded| {
+                match mods::refuse_first_call(setting, guarded, input)? {
                     Some(reason) => Ok(Answer::deny(reason)),
                     None => judge::before_tool(setting, guarded, input, tool),
-                },
-            )
+                }
+            })
         }
         Event::AfterTool { tool, ok, response } => {
             after_tool(setting, guarded, input, (tool, *ok, response))

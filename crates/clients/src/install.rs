@@ -3,16 +3,15 @@
 //! Planned from the text of the files, shown as a diff, then written, all or
 //! nothing. What others wrote there stays, with its order, blanks and comments.
 
+mod baseline_rules;
 mod claude_code;
+pub(crate) mod client_def;
 pub(crate) mod code;
 pub(crate) mod codex;
 mod copilot;
 mod cursor;
-mod desk;
 mod edit;
-mod floor;
 pub(crate) mod folders;
-pub(crate) mod footprint;
 mod gemini;
 mod hold;
 pub(crate) mod hooks;
@@ -21,6 +20,7 @@ mod json;
 pub(crate) mod opencode;
 mod record;
 pub(crate) mod servers;
+mod settings_edit;
 mod site;
 mod toml;
 pub(crate) mod trust;
@@ -33,16 +33,16 @@ use std::{
 };
 
 use crate::client::ClientId;
+pub use baseline_rules::BaselineRules;
 pub(crate) use claude_code::plugin_folder;
-use desk::{Desk, File};
+use client_def::definition;
 pub(crate) use edit::MARK;
 use edit::{Edit, What};
-pub use floor::Floor;
 use folders::Trust;
-use footprint::footprint;
 pub use hold::{Hold, Start, hold};
 pub use hooks::HookState;
 pub(crate) use json::Syntax;
+use settings_edit::{File, SettingsEdit};
 pub use site::Site;
 pub(crate) use words::shown;
 pub use write::apply;
@@ -69,7 +69,7 @@ pub struct Request<'a> {
     /// Whether things are taken out.
     pub remove: bool,
     /// What the clients' own rules should refuse as well.
-    pub floor: Option<&'a Floor>,
+    pub floor: Option<&'a BaselineRules>,
     /// Whether Codex is told to trust the hooks.
     pub trust: bool,
 }
@@ -197,7 +197,7 @@ impl Fault {
 #[must_use]
 pub fn detect(site: &Site) -> Vec<ClientId> {
     let all = ClientId::ALL.iter().map(|(_, client)| *client);
-    all.filter(|client| footprint(*client).is_here(site))
+    all.filter(|client| definition(*client).is_here(site))
         .collect()
 }
 
@@ -225,7 +225,7 @@ pub fn set_up(site: &Site) -> Vec<ClientId> {
             .into_iter()
             .any(|scope| {
                 // Hooks and server come first; the files behind them do nothing without either.
-                let edits = Edit::of(footprint(*client), site, scope);
+                let edits = Edit::of(definition(*client), site, scope);
                 edits.iter().take(2).any(holds)
             })
     };
@@ -236,19 +236,19 @@ pub fn set_up(site: &Site) -> Vec<ClientId> {
 /// Returns the file that holds the hooks of a client.
 #[must_use]
 pub fn hook_file(client: ClientId, site: &Site, scope: Scope) -> PathBuf {
-    (footprint(client).hook_file)(site, scope)
+    (definition(client).hook_file)(site, scope)
 }
 
 /// Returns the file that names the MCP servers of a client.
 #[must_use]
 pub fn server_file(client: ClientId, site: &Site, scope: Scope) -> PathBuf {
-    (footprint(client).server_file)(site, scope)
+    (definition(client).server_file)(site, scope)
 }
 
 /// Returns the hooks that are written for a client; none where it has a plugin instead.
 #[must_use]
 pub fn events(client: ClientId) -> &'static [&'static str] {
-    footprint(client).form().map_or(&[], |form| form.events)
+    definition(client).form().map_or(&[], |form| form.events)
 }
 
 /// Looks up an event in the parsed file of a client's hooks.
@@ -259,7 +259,7 @@ pub fn hook_state(
     event: &str,
     site: &Site,
 ) -> HookState {
-    let form = footprint(client).form();
+    let form = definition(client).form();
     form.map_or(HookState::Missing, |form| form.state(settings, event, site))
 }
 
@@ -269,7 +269,7 @@ pub fn hook_state(
 /// A file is there and cannot be read, is malformed, or is a link that leads astray.
 pub fn plan(site: &Site, request: &Request<'_>) -> Result<Plan, InstallError> {
     let site = &site.in_scope(request.scope);
-    let mut desk = Desk::new(site, request.remove);
+    let mut settings_edit = SettingsEdit::new(site, request.remove);
     // What one keeps for oneself lies in the project, too.
     let scopes: &[Scope] = match request.scope {
         Scope::Project | Scope::Local if request.remove => &[Scope::Project, Scope::Local],
@@ -278,25 +278,25 @@ pub fn plan(site: &Site, request: &Request<'_>) -> Result<Plan, InstallError> {
         Scope::User => &[Scope::User],
     };
     for client in request.clients {
-        desk.client = footprint(*client).title;
+        settings_edit.client = definition(*client).title;
         for scope in scopes {
-            for edit in Edit::of(footprint(*client), site, *scope) {
+            for edit in Edit::of(definition(*client), site, *scope) {
                 if !request.remove || !is_needed_by_others(&edit, site, request) {
-                    desk.work(&edit)?;
+                    settings_edit.work(&edit)?;
                 }
             }
             if request.remove || request.floor.is_some() {
-                for edit in floor::edits(*client, site, *scope, request.floor) {
-                    desk.work(&edit)?;
+                for edit in baseline_rules::edits(*client, site, *scope, request.floor) {
+                    settings_edit.work(&edit)?;
                 }
             }
         }
         if *client == ClientId::Codex {
-            trust_codex(&mut desk, request)?;
+            trust_codex(&mut settings_edit, request)?;
         }
     }
-    keep_out_of_git(&mut desk, request)?;
-    let mut plan = desk.finish();
+    keep_out_of_git(&mut settings_edit, request)?;
+    let mut plan = settings_edit.finish();
     if !request.remove {
         let clients = request.clients.iter();
         if request.scope != Scope::User {
@@ -319,21 +319,24 @@ pub fn plan(site: &Site, request: &Request<'_>) -> Result<Plan, InstallError> {
         plan.notes.extend(floor.flat_map(|floor| {
             clients
                 .clone()
-                .filter_map(|client| floor::note(*client, floor))
+                .filter_map(|client| baseline_rules::note(*client, floor))
         }));
     }
     Ok(plan)
 }
 
 /// Names the files that a person keeps for himself in git's own list of what it leaves out.
-fn keep_out_of_git(desk: &mut Desk<'_>, request: &Request<'_>) -> Result<(), InstallError> {
-    let root = desk.site.project_root.clone();
+fn keep_out_of_git(
+    settings_edit: &mut SettingsEdit<'_>,
+    request: &Request<'_>,
+) -> Result<(), InstallError> {
+    let root = settings_edit.site.project_root.clone();
     let is_all = request.clients.len() == ClientId::ALL.len();
     if !(request.scope == Scope::Local || request.remove && is_all) {
         return Ok(());
     }
     let below = |file: &&File| file.path.starts_with(&root);
-    let changed = desk.files.iter().filter(below);
+    let changed = settings_edit.files.iter().filter(below);
     let (known, new): (Vec<&File>, Vec<&File>) = changed
         .filter(|file| file.after.is_some())
         .partition(|file| file.before.is_some());
@@ -347,14 +350,14 @@ fn keep_out_of_git(desk: &mut Desk<'_>, request: &Request<'_>) -> Result<(), Ins
     } else {
         let shared = known.iter().filter(|file| file.before != file.after);
         let shared: Vec<String> = shared.filter_map(named).collect();
-        desk.notes.extend(shared.iter().map(|name| {
+        settings_edit.notes.extend(shared.iter().map(|name| {
             format!("`{name}` was there before: leave the change to it out of what you commit")
         }));
     }
     let Some(path) = ignored::file(&root) else {
         if !names.is_empty() {
             let names = names.join("`, `");
-            desk.notes.push(format!(
+            settings_edit.notes.push(format!(
                 "keep these files out of what you commit: `{names}`"
             ));
         }
@@ -370,8 +373,8 @@ fn keep_out_of_git(desk: &mut Desk<'_>, request: &Request<'_>) -> Result<(), Ins
         names.extend(ours);
         names.sort();
     }
-    desk.client = "git";
-    desk.work(&Edit {
+    settings_edit.client = "git";
+    settings_edit.work(&Edit {
         path,
         scope: Scope::Local,
         what: What::Ignored(names),
@@ -381,7 +384,7 @@ fn keep_out_of_git(desk: &mut Desk<'_>, request: &Request<'_>) -> Result<(), Ins
 fn untrusted(client: ClientId, site: &Site) -> String {
     format!(
         "{} reads no hooks of a folder that it does not trust, and says nothing: start it in {} and say yes, or use `--user`",
-        footprint(client).title,
+        definition(client).title,
         site.project_root.display()
     )
 }
@@ -394,7 +397,7 @@ fn is_needed_by_others(edit: &Edit, site: &Site, request: &Request<'_>) -> bool 
     let others = ClientId::ALL.iter().map(|(_, client)| *client);
     let mut others = others.filter(|client| !request.clients.contains(client));
     others.any(|client| {
-        let other = footprint(client);
+        let other = definition(client);
         (other.server_file)(site, request.scope) == edit.path
             && read(&(other.hook_file)(site, request.scope))
                 .is_ok_and(|text| text.is_some_and(|text| text.contains(client.word())))
@@ -402,9 +405,12 @@ fn is_needed_by_others(edit: &Edit, site: &Site, request: &Request<'_>) -> bool 
 }
 
 /// Plans the hashes under which Codex runs the hooks, which a person agrees to with the rest.
-fn trust_codex(desk: &mut Desk<'_>, request: &Request<'_>) -> Result<(), InstallError> {
-    let codex = footprint(ClientId::Codex);
-    let site = desk.site;
+fn trust_codex(
+    settings_edit: &mut SettingsEdit<'_>,
+    request: &Request<'_>,
+) -> Result<(), InstallError> {
+    let codex = definition(ClientId::Codex);
+    let site = settings_edit.site;
     let hooks = (codex.hook_file)(site, request.scope);
     let edit = |trusted| Edit {
         path: site.codex_home.join("config.toml"),
@@ -419,46 +425,47 @@ fn trust_codex(desk: &mut Desk<'_>, request: &Request<'_>) -> Result<(), Install
         what: What::Folder(root.display().to_string()),
     };
     if request.remove {
-        let Some(before) = desk.before(&hooks) else {
-            return desk.work(&folder);
+        let Some(before) = settings_edit.before(&hooks) else {
+            return settings_edit.work(&folder);
         };
         let keys = trust::keys(&before, &hooks, site).into_iter();
         let trusted = keys.map(|key| trust::Trusted {
             key,
             hash: String::new(),
         });
-        desk.work(&folder)?;
-        return desk.work(&edit(trusted.collect()));
+        settings_edit.work(&folder)?;
+        return settings_edit.work(&edit(trusted.collect()));
     }
     let later = "start Codex and agree to the hooks with `/hooks`, else it skips them silently";
     if !request.trust {
-        desk.notes
+        settings_edit
+            .notes
             .push(format!("Codex trusts no hook yet: {later}"));
         return Ok(());
     }
     let Some(program) = codex.program(site) else {
-        desk.notes.push(format!(
+        settings_edit.notes.push(format!(
             "`codex` is not on the PATH and cannot be asked for its hashes: {later}"
         ));
         return Ok(());
     };
-    let planned = desk.after(&hooks).unwrap_or_default();
+    let planned = settings_edit.after(&hooks).unwrap_or_default();
     match trust::ask(&program, &planned, &hooks, site) {
         Ok(trusted) => {
             let count = trusted.len();
-            let changes = desk.changes();
-            desk.work(&edit(trusted))?;
-            if desk.changes() != changes {
-                desk.trusts = count;
+            let changes = settings_edit.changes();
+            settings_edit.work(&edit(trusted))?;
+            if settings_edit.changes() != changes {
+                settings_edit.trusts = count;
             }
             if request.scope != Scope::User
                 && folders::trust(ClientId::Codex, site, None) == Trust::Missing
             {
-                desk.work(&folder)?;
-                desk.trusts_folder = true;
+                settings_edit.work(&folder)?;
+                settings_edit.trusts_folder = true;
             }
         }
-        Err(why) => desk.notes.push(format!(
+        Err(why) => settings_edit.notes.push(format!(
             "Codex did not say by which hashes it trusts hooks ({why}): {later}"
         )),
     }

@@ -11,6 +11,7 @@ mod codex;
 mod copilot;
 mod cursor;
 pub mod doctor;
+mod duplicate_hook;
 mod failed;
 mod finish;
 mod gemini;
@@ -34,7 +35,6 @@ mod served;
 mod session;
 pub mod token;
 pub mod tools;
-mod twin;
 mod watch;
 
 pub use client::ClientId;

@@ -28,7 +28,7 @@ use crate::{
     hook::HookSetting,
     input::{Event, Input, Mode, Told, ToolUse},
     mods::Look,
-    protocol::{self, Carrying, Ended, Origin, Protocol, needs_a_person},
+    protocol::{self, Ended, Origin, Protocol, RewriteMode, needs_a_person},
     tools::of_server,
 };
 
@@ -166,11 +166,11 @@ impl Protocol for Opencode {
         mods::mods(look)
     }
 
-    fn carrying(&self, _setting: &HookSetting, input: &Input, _project: &Path) -> Carrying {
+    fn carrying(&self, _setting: &HookSetting, input: &Input, _project: &Path) -> RewriteMode {
         if input.mode == Mode::Bypass {
-            Carrying::Yes
+            RewriteMode::Yes
         } else {
-            Carrying::No
+            RewriteMode::No
         }
     }
 

@@ -14,12 +14,12 @@ use crate::{
     codex::Codex,
     copilot::Copilot,
     cursor::Cursor,
+    duplicate_hook::DuplicateHook,
     gemini::Gemini,
     hook::HookSetting,
     input::{Event, Input, ToolUse, is_set},
     mods::Look,
     opencode::Opencode,
-    twin::Twin,
 };
 
 /// What a client's own rule does with a shell line it is about.
@@ -35,7 +35,7 @@ pub(crate) enum Effect {
 
 /// Whether a client may be given another line than the agent wrote.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Carrying {
+pub(crate) enum RewriteMode {
     /// It may not: it would not run it, or its own rules would not see the line any more.
     No,
     /// As its own rules about the line say.
@@ -118,8 +118,8 @@ pub(crate) trait Protocol: Sync {
     }
 
     /// Tells whether the client may be given another line than the agent wrote.
-    fn carrying(&self, _setting: &HookSetting, _input: &Input, _project: &Path) -> Carrying {
-        Carrying::No
+    fn carrying(&self, _setting: &HookSetting, _input: &Input, _project: &Path) -> RewriteMode {
+        RewriteMode::No
     }
 
     /// Returns what the client's own rules do with a shell line, as far as a rewritten one hides from them.
@@ -134,7 +134,7 @@ pub(crate) trait Protocol: Sync {
     }
 
     /// Returns which telling of a call this is, where the client tells of each more than once.
-    fn twin(&self, _setting: &HookSetting, _input: &Input) -> Option<Twin> {
+    fn duplicate(&self, _setting: &HookSetting, _input: &Input) -> Option<DuplicateHook> {
         None
     }
 

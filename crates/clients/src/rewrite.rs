@@ -7,7 +7,7 @@ use interlock_core::{Hold, policy::Stance};
 use crate::{
     hook::HookSetting,
     input::{Input, Mode},
-    protocol::{self, Carrying, Effect},
+    protocol::{self, Effect, RewriteMode},
 };
 
 /// What becomes of an allowed shell line.
@@ -31,7 +31,7 @@ pub(crate) fn rewriting(
     setting: &HookSetting,
     input: &Input,
     hold: &Hold<'_>,
-    carrying: Carrying,
+    carrying: RewriteMode,
     rules: impl FnOnce() -> Option<Effect>,
 ) -> Rewriting {
     // Nothing of a free state is held; but how a check ends is seen only in a carried line.
@@ -42,9 +42,9 @@ pub(crate) fn rewriting(
         return Rewriting::Keep;
     }
     match carrying {
-        Carrying::No => return Rewriting::Keep,
-        Carrying::Yes => return Rewriting::Allow,
-        Carrying::ByRules => {}
+        RewriteMode::No => return Rewriting::Keep,
+        RewriteMode::Yes => return Rewriting::Allow,
+        RewriteMode::ByRules => {}
     }
     let ask = if is_attended(setting, input) {
         Rewriting::Ask

@@ -9,13 +9,13 @@ use std::{collections::BTreeSet, fs, path::Path};
 
 use interlock_clients::{
     ClientId,
-    install::{Floor, Plan, Request, Scope, Site, apply, hook_file, plan, server_file},
+    install::{BaselineRules, Plan, Request, Scope, Site, apply, hook_file, plan, server_file},
 };
 use interlock_formats::{NoWorkflows, Source, load};
 use serde_json::{Value, json};
 
 /// A workflow with these states; each is a JSON object.
-fn floor(states: Value) -> Floor {
+fn floor(states: Value) -> BaselineRules {
     let initial = states.as_object().unwrap().keys().next().unwrap().clone();
     let workflow = json!({ "id": "w", "initial": initial, "states": states });
     let loaded = load(
@@ -23,11 +23,11 @@ fn floor(states: Value) -> Floor {
         None,
         &NoWorkflows,
     );
-    Floor::of(&loaded.unwrap().machine)
+    BaselineRules::of(&loaded.unwrap().machine)
 }
 
 /// Reads and searches, and lists a directory by a shell line.
-fn reviewing() -> Floor {
+fn reviewing() -> BaselineRules {
     floor(json!({
         "reading": {
             "allowed_tools": ["Read", "Grep", "Glob", "Bash"],
@@ -63,7 +63,13 @@ impl Project {
         }
     }
 
-    fn ask(&self, client: ClientId, scope: Scope, floor: Option<&Floor>, remove: bool) -> Plan {
+    fn ask(
+        &self,
+        client: ClientId,
+        scope: Scope,
+        floor: Option<&BaselineRules>,
+        remove: bool,
+    ) -> Plan {
         let request = Request {
             clients: &[client],
             scope,
@@ -74,7 +80,7 @@ impl Project {
         plan(&self.site(), &request).unwrap()
     }
 
-    fn put(&self, client: ClientId, scope: Scope, floor: &Floor) {
+    fn put(&self, client: ClientId, scope: Scope, floor: &BaselineRules) {
         apply(&self.ask(client, scope, Some(floor), false)).unwrap();
         let again = self.ask(client, scope, Some(floor), false);
         assert_eq!(again.changes, [], "twice");

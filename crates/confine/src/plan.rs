@@ -13,7 +13,7 @@ use interlock_facts::{
     protected_paths,
 };
 use interlock_sandbox::{
-    Asked, Level, Plan, Surroundings as Around,
+    Asked, Level, Plan, Surroundings as ToolContext,
     plan::{Free, ProbedSpan, Protected, Start},
 };
 
@@ -82,7 +82,7 @@ pub fn plan(line: &Line<'_>, disk: &dyn Disk) -> Plan {
         probes: line.hold.probes.iter().map(span).collect(),
         ..Plan::for_line(
             &asked,
-            &Around {
+            &ToolContext {
                 interrupts,
                 require: around.require.max(least),
                 ..around
@@ -92,11 +92,11 @@ pub fn plan(line: &Line<'_>, disk: &dyn Disk) -> Plan {
 }
 
 /// Tells what of a machine and a person matters to the kernel.
-fn around(surroundings: &Surroundings, decided: &Decided, disk: &dyn Disk) -> Around {
+fn around(surroundings: &Surroundings, decided: &Decided, disk: &dyn Disk) -> ToolContext {
     let path = |text: &String| PathBuf::from(text);
     let temporary = ["/tmp", "/var/tmp"].map(str::to_owned);
     let caches = surroundings.caches.iter();
-    Around {
+    ToolContext {
         project: path(&surroundings.project_root),
         home: surroundings.home.as_ref().map(path).unwrap_or_default(),
         temporary: temporary
@@ -187,7 +187,7 @@ pub fn plan_for_person(host: &Host, asked: &PersonsLine<'_>) -> Result<Plan, Str
     let here = here.resolved(&disk);
     let facts = interlock_shell::read(
         asked.text,
-        &interlock_shell::Setting {
+        &interlock_shell::ShellContext {
             dialect: interlock_shell::Dialect::Bash,
             directory: here.working_directory.clone(),
             project_root: here.project_root.clone(),

@@ -6,7 +6,7 @@ use interlock_expr::text::{Files, Lack};
 use serde_json::{Value, json};
 
 use crate::{
-    acting::CallFate,
+    attempt::CallStatus,
     command::{Effect, Stage},
     conversation::beside,
     fill::{Filled, fill, kind_of},
@@ -144,7 +144,7 @@ pub fn asks(frame: &Frame) -> bool {
     let calls = frame.acting.iter().flat_map(|acting| &acting.calls);
     calls
         .into_iter()
-        .any(|call| matches!(call.fate, CallFate::Asked))
+        .any(|call| matches!(call.fate, CallStatus::Asked))
 }
 
 const fn started(state: &State) -> Stage {

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{
-    acting::{ActedCall, Finish, NoAnswer, Usage},
+    attempt::{Finish, NoAnswer, PendingCall, Usage},
     call::WrittenPath,
     dialogue::Opening,
     machine::{DataFlags, ModeRules, Object, Outcome, Target},
@@ -178,7 +178,7 @@ pub enum Event {
         /// Why it ended there.
         finish: Finish,
         /// Its calls, in order.
-        calls: Vec<ActedCall>,
+        calls: Vec<PendingCall>,
         /// What it cost.
         usage: Usage,
         /// From request to end, in milliseconds.

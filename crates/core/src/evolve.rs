@@ -25,7 +25,10 @@ use crate::{
     event::{BranchOutcome, BranchStart, Cause, Event, How, InterruptHit},
     machine::Object,
     names::{FramePath, StateName},
-    run::{Asked, Child, Confined, Frame, Handling, Line, Parked, Pause, Phase, Run, Used},
+    run::{
+        Child, Confined, Frame, Handling, Pause, PendingTransition, Phase, Request, Run, ShellLine,
+        Used,
+    },
 };
 
 /// Returns `run` as it is after `event`. Total; knows no machine.
@@ -119,7 +122,7 @@ fn apply(run: &mut Run, event: &Event) {
             commands,
             unseen,
         } => {
-            let line = Line {
+            let line = ShellLine {
                 exit: *exit,
                 wrote: wrote.clone(),
                 commands: commands.clone(),
@@ -169,13 +172,13 @@ fn apply(run: &mut Run, event: &Event) {
         } => {
             let seq = run.seq;
             let asked = question.clone().zip(*at_ms);
-            let parked = Parked {
+            let parked = PendingTransition {
                 event: event.clone(),
                 index: *index,
                 data: data.clone(),
                 message: message.clone(),
                 by: by.clone(),
-                asked: asked.map(|(question, at_ms)| Asked {
+                asked: asked.map(|(question, at_ms)| Request {
                     seq,
                     at_ms,
                     question,

@@ -4,7 +4,7 @@
 //! command, [`evolve`] folds an event, [`effects`] says what must be done now.
 //! No input or output, no clock, no randomness, no async.
 
-pub mod acting;
+pub mod attempt;
 pub mod call;
 pub mod command;
 pub mod conversation;

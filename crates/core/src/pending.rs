@@ -6,7 +6,7 @@ use crate::{
     machine::{Machine, Object},
     names::{ApprovalId, Digest, EventName, FramePath},
     place::{shown_path, title},
-    run::{Asked, Grant, Held, Parked, Phase, Run},
+    run::{EntryRequest, Grant, PendingTransition, Phase, Request, Run},
 };
 
 /// Something that waits for a person.
@@ -21,7 +21,7 @@ pub struct Pending {
     /// What people call it: `process-file 2 of 3` for the line of an item, else the path.
     pub title: String,
     /// When it was asked.
-    pub asked: Option<Asked>,
+    pub asked: Option<Request>,
     /// Who asks: `agent`, a sub-agent's id or a person's name.
     pub by: String,
     /// Whether a client asks it in a prompt of its own.
@@ -121,9 +121,14 @@ pub fn asked_since(machine: &Machine, run: &Run, before: u64) -> Vec<Pending> {
     all
 }
 
-fn transition(machine: &Machine, run: &Run, path: &FramePath, parked: &Parked) -> Pending {
+fn transition(
+    machine: &Machine,
+    run: &Run,
+    path: &FramePath,
+    parked: &PendingTransition,
+) -> Pending {
     Pending {
-        id: parked.asked.as_ref().map(Asked::id),
+        id: parked.asked.as_ref().map(Request::id),
         shown: shown_path(machine, run, path),
         title: title(machine, run, path),
         path: path.clone(),
@@ -139,7 +144,7 @@ fn transition(machine: &Machine, run: &Run, path: &FramePath, parked: &Parked) -
     }
 }
 
-fn entry(machine: &Machine, run: &Run, path: &FramePath, held: &Held) -> Pending {
+fn entry(machine: &Machine, run: &Run, path: &FramePath, held: &EntryRequest) -> Pending {
     Pending {
         id: Some(held.asked.id()),
         shown: shown_path(machine, run, path),
@@ -157,7 +162,7 @@ fn entry(machine: &Machine, run: &Run, path: &FramePath, held: &Held) -> Pending
 fn call(machine: &Machine, run: &Run, grant: &Grant) -> Pending {
     let agent = grant.agent.as_ref();
     Pending {
-        id: grant.asked.as_ref().map(Asked::id),
+        id: grant.asked.as_ref().map(Request::id),
         shown: shown_path(machine, run, &grant.path),
         title: title(machine, run, &grant.path),
         path: grant.path.clone(),

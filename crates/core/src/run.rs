@@ -15,7 +15,7 @@ use interlock_expr::text::Places;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    acting::Usage,
+    attempt::Usage,
     call::WrittenPath,
     dialogue::Opening,
     machine::{ModeRules, Outcome},
@@ -23,7 +23,9 @@ use crate::{
     parts::{CallMarks, Cause, ProbedCommand, ProtectedChange, ToolChange},
 };
 
-pub use asked::{Asked, Grant, Held, Parked, PromptedTransition, Settled, Settlement};
+pub use asked::{
+    EntryRequest, Grant, PendingTransition, PromptedTransition, Request, Settled, Settlement,
+};
 pub use frame::{BeforeOutput, Child, Frame, Handling, Items, Met, Running, RunningAt, Used};
 
 /// One execution of a machine.
@@ -197,7 +199,7 @@ pub struct OpenCall {
     pub marks: CallMarks,
     /// What `interlock exec` says of its line; `None`: it did not start it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub line: Option<Line>,
+    pub line: Option<ShellLine>,
     /// Whether the client has told of its end while its line goes on.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub told: bool,
@@ -224,7 +226,7 @@ impl OpenCall {
 
 /// What `interlock exec` says of the line of a call.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Line {
+pub struct ShellLine {
     /// Its exit code; `None`: not ended, or no evidence.
     pub exit: Option<i64>,
     /// Paths it was seen to write.

@@ -4,7 +4,7 @@
 //! whoever carries the stage out does next; it answers with a [`StageAsk`](crate::command::StageAsk).
 
 use crate::{
-    acting::CallFate,
+    attempt::CallStatus,
     conversation::is_too_long,
     machine::Machine,
     names::FramePath,
@@ -48,12 +48,12 @@ pub fn step(machine: &Machine, run: &Run, path: &FramePath) -> Option<Step> {
     let Some(acting) = &frame.acting else {
         return Some(Step::Begin);
     };
-    if let Some(at) = acting.place(|fate| matches!(fate, CallFate::Asked)) {
+    if let Some(at) = acting.place(|fate| matches!(fate, CallStatus::Asked)) {
         return Some(Step::Person(at));
     }
-    let running: Vec<usize> = acting.places(|fate| matches!(fate, CallFate::Running { .. }));
-    let reading = acting.places(|fate| matches!(fate, CallFate::Running { reads: true }));
-    let waiting = acting.place(|fate| matches!(fate, CallFate::Waiting));
+    let running: Vec<usize> = acting.places(|fate| matches!(fate, CallStatus::Running { .. }));
+    let reading = acting.places(|fate| matches!(fate, CallStatus::Running { reads: true }));
+    let waiting = acting.place(|fate| matches!(fate, CallStatus::Waiting));
     if !running.is_empty() {
         // Calls that only read may run beside each other; judged one after the other all the same.
         return Some(match waiting {

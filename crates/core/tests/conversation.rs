@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use interlock_core::{
     Reply,
-    acting::{Finish, MessageCall, MessageCallKind, ModelMessage, Usage},
+    attempt::{Finish, MessageCall, MessageCallKind, ModelMessage, Usage},
     call::{CallFacts, CallKind, ToolCall},
     command::{ActivityOutcome, Answer, Ask, Command, StageAsk},
     decide,

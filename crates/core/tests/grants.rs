@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use interlock_core::{
     Decision, Reply,
-    acting::{Finish, MessageCall, MessageCallKind, ModelMessage, NoAnswer, Usage},
+    attempt::{Finish, MessageCall, MessageCallKind, ModelMessage, NoAnswer, Usage},
     call::{CallFacts, CallKind, CallResult, ToolCall},
     command::{Answer, Ask, Command, StageAsk, ToolThere},
     decide,
@@ -136,7 +136,7 @@ impl Played {
         for one in pending(&self.machine, &self.run) {
             let Some(id) = one.id else { continue };
             let open = self.run.grants.iter().find(|grant| {
-                grant.asked.as_ref().map(interlock_core::run::Asked::id) == Some(id.clone())
+                grant.asked.as_ref().map(interlock_core::run::Request::id) == Some(id.clone())
             });
             let Some(open) = open else { continue };
             let about = (open.call.clone().unwrap(), open.digest.clone());

@@ -27,7 +27,7 @@ const LAYERS: &[&str] = &[
     "machine",
     // What a run is asked, what happened, and where it stands.
     "call",
-    "acting",
+    "attempt",
     "data",
     "dialogue",
     "run",

@@ -27,7 +27,7 @@ mod value;
 
 pub use evaluate::{Failure, Names, STEPS_MAX, evaluate, holds};
 pub use names::AfterState;
-pub use parse::{Mistake, parse};
+pub use parse::{ParseError, parse};
 
 /// An expression, read: its parts, each after those that it is made of; the last is the whole.
 ///

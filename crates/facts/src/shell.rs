@@ -11,7 +11,7 @@ use interlock_core::{
     call::{FileWrite, Place},
     facts::{PathText, PathUse, ShellFacts, SimpleCommand},
 };
-use interlock_shell::{Dialect, Setting};
+use interlock_shell::{Dialect, ShellContext};
 
 use crate::{
     disk::{Disk, Kind, state_of},
@@ -58,7 +58,7 @@ pub(crate) fn read(
     surroundings: &Surroundings,
     disk: &dyn Disk,
 ) -> LineRead {
-    let setting = Setting {
+    let setting = ShellContext {
         dialect,
         directory: directory.to_owned(),
         project_root: surroundings.project_root.clone(),

@@ -30,7 +30,7 @@ use reader::Reader;
 
 pub(crate) use schema::schema;
 
-pub use fit::{Misfit, fit_arguments, schema_fault};
+pub use fit::{SchemaError, fit_arguments, schema_fault};
 
 /// What was read.
 #[derive(Debug)]

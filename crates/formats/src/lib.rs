@@ -27,7 +27,7 @@ pub use bundle::{Bundle, Link};
 pub use codemie::{UNSET_VARIABLE, answer_findings, answer_schema};
 pub use convert::{Converted, Syntax, convert};
 pub use diagnostic::Diagnostic;
-pub use flowstate::{Misfit, fit_arguments, schema_fault};
+pub use flowstate::{SchemaError, fit_arguments, schema_fault};
 pub use load::{
     Loaded, check, check_strictly, description_of, first_comment, format_of, id_of, is_of_steps,
     load, load_strictly, may_be_workflow, parent_of, workflow_names,

@@ -24,7 +24,7 @@ pub(crate) struct Origin {
     pub(crate) introduced: Arc<Introduced>,
     /// Whether it is a subscription.
     pub(crate) listens: bool,
-    seat: Mutex<Seat>,
+    seat: Mutex<Registration>,
     /// Where a client of the modern era is asked through the answer to its request.
     needs: mpsc::Sender<Need>,
     acknowledged: mpsc::Sender<Object>,
@@ -33,7 +33,7 @@ pub(crate) struct Origin {
 
 /// Where the answer goes; another request may take a request's place.
 #[derive(Debug)]
-struct Seat {
+struct Registration {
     session: Weak<Session>,
     id: Id,
     token: Option<Value>,
@@ -69,7 +69,7 @@ impl Origin {
             era: introduced.era,
             introduced,
             listens,
-            seat: Mutex::new(Seat {
+            seat: Mutex::new(Registration {
                 session,
                 id,
                 token,
@@ -86,7 +86,7 @@ impl Origin {
         (origin, told)
     }
 
-    fn seat(&self) -> MutexGuard<'_, Seat> {
+    fn seat(&self) -> MutexGuard<'_, Registration> {
         self.seat.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

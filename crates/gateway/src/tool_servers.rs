@@ -43,7 +43,7 @@ use self::{
     held::Held,
     inner::{Inner, gateway, lock},
     line::Line,
-    taking::Taking,
+    taking::ServerPolicy,
 };
 use crate::{
     error::GatewayError,
@@ -149,7 +149,7 @@ impl ToolServers {
         runtime.spawn(pass_notes(lines, settings.note));
         let home = settings.settings.home.clone();
         let run = settings.run;
-        let taking = Taking {
+        let taking = ServerPolicy {
             wanted: Arc::new(wanted),
             seen: Arc::default(),
             held: Held::new(run.map(|run| (home.clone(), run))),

@@ -26,7 +26,7 @@ use crate::{
     lease::{Before, Lease, LeaseError},
     order::{Failed, Order, Outcome},
     program::{Control, RecordError, Stop, end_leftovers},
-    stage::{self, Answers, Brake, Open, Question, Said, Stages},
+    stage::{self, Answers, CancelToken, Open, Question, Said, Stages},
     surroundings::{EFFECT_VARIABLE, Surroundings},
     tools::read_file,
 };
@@ -104,15 +104,15 @@ struct Worker {
     attempt: u32,
     control: Arc<Control>,
     /// What ends a model stage.
-    brake: Option<Brake>,
+    cancel_token: Option<CancelToken>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Worker {
     fn stop(&self, how: Stop) {
         self.control.stop(how);
-        if let Some(brake) = &self.brake {
-            brake.stop(how == Stop::AtOnce);
+        if let Some(cancel_token) = &self.cancel_token {
+            cancel_token.stop(how == Stop::AtOnce);
         }
     }
 }
@@ -269,18 +269,18 @@ impl Embedded {
     /// Starts a thread for `order`.
     fn begin(&self, order: Order) -> std::io::Result<Worker> {
         let control = Arc::new(Control::new()?);
-        let brake = order.stage.is_some().then(Brake::new).transpose()?;
+        let cancel_token = order.stage.is_some().then(CancelToken::new).transpose()?;
         let attempt = order.attempt;
         let thread = spawn(
             order,
             Arc::clone(&self.around),
-            (Arc::clone(&control), brake.clone()),
+            (Arc::clone(&control), cancel_token.clone()),
             self.outbox.clone(),
         )?;
         Ok(Worker {
             attempt,
             control,
-            brake,
+            cancel_token,
             thread: Some(thread),
         })
     }
@@ -480,10 +480,10 @@ impl fmt::Debug for Canceller {
 fn spawn(
     order: Order,
     around: Arc<Surroundings>,
-    (control, brake): (Arc<Control>, Option<Brake>),
+    (control, cancel_token): (Arc<Control>, Option<CancelToken>),
     outbox: Sender<Message>,
 ) -> std::io::Result<JoinHandle<()>> {
-    let stack = if brake.is_some() || order.node.is_some() {
+    let stack = if cancel_token.is_some() || order.node.is_some() {
         STAGE_STACK_BYTES
     } else {
         STACK_BYTES
@@ -499,8 +499,8 @@ fn spawn(
                 attempt: order.attempt,
                 outcome: Failed::new(1, "the runner broke while it carried this out").into(),
             };
-            word.outcome = match brake {
-                Some(brake) => carry_stage_out(&order, &around, &brake, asking),
+            word.outcome = match cancel_token {
+                Some(cancel_token) => carry_stage_out(&order, &around, &cancel_token, asking),
                 None => {
                     let outbox = move |question| asking.send(Message::Asked(question)).is_ok();
                     carry_out(&order, &around, &control, Box::new(outbox))
@@ -513,7 +513,7 @@ fn spawn(
 fn carry_stage_out(
     order: &Order,
     around: &Surroundings,
-    brake: &Brake,
+    cancel_token: &CancelToken,
     asking: Sender<Message>,
 ) -> Outcome {
     let stages: Option<&Stages> = around.stages.as_deref();
@@ -521,7 +521,7 @@ fn carry_stage_out(
         return Failed::new(1, "nothing here can carry a model stage out").into();
     };
     around.screen.begins(order);
-    let stopped = || brake.is_pulled();
+    let stopped = || cancel_token.is_pulled();
     let telling = asking.clone();
     let telling = move |question| telling.send(Message::Asked(question)).is_ok();
     let talk = codemie::Talk::new(order, &stage.path, Box::new(telling));
@@ -541,7 +541,7 @@ fn carry_stage_out(
         stage,
         stages,
         &around.screen,
-        brake,
+        cancel_token,
         Box::new(outbox),
     );
     around.screen.ends(order, &outcome);

@@ -43,9 +43,9 @@ pub use resume::{Resumed, answer, resume_pause};
 pub use screen::{NullScreen, Piece, Screen};
 pub use slots::Slots;
 pub use stage::{
-    Answers, Channel, Desk, Heard as StageHeard, KeptAnswer, KeptResult, Model, Models, Open,
-    People, Question as StageQuestion, Said, Served, ServedEnd, Servers, StageOrder, Stages, Told,
-    Transcript, Tries, Wanted,
+    Answers, Channel, Heard as StageHeard, KeptAnswer, KeptResult, Model, Models, Open, People,
+    Question as StageQuestion, Said, Served, ServedEnd, Servers, StageOrder, Stages,
+    TerminalPrompt, Told, Transcript, Tries, Wanted,
 };
 pub use surroundings::Surroundings;
 pub use tools::Question;

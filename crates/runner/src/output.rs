@@ -9,11 +9,11 @@ use sha2::{Digest as _, Sha256};
 
 use crate::{order::Capture, screen::Shown};
 
-mod kept;
+mod file;
 mod place;
 mod preview;
 
-use kept::Kept;
+use file::OutputFile;
 pub(crate) use place::place;
 use preview::Preview;
 
@@ -99,7 +99,7 @@ pub(crate) enum OutputError {
 #[derive(Debug)]
 pub(crate) struct Output {
     preview: Preview,
-    kept: Kept,
+    kept: OutputFile,
     /// The text so far, until it is too long.
     text: Option<Vec<u8>>,
     shown: Option<Shown>,
@@ -114,7 +114,7 @@ impl Output {
         };
         Self {
             preview: Preview::default(),
-            kept: Kept::new(file, most),
+            kept: OutputFile::new(file, most),
             text: (wanted == Wanted::Text).then(Vec::new),
             shown,
         }

@@ -9,10 +9,9 @@
 //! transcript, and no model is asked again for what it has said.
 
 mod act;
-mod brake;
 mod calls;
+mod cancel;
 mod channel;
-mod desk;
 mod kept;
 mod line;
 mod messages;
@@ -21,21 +20,22 @@ mod person;
 mod place;
 mod sending;
 mod servers;
+mod terminal_prompt;
 mod texts;
 mod transcript;
 
 pub use channel::{Answers, Channel, Open, Said, Wanted};
-pub use desk::Desk;
 pub use kept::{KeptAnswer, KeptResult};
 pub use line::{Heard, Question, StageOrder, Told};
 pub use models::{Model, Models, Tries};
 pub use place::{People, Stages};
 pub use servers::{Served, ServedEnd, Servers};
+pub use terminal_prompt::TerminalPrompt;
 pub use transcript::Transcript;
 
 pub(crate) use act::act;
-pub(crate) use brake::Brake;
 pub(crate) use calls::unknown;
+pub(crate) use cancel::CancelToken;
 pub(crate) use channel::Wanted as WantedWord;
 pub(crate) use kept::{keep, read};
 pub(crate) use line::Outbox;

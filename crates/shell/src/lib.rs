@@ -63,7 +63,7 @@ pub fn doubt(ask: &ShellAsk) -> String {
 
 /// What is known about the place a line would run in.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Setting {
+pub struct ShellContext {
     /// The shell that would run the line.
     pub dialect: Dialect,
     /// The working directory, absolute.
@@ -87,7 +87,7 @@ pub struct Setting {
 /// Total: it never panics, whatever the text. Where `unreadable` is set, the other
 /// facts hold what was seen before the reading stopped, and may miss anything.
 #[must_use]
-pub fn read(line: &str, setting: &Setting) -> ShellFacts {
+pub fn read(line: &str, setting: &ShellContext) -> ShellFacts {
     if setting.dialect == Dialect::Foreign {
         return unreadable("the language of this shell is not read".to_owned());
     }
@@ -144,7 +144,7 @@ fn unreadable(reason: String) -> ShellFacts {
 /// A last word `*` is dropped.
 #[must_use]
 pub fn split_entry(entry: &str) -> Option<Vec<String>> {
-    let setting = Setting::default();
+    let setting = ShellContext::default();
     if text::refuse(entry).is_some() {
         return None;
     }

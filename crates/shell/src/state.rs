@@ -4,7 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-use crate::Setting;
+use crate::ShellContext;
 use crate::value::{Arg, Dynamic};
 
 /// What is known of a variable that the line has set.
@@ -120,7 +120,7 @@ const KEPT_BY_SHELL: &[&str] = &[
 ];
 
 impl State {
-    pub(crate) fn new(setting: &Setting) -> Self {
+    pub(crate) fn new(setting: &ShellContext) -> Self {
         let mut state = Self {
             variables: Rc::default(),
             volatile: Rc::new(
@@ -320,7 +320,7 @@ impl State {
     }
 
     /// Returns the state of a new shell started from this one.
-    pub(crate) fn for_new_shell(&self, setting: &Setting, set: &[String]) -> Self {
+    pub(crate) fn for_new_shell(&self, setting: &ShellContext, set: &[String]) -> Self {
         let mut state = Self::new(setting);
         state.directory = self.directory().map(str::to_owned);
         state.not_numbers = Rc::clone(&self.not_numbers);

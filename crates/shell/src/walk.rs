@@ -23,7 +23,7 @@ use crate::syntax::{
 use crate::tables::programs::BUILTINS;
 use crate::text::{COMMANDS_MAX, NESTING_MAX};
 use crate::value::Arg;
-use crate::{Dialect, Setting};
+use crate::{Dialect, ShellContext};
 
 /// The outcome of a step: nothing, or why the line is not readable.
 pub(crate) type Step = Result<(), String>;
@@ -105,7 +105,7 @@ pub(crate) struct Place {
 
 /// Walks one line.
 pub(crate) struct Walker<'a> {
-    pub(crate) setting: &'a Setting,
+    pub(crate) setting: &'a ShellContext,
     /// The shell that reads what is walked now: that of the session, or one that the line starts.
     pub(crate) dialect: Dialect,
     pub(crate) state: State,
@@ -139,7 +139,7 @@ pub(crate) struct Walker<'a> {
 }
 
 impl<'a> Walker<'a> {
-    pub(crate) fn new(setting: &'a Setting, tally: Tally, stays: bool) -> Self {
+    pub(crate) fn new(setting: &'a ShellContext, tally: Tally, stays: bool) -> Self {
         Self {
             setting,
             dialect: setting.dialect,

@@ -8,7 +8,7 @@
 
 mod support;
 
-use interlock_shell::{Dialect, Setting};
+use interlock_shell::{Dialect, ShellContext};
 use support::{check, setting, short};
 
 #[test]
@@ -22,7 +22,7 @@ fn other_shells_are_read_where_they_agree() {
             "foreign" => Dialect::Foreign,
             other => panic!("no dialect `{other}`"),
         };
-        let setting = Setting {
+        let setting = ShellContext {
             dialect,
             ..setting()
         };

@@ -23,7 +23,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use generator::Rng;
 use interlock_core::facts::{PathText, ShellFacts, SimpleCommand, Word};
-use interlock_shell::{Dialect, Setting, read};
+use interlock_shell::{Dialect, ShellContext, read};
 use shell::{Folder, INTERLOCK_NAMES, Outcome, Ran, Shell};
 use support::cases;
 
@@ -210,7 +210,7 @@ fn check(folder: &mut Folder, line: &str) -> Checked {
     let place = folder.next();
     let facts = read(
         line,
-        &Setting {
+        &ShellContext {
             dialect: match folder.shell {
                 Shell::Bash => Dialect::Bash,
                 Shell::Zsh => Dialect::Zsh,

@@ -1,6 +1,6 @@
 //! Entries of `allowed_commands` and names of the environment.
 
-use interlock_shell::{Setting, changes_programs, read, split_entry};
+use interlock_shell::{ShellContext, changes_programs, read, split_entry};
 
 #[track_caller]
 fn check(entry: &str, expected: Option<&[&str]>) {
@@ -115,11 +115,11 @@ fn names_that_change_programs_are_known() {
 
 #[test]
 fn names_that_reach_other_programs_are_marked() {
-    let setting = Setting {
+    let setting = ShellContext {
         directory: "/project".to_owned(),
         project_root: "/project".to_owned(),
         variables: vec!["GIVEN".to_owned()],
-        ..Setting::default()
+        ..ShellContext::default()
     };
     let exported = |line: &str| {
         let facts = read(line, &setting);

@@ -4,7 +4,7 @@ mod support;
 
 use std::time::{Duration, Instant};
 
-use interlock_shell::{Dialect, Setting, read};
+use interlock_shell::{Dialect, ShellContext, read};
 use proptest::prelude::*;
 use support::{cases, setting};
 
@@ -33,7 +33,7 @@ fn read_all(line: &str) {
     for dialect in [Dialect::Bash, Dialect::Posix, Dialect::Unknown] {
         let facts = read(
             line,
-            &Setting {
+            &ShellContext {
                 dialect,
                 ..setting()
             },

@@ -52,11 +52,11 @@ impl Versioned for GatewayCard {
 
 /// A card that lies in the state directory until this is dropped.
 #[derive(Debug)]
-pub struct KeptCard {
+pub struct ManifestFile {
     path: PathBuf,
 }
 
-impl KeptCard {
+impl ManifestFile {
     /// Replaces what the card says.
     ///
     /// # Errors
@@ -66,7 +66,7 @@ impl KeptCard {
     }
 }
 
-impl Drop for KeptCard {
+impl Drop for ManifestFile {
     fn drop(&mut self) {
         // One that stays behind is of a process that is gone, which everybody sees.
         let _ = files::remove(&self.path);
@@ -82,7 +82,7 @@ impl Home {
         &self,
         card: &GatewayCard,
         is_alive: impl Fn(u32) -> bool,
-    ) -> Result<KeptCard, StoreError> {
+    ) -> Result<ManifestFile, StoreError> {
         let directory = self.made_place(GATEWAYS)?;
         for name in files::names(&directory)? {
             if process_of(&name).is_some_and(|process| !is_alive(process)) {
@@ -92,7 +92,7 @@ impl Home {
         let random = hex(&id::random::<8>()?);
         let path = directory.join(format!("{}-{random}.json", std::process::id()));
         files::write(&path, card, Sync::Later)?;
-        Ok(KeptCard { path })
+        Ok(ManifestFile { path })
     }
 
     /// Lists the processes that serve as gateways and are alive.

@@ -3,12 +3,12 @@
 use serde_json::Value;
 
 use crate::{
-    Around, Tool, ToolEnd,
+    Tool, ToolContext, ToolEnd,
     files::{edit, grep, list, read, write},
     http, knowledge, line,
 };
 
-pub(crate) fn carry(tool: Tool, input: &Value, around: &Around<'_>) -> ToolEnd {
+pub(crate) fn carry(tool: Tool, input: &Value, around: &ToolContext<'_>) -> ToolEnd {
     let end = match tool {
         Tool::Read => read::numbered(input, around),
         Tool::Grep => grep::grep(input, around),

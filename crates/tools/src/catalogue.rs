@@ -11,7 +11,7 @@ use interlock_shell::Dialect;
 use interlock_tool_names::all_names;
 use serde_json::Value;
 
-use crate::{Arguments, Around, Code, Fault, ToolEnd, place::outside};
+use crate::{Arguments, Code, Fault, ToolContext, ToolEnd, place::outside};
 
 /// A built-in tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -327,7 +327,7 @@ impl Tool {
     ///
     /// `around.facts` are the facts that were judged. Never panics; every failure is an end.
     #[must_use]
-    pub fn run(self, arguments: &Arguments, around: &Around<'_>) -> ToolEnd {
+    pub fn run(self, arguments: &Arguments, around: &ToolContext<'_>) -> ToolEnd {
         let faults = self.faults(arguments);
         if !faults.is_empty() {
             return ToolEnd::failed(Code::InvalidArguments, Fault::sentence(&faults));

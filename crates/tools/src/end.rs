@@ -3,7 +3,7 @@
 use interlock_sandbox::{Changed, Level, NotHeld};
 use serde::{Deserialize, Serialize};
 
-use crate::around::SeenFile;
+use crate::context::SeenFile;
 
 /// How a call ended, and what the model is told.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

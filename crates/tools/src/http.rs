@@ -18,7 +18,7 @@ use serde_json::Value;
 use tokio::net::unix::pipe::Receiver;
 
 use crate::{
-    Around, Code, Reply, ToolEnd,
+    Code, Reply, ToolContext, ToolEnd,
     end::{Failure, length},
     input::{optional, text},
 };
@@ -43,7 +43,7 @@ const OWN_HEADERS: [&str; 7] = [
 ];
 
 /// Sends a request and returns the body of the answer.
-pub(crate) fn request(input: &Value, around: &Around<'_>) -> Result<ToolEnd, Failure> {
+pub(crate) fn request(input: &Value, around: &ToolContext<'_>) -> Result<ToolEnd, Failure> {
     let asked = Asked::of(input)?;
     let seconds = input.get("timeout").and_then(Value::as_f64);
     let timeout = Duration::try_from_secs_f64(seconds.unwrap_or(SECONDS)).unwrap_or_default();
@@ -61,7 +61,7 @@ pub(crate) fn request(input: &Value, around: &Around<'_>) -> Result<ToolEnd, Fai
 /// Waits for `work`, unless it takes too long or somebody cancels the call.
 async fn within<T>(
     timeout: Duration,
-    around: &Around<'_>,
+    around: &ToolContext<'_>,
     work: impl Future<Output = Result<T, Failure>>,
 ) -> Result<T, Failure> {
     let pulled = around.cancel.pulled().try_clone_to_owned();

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Value, json};
 
 use crate::{
-    Around, Code, Datasource, ToolEnd,
+    Code, Datasource, ToolContext, ToolEnd,
     disk::Trouble,
     end::Failure,
     files::{read, walk},
@@ -26,7 +26,7 @@ const RESULTS: usize = 10;
 pub(crate) const SEPARATOR: char = ':';
 
 /// Looks for the words of a query.
-pub(crate) fn search(input: &Value, around: &Around<'_>) -> Result<ToolEnd, Failure> {
+pub(crate) fn search(input: &Value, around: &ToolContext<'_>) -> Result<ToolEnd, Failure> {
     let wanted: BTreeSet<String> = words(text(input, "query")).collect();
     if wanted.is_empty() {
         let why = "`query` holds no word";
@@ -61,7 +61,7 @@ pub(crate) fn search(input: &Value, around: &Around<'_>) -> Result<ToolEnd, Fail
 }
 
 /// Returns a document by its id.
-pub(crate) fn document(input: &Value, around: &Around<'_>) -> Result<ToolEnd, Failure> {
+pub(crate) fn document(input: &Value, around: &ToolContext<'_>) -> Result<ToolEnd, Failure> {
     let id = text(input, "id");
     let nothing = || Failure::new(Code::NotFound, format!("no document has the id `{id}`"));
     let (name, below) = id.split_once(SEPARATOR).ok_or_else(nothing)?;
@@ -74,13 +74,16 @@ pub(crate) fn document(input: &Value, around: &Around<'_>) -> Result<ToolEnd, Fa
     Ok(ToolEnd::done(read::whole_text(&path, id, around)?))
 }
 
-fn source<'a>(id: &str, around: &Around<'a>) -> Result<&'a Datasource, Failure> {
+fn source<'a>(id: &str, around: &ToolContext<'a>) -> Result<&'a Datasource, Failure> {
     let found = around.datasources.iter().find(|source| source.id == id);
     found.ok_or_else(|| Failure::new(Code::NoDatasource, format!("there is no datasource `{id}`")))
 }
 
 /// Lists the documents of a datasource: paths without links, sorted.
-pub(crate) fn documents(source: &Datasource, around: &Around<'_>) -> Result<Vec<String>, Failure> {
+pub(crate) fn documents(
+    source: &Datasource,
+    around: &ToolContext<'_>,
+) -> Result<Vec<String>, Failure> {
     let shown = &source.id;
     let real = source.path.to_str().ok_or_else(|| {
         Failure::new(

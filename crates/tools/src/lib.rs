@@ -12,10 +12,10 @@
 //! [`Shape`]: interlock_facts::Shape
 
 mod arguments;
-mod around;
 mod cancel;
 mod carry;
 mod catalogue;
+mod context;
 mod cut;
 mod disk;
 mod end;
@@ -29,9 +29,9 @@ mod summary;
 mod tree;
 
 pub use arguments::{Arguments, Fault, findings};
-pub use around::{Around, Carrier, Datasource, Progress, Seen, SeenFile};
 pub use cancel::Cancel;
 pub use catalogue::{Deed, Tool};
+pub use context::{Carrier, Datasource, Progress, Seen, SeenFile, ToolContext};
 pub use cut::cut;
 pub use end::{Code, Held, Reply, ToolEnd};
 pub use summary::Secrets;

@@ -12,10 +12,10 @@ use serde_json::Value;
 
 mod follow;
 mod group;
-mod kept;
+mod head_tail;
 
 use crate::{
-    Around, Carrier, Code, Held, ToolEnd,
+    Carrier, Code, Held, ToolContext, ToolEnd,
     end::Failure,
     input::text,
     place::{self, Bounds},
@@ -28,7 +28,7 @@ const TIMEOUT: Duration = Duration::from_secs(120);
 const STDOUT_BYTES_MAX: usize = 10 * 1024 * 1024;
 
 /// Runs a line and shows everything it prints.
-pub(crate) fn bash(input: &Value, around: &Around<'_>) -> Result<ToolEnd, Failure> {
+pub(crate) fn bash(input: &Value, around: &ToolContext<'_>) -> Result<ToolEnd, Failure> {
     let timeout = input.get("timeout_ms").and_then(Value::as_u64);
     let line = Line {
         text: text(input, "command"),
@@ -50,7 +50,7 @@ pub(crate) fn bash(input: &Value, around: &Around<'_>) -> Result<ToolEnd, Failur
 }
 
 /// Runs a line as CodeMie's tool does: its standard output is the result.
-pub(crate) fn codemie(input: &Value, around: &Around<'_>) -> Result<ToolEnd, Failure> {
+pub(crate) fn codemie(input: &Value, around: &ToolContext<'_>) -> Result<ToolEnd, Failure> {
     let wrong = |why: String| Failure::new(Code::InvalidArguments, why);
     let directory = starts_at(input, around.surroundings, &RealDisk).map_err(wrong)?;
     if directory != around.surroundings.working_directory {
@@ -111,7 +111,7 @@ impl Line<'_> {
         &self,
         streams: Streams,
         bytes_max: usize,
-        around: &Around<'_>,
+        around: &ToolContext<'_>,
     ) -> Result<Outcome, Failure> {
         let not_started = |why: String| Failure::new(Code::NotStarted, why);
         let carrier = around
@@ -133,7 +133,7 @@ impl Line<'_> {
     }
 
     /// Takes the plan of the verdict, which must be for this line and this place.
-    fn plan(&self, carrier: &Carrier<'_>, around: &Around<'_>) -> Result<Plan, Failure> {
+    fn plan(&self, carrier: &Carrier<'_>, around: &ToolContext<'_>) -> Result<Plan, Failure> {
         let mut plan = carrier.plan.clone();
         let is_same = matches!(&plan.start, Start::Line(line) if line == self.text)
             && plan.directory.to_str() == Some(&self.directory);
@@ -151,7 +151,7 @@ impl Line<'_> {
     }
 
     /// Says how the line ended, without what it printed.
-    fn end(&self, outcome: &Outcome, around: &Around<'_>) -> ToolEnd {
+    fn end(&self, outcome: &Outcome, around: &ToolContext<'_>) -> ToolEnd {
         let failed = |code: Code, why: String| ToolEnd::failed(code, why);
         let (ended, mut end) = match (&outcome.told, outcome.stopped) {
             (Some(Told::Refused(why)), _) => (None, failed(Code::NotStarted, why.clone())),
@@ -215,7 +215,7 @@ fn code(exit: Exit) -> i64 {
     }
 }
 
-fn wrote(ended: &Ended, around: &Around<'_>) -> Vec<String> {
+fn wrote(ended: &Ended, around: &ToolContext<'_>) -> Vec<String> {
     let root = around.surroundings.project_root.trim_end_matches('/');
     let paths = ended.wrote.iter();
     paths.map(|relative| format!("{root}/{relative}")).collect()

@@ -3,7 +3,7 @@
 use interlock_core::call::FileWrite;
 use interlock_facts::{Located, RealDisk, Surroundings, locate};
 
-use crate::{Around, Code, end::Failure};
+use crate::{Code, ToolContext, end::Failure};
 
 /// Trees that hold no files of a disk: reading there may act, wait forever, or show processes.
 const NO_FILES: [&str; 3] = ["/proc", "/sys", "/dev"];
@@ -31,7 +31,7 @@ pub(crate) fn find(
     path: &str,
     aim: Aim,
     bounds: Bounds,
-    around: &Around<'_>,
+    around: &ToolContext<'_>,
 ) -> Result<Located, Failure> {
     let found = locate(path, around.surroundings, &RealDisk)
         .map_err(|why| Failure::new(Code::CannotRead, why))?;
@@ -56,7 +56,7 @@ pub(crate) fn find(
 }
 
 /// Tells whether a tool may go to a path without links.
-pub(crate) fn check(real: &str, bounds: Bounds, around: &Around<'_>) -> Result<(), Failure> {
+pub(crate) fn check(real: &str, bounds: Bounds, around: &ToolContext<'_>) -> Result<(), Failure> {
     let here = around.surroundings;
     if is_hidden(real, around) {
         return Err(Failure::new(
@@ -92,7 +92,7 @@ pub(crate) fn outside(real: &str, here: &Surroundings) -> Option<String> {
 }
 
 /// Tells whether a path is Interlock's state or lies in it.
-pub(crate) fn is_hidden(real: &str, around: &Around<'_>) -> bool {
+pub(crate) fn is_hidden(real: &str, around: &ToolContext<'_>) -> bool {
     let state = around.surroundings.state_directory.as_deref();
     state.is_some_and(|state| is_within(real, state))
 }
@@ -111,7 +111,7 @@ pub(crate) fn is_within(path: &str, directory: &str) -> bool {
 }
 
 /// Returns a path as a model is shown it: relative where it is in the project.
-pub(crate) fn shown(real: &str, around: &Around<'_>) -> String {
+pub(crate) fn shown(real: &str, around: &ToolContext<'_>) -> String {
     let root = around.surroundings.project_root.trim_end_matches('/');
     let inside = real.strip_prefix(root);
     let relative = inside.and_then(|rest| rest.strip_prefix('/'));

@@ -9,7 +9,7 @@ use regex::Regex;
 use serde_json::{Map, Value, json};
 
 use crate::{
-    Around, Code,
+    Code, ToolContext,
     end::Failure,
     files::read,
     knowledge::{self, SEPARATOR},
@@ -39,11 +39,11 @@ pub struct Documents<'a> {
 ///
 /// # Errors
 /// A datasource cannot be read, or a pattern is none; one sentence.
-pub fn documents(wanted: &Documents<'_>, around: &Around<'_>) -> Result<Vec<Value>, String> {
+pub fn documents(wanted: &Documents<'_>, around: &ToolContext<'_>) -> Result<Vec<Value>, String> {
     listed(wanted, around).map_err(|failure| failure.message)
 }
 
-fn listed(wanted: &Documents<'_>, around: &Around<'_>) -> Result<Vec<Value>, Failure> {
+fn listed(wanted: &Documents<'_>, around: &ToolContext<'_>) -> Result<Vec<Value>, Failure> {
     let chosen = Chosen::new(wanted)?;
     let mut all = Vec::new();
     let mut bytes = 0_usize;

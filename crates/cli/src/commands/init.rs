@@ -9,7 +9,9 @@ use std::{
 use anyhow::{Context as _, anyhow};
 use interlock_clients::{
     ClientId,
-    install::{FileChange, Floor, Plan, Request, Scope, Site, Summary, apply, detect, diff, plan},
+    install::{
+        BaselineRules, FileChange, Plan, Request, Scope, Site, Summary, apply, detect, diff, plan,
+    },
 };
 use interlock_core::visible::visible_lines;
 use interlock_expr::nearest::nearest;
@@ -69,7 +71,7 @@ pub(crate) fn run(app: &App, args: &InitArgs) -> Done {
 
 fn planned(app: &App, args: &InitArgs, site: &Site, clients: &[ClientId]) -> Result<Plan, Failure> {
     let floor = match &args.floor {
-        Some(workflow) => Some(Floor::of(&live::load(app, workflow)?.machine)),
+        Some(workflow) => Some(BaselineRules::of(&live::load(app, workflow)?.machine)),
         None => None,
     };
     let request = Request {

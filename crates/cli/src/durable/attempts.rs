@@ -1,7 +1,7 @@
 //! How far the attempts of stages are that are under way, for `status` and `list`.
 
 use interlock_core::{
-    acting::Usage,
+    attempt::Usage,
     event::Event,
     machine::Machine,
     place::{shown_path, stage_of, title},

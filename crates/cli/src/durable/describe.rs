@@ -1,7 +1,7 @@
 //! Where a run of steps stands, for `status`.
 
 use interlock_core::{
-    acting::Usage,
+    attempt::Usage,
     event::Cause,
     machine::Machine,
     names::FramePath,

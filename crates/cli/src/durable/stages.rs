@@ -13,7 +13,7 @@ use interlock_core::{
 };
 use interlock_facts::RealDisk;
 use interlock_project::{Assets, Config, Modes, configuration_directory};
-use interlock_runner::{Channel, Desk, Nodes, People, Screen, Servers, Stages, Terminal};
+use interlock_runner::{Channel, Nodes, People, Screen, Servers, Stages, Terminal, TerminalPrompt};
 use interlock_store::RunLog;
 use interlock_tools::{Secrets, Tool};
 
@@ -262,14 +262,15 @@ impl Making<'_> {
 
     fn people(&self, args: &StageArgs) -> People {
         let remote = args.ask == Some(Asking::Remote);
-        let desk = |terminal: &Arc<Terminal>| {
+        let terminal_prompt = |terminal: &Arc<Terminal>| {
             let screen = Arc::clone(self.screen);
-            let desk = Desk::new(Arc::clone(terminal), screen, authority::name());
-            Arc::new(desk) as Arc<dyn Channel>
+            let terminal_prompt =
+                TerminalPrompt::new(Arc::clone(terminal), screen, authority::name());
+            Arc::new(terminal_prompt) as Arc<dyn Channel>
         };
         let here = self.terminal.filter(|_| !remote && !args.no_wait);
         People {
-            here: here.map(desk),
+            here: here.map(terminal_prompt),
             elsewhere: remote || args.no_wait,
             no_wait: args.no_wait,
         }

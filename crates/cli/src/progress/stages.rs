@@ -1,7 +1,7 @@
 //! What is said of a model stage while it goes on: its calls with their verdicts, its end with what it cost.
 
 use interlock_core::{
-    acting::Usage,
+    attempt::Usage,
     event::{AllowSource, Event},
     machine::Machine,
     names::FramePath,

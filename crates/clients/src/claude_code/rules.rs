@@ -199,10 +199,10 @@ mod tests {
 
     fn about(rules: &str, line: &str) -> Option<Effect> {
         let settings: Value = serde_json::from_str(rules).unwrap_or_default();
-        let setting = interlock_shell::Setting {
+        let setting = interlock_shell::ShellContext {
             directory: "/p".to_owned(),
             project_root: "/p".to_owned(),
-            ..interlock_shell::Setting::default()
+            ..interlock_shell::ShellContext::default()
         };
         let mut known = Rules::default();
         known.add(&settings, true);

@@ -9,7 +9,7 @@ use crate::{
     client::ClientId,
     install::{
         self, HookState, Scope,
-        footprint::{Footprint, HooksAs},
+        client_def::{ClientDef, HooksAs},
         hooks::HookForm,
     },
 };
@@ -50,14 +50,14 @@ struct File {
 }
 
 /// Tells whether a client has any hook of ours.
-pub(super) fn any(client: &'static Footprint, examination: &Examination) -> bool {
+pub(super) fn any(client: &'static ClientDef, examination: &Examination) -> bool {
     files(client, examination).iter().any(|file| {
         states(client, &file.path, examination)
             .is_ok_and(|states| states.iter().any(|(_, state)| *state != HookState::Missing))
     })
 }
 
-fn files(client: &Footprint, examination: &Examination) -> Vec<File> {
+fn files(client: &ClientDef, examination: &Examination) -> Vec<File> {
     let site = &examination.site;
     let file = |path, scope, installed| File {
         path,
@@ -92,7 +92,7 @@ type States = Vec<(&'static str, HookState)>;
 
 /// Says how each hook stands in a file; a file that is not there has none.
 fn states(
-    client: &'static Footprint,
+    client: &'static ClientDef,
     path: &Path,
     examination: &Examination,
 ) -> Result<States, String> {
@@ -123,7 +123,7 @@ fn states(
 
 /// Looks through every file, and says what is missing and what stands twice.
 pub(super) fn look(
-    client: &'static Footprint,
+    client: &'static ClientDef,
     examination: &Examination,
     checks: &mut Vec<Check>,
 ) -> Hooks {
@@ -185,7 +185,7 @@ pub(super) fn look(
 }
 
 /// Says that the project and the person have the same hooks, where the client runs both.
-fn twice(client: &Footprint, hooks: &Hooks) -> Option<Check> {
+fn twice(client: &ClientDef, hooks: &Hooks) -> Option<Check> {
     let [(one, _), .., (other, _)] = hooks.files.as_slice() else {
         return None;
     };

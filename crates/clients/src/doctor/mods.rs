@@ -11,7 +11,7 @@ use crate::{
     client::ClientId,
     install::{
         Scope,
-        footprint::{Footprint, footprint},
+        client_def::{ClientDef, definition},
         plugin_folder, set_up,
     },
     mods::{self, Look},
@@ -32,7 +32,7 @@ pub struct UnknownMod {
 const OPTIONS: &str = "/pluginConfigs/cc-plugin-sec-default@builtin/options";
 
 /// Looks at what else decides in a client: by its settings, and in each session that runs here.
-pub(super) fn checks(client: &Footprint, examination: &Examination) -> Vec<Check> {
+pub(super) fn checks(client: &ClientDef, examination: &Examination) -> Vec<Check> {
     let word = client.client.word();
     let unknown = match unknown_of(client.client, examination) {
         Ok(unknown) => unknown,
@@ -130,13 +130,13 @@ fn own_code(examination: &Examination) -> Option<Check> {
 pub fn unknown_mods(examination: &Examination) -> Result<Vec<UnknownMod>, StoreError> {
     let mut unknown = Vec::new();
     for (_, client) in ClientId::ALL {
-        let footprint = footprint(client);
-        if client != ClientId::ClaudeCode && !hooks::any(footprint, examination) {
+        let definition = definition(client);
+        if client != ClientId::ClaudeCode && !hooks::any(definition, examination) {
             continue;
         }
         let found = unknown_of(client, examination)?;
         unknown.extend(found.into_iter().map(|found| UnknownMod {
-            client: footprint.title,
+            client: definition.title,
             found,
         }));
     }

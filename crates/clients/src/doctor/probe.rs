@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 
 use super::{Check, Health, hooks::Line};
 use crate::{
-    install::{self, Site, footprint::Footprint},
+    install::{self, Site, client_def::ClientDef},
     token::PERSONS_TOKEN,
 };
 
@@ -84,7 +84,7 @@ const TRIES: usize = 5;
 /// The call belongs to no session that a run could guard or that could take
 /// one that waits: it is made in a directory of its own.
 pub(super) fn lines(
-    client: &Footprint,
+    client: &ClientDef,
     lines: &[Line],
     site: &Site,
     state: &Path,
@@ -126,7 +126,7 @@ const WHAT: &str = "hook answers";
 /// The session that a probe says it is of.
 const SESSION: &str = "interlock-doctor";
 
-fn harmless(client: &Footprint, directory: &Path) -> Value {
+fn harmless(client: &ClientDef, directory: &Path) -> Value {
     let session = SESSION;
     let directory = directory.display().to_string();
     match client.form() {

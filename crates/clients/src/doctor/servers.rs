@@ -6,15 +6,16 @@ use super::{Check, Examination, Health, probe};
 use crate::{
     client::ClientId,
     install::{
-        self, Scope, codex,
-        footprint::{Footprint, ServersAs},
+        self, Scope,
+        client_def::{ClientDef, ServersAs},
+        codex,
         servers::TRUSTED_ONLY,
     },
 };
 
 /// Looks the server up, starts it and asks for its tools.
 pub(super) fn check(
-    client: &'static Footprint,
+    client: &'static ClientDef,
     examination: &Examination,
 ) -> (Option<bool>, Vec<Check>) {
     const WHAT: &str = "control server";
@@ -47,7 +48,7 @@ pub(super) fn check(
 }
 
 fn registered(
-    client: &Footprint,
+    client: &ClientDef,
     examination: &Examination,
     scope: Scope,
 ) -> Option<(String, Vec<String>)> {
@@ -81,7 +82,7 @@ fn left_out(word: &'static str, examination: &Examination) -> Option<Check> {
 }
 
 /// Reports that Claude Code is told not to start it.
-fn switched_off(client: &Footprint, examination: &Examination) -> Option<Check> {
+fn switched_off(client: &ClientDef, examination: &Examination) -> Option<Check> {
     if client.client != ClientId::ClaudeCode {
         return None;
     }

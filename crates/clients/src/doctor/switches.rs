@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::{Check, Examination, Health, hooks};
 use crate::{
     client::ClientId,
-    install::{self, Scope, Syntax, footprint::Footprint},
+    install::{self, Scope, Syntax, client_def::ClientDef},
     mods::children,
 };
 
@@ -28,7 +28,7 @@ enum ReadAs {
 }
 
 /// Reports every switch that keeps a client's hooks from running.
-pub(super) fn checks(client: &Footprint, examination: &Examination) -> Vec<Check> {
+pub(super) fn checks(client: &ClientDef, examination: &Examination) -> Vec<Check> {
     let word = client.client.word();
     let switches = match client.client {
         ClientId::ClaudeCode => claude_code(examination),

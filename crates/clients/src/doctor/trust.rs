@@ -8,8 +8,8 @@ use crate::{
     client::ClientId,
     install::{
         self, Scope, Site,
+        client_def::ClientDef,
         folders::{self, Trust},
-        footprint::Footprint,
         trust,
     },
 };
@@ -18,7 +18,7 @@ const WHAT: &str = "trusted";
 
 /// Finds out whether the hooks that were found are trusted; `None`: the client does not ask that.
 pub(super) fn check(
-    client: &'static Footprint,
+    client: &'static ClientDef,
     examination: &Examination,
     hooks: &Hooks,
     checks: &mut Vec<Check>,
@@ -36,7 +36,7 @@ pub(super) fn check(
 }
 
 /// Asks Codex itself which hooks it would run here.
-fn codex(client: &Footprint, site: &Site, hooks: &Hooks) -> (Option<bool>, Check) {
+fn codex(client: &ClientDef, site: &Site, hooks: &Hooks) -> (Option<bool>, Check) {
     let word = client.client.word();
     let Some(program) = client.program(site) else {
         let seen = "not known: `codex` is not on the PATH and cannot be asked";
@@ -124,7 +124,7 @@ fn not_enforced(word: &'static str, path: &Path, scope: Scope, not: &[&str], sit
 }
 
 /// Looks for the folder among those that a person trusts.
-fn folder(client: &Footprint, examination: &Examination, hooks: &Hooks) -> (Option<bool>, Check) {
+fn folder(client: &ClientDef, examination: &Examination, hooks: &Hooks) -> (Option<bool>, Check) {
     let site = &examination.site;
     let word = client.client.word();
     let well = |seen: String| (Some(true), Check::new(word, WHAT, Health::Ok, seen, ""));

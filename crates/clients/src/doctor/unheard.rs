@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use interlock_store::{Home, StoreError};
 
 use super::switches;
-use crate::{client::ClientId, install::footprint::footprint, process, session::living_sessions};
+use crate::{client::ClientId, install::client_def::definition, process, session::living_sessions};
 
 /// How far up a process is looked for above another.
 const STEPS_MAX: usize = 16;
@@ -54,7 +54,7 @@ pub fn unheard_clients(home: &Home, project_root: &Path) -> Result<Vec<UnheardCl
     let unheard = clients.iter().filter(|(pid, _)| is_new(*pid));
     Ok(unheard
         .map(|(pid, client)| UnheardClient {
-            client: footprint(*client).title,
+            client: definition(*client).title,
             pid: *pid,
             without: without(*client, *pid),
         })
@@ -69,7 +69,7 @@ fn client_of(arguments: &[String]) -> Option<ClientId> {
         ClientId::ALL
             .iter()
             .map(|(_, client)| *client)
-            .find(|client| footprint(*client).programs.contains(&name))
+            .find(|client| definition(*client).programs.contains(&name))
     };
     let [program, rest @ ..] = arguments else {
         return None;

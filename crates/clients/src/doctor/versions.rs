@@ -3,7 +3,7 @@
 use super::{Check, Health, probe};
 use crate::{
     client::ClientId,
-    install::{Site, footprint::Footprint},
+    install::{Site, client_def::ClientDef},
 };
 
 /// The first version of Claude Code that honours `onFailure`.
@@ -19,7 +19,7 @@ const TRIED: [(ClientId, &str); 5] = [
 ];
 
 /// Asks the client's program for its version.
-pub(super) fn check(client: &Footprint, site: &Site) -> (Option<String>, Vec<Check>) {
+pub(super) fn check(client: &ClientDef, site: &Site) -> (Option<String>, Vec<Check>) {
     let word = client.client.word();
     let check = |health, seen: String, advice: String| {
         vec![Check::new(word, "version", health, seen, advice)]
@@ -55,7 +55,7 @@ fn parts(number: &str) -> Vec<u64> {
         .collect()
 }
 
-fn meaning(client: &Footprint, number: &str) -> (Health, String) {
+fn meaning(client: &ClientDef, number: &str) -> (Health, String) {
     let this = parts(number);
     if client.client == ClientId::ClaudeCode && this.as_slice() < HONOURS_ON_FAILURE.as_slice() {
         return (

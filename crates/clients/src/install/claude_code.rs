@@ -6,14 +6,14 @@ use serde_json::json;
 
 use super::{
     Scope, Site,
-    footprint::{Footprint, HooksAs, ServersAs},
+    client_def::{ClientDef, HooksAs, ServersAs},
     hooks::{DAY_S, HookForm, Member, Timeout},
     json::Syntax,
     servers::{ServerForm, gateway_words},
 };
 use crate::{claude_code::plugin, client::ClientId};
 
-pub(super) static FOOTPRINT: Footprint = Footprint {
+pub(super) static FOOTPRINT: ClientDef = ClientDef {
     client: ClientId::ClaudeCode,
     title: "Claude Code",
     programs: &["claude"],

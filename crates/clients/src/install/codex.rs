@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::{
     Fault, Scope, Site,
-    footprint::{Footprint, HooksAs, ServersAs},
+    client_def::{ClientDef, HooksAs, ServersAs},
     hooks::{DAY_S, HookForm, Member, Timeout},
     json::Syntax,
     servers::{SERVER, gateway_words},
@@ -14,7 +14,7 @@ use super::{
 };
 use crate::client::ClientId;
 
-pub(super) static FOOTPRINT: Footprint = Footprint {
+pub(super) static FOOTPRINT: ClientDef = ClientDef {
     client: ClientId::Codex,
     title: "Codex CLI",
     programs: &["codex"],

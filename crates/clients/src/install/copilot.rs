@@ -4,14 +4,14 @@ use serde_json::json;
 
 use super::{
     Scope,
-    footprint::{Footprint, HooksAs, ServersAs},
+    client_def::{ClientDef, HooksAs, ServersAs},
     hooks::{DAY_S, HookForm, Member, Timeout},
     json::Syntax,
     servers::{ServerForm, gateway_words},
 };
 use crate::client::ClientId;
 
-pub(super) static FOOTPRINT: Footprint = Footprint {
+pub(super) static FOOTPRINT: ClientDef = ClientDef {
     client: ClientId::Copilot,
     title: "Copilot CLI",
     programs: &["copilot"],

@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use serde_json::Value;
 
 use super::{
-    Fault, Scope, Site, codex,
-    floor::{self, Rules},
-    footprint::{Footprint, HooksAs, ServersAs},
-    ignored,
+    Fault, Scope, Site,
+    baseline_rules::{self, Rules},
+    client_def::{ClientDef, HooksAs, ServersAs},
+    codex, ignored,
     record::Added,
     trust::{self, Trusted},
 };
@@ -30,11 +30,11 @@ pub(super) struct Edit {
 #[derive(Debug)]
 pub(super) enum What {
     /// The hooks.
-    Hooks(&'static Footprint),
+    Hooks(&'static ClientDef),
     /// The control server.
-    Server(&'static Footprint, Scope),
+    Server(&'static ClientDef, Scope),
     /// Rules of the client's own.
-    Floor(Rules),
+    BaselineRules(Rules),
     /// A whole file of our own; `None`: none any more.
     Own(Option<String>),
     /// Files of the project that stay the person's own, from its root.
@@ -47,7 +47,7 @@ pub(super) enum What {
 
 impl Edit {
     /// Returns the edits of a client's hooks and of its control server.
-    pub(super) fn of(client: &'static Footprint, site: &Site, scope: Scope) -> Vec<Self> {
+    pub(super) fn of(client: &'static ClientDef, site: &Site, scope: Scope) -> Vec<Self> {
         let edit = |path, what| Self { path, scope, what };
         let hooks = match &client.hooks {
             HooksAs::Json(_) => What::Hooks(client),
@@ -72,7 +72,7 @@ impl Edit {
                 format!("{count} hooks")
             }
             What::Server(..) => "the server `interlock`".to_owned(),
-            What::Floor(_) => "rules of the client's own".to_owned(),
+            What::BaselineRules(_) => "rules of the client's own".to_owned(),
             What::Own(_) => "Interlock's own".to_owned(),
             What::Ignored(_) => "keeps these files out of git".to_owned(),
             What::Folder(_) => "trust in this folder".to_owned(),
@@ -96,8 +96,8 @@ impl Edit {
                 ServersAs::Json(form) => form.put(text, &(client.server)(site, *scope))?,
                 ServersAs::Toml => codex::put_server(text, site, *scope)?,
             },
-            What::Floor(rules) if rules.is_empty() => return Ok(text.map(str::to_owned)),
-            What::Floor(rules) => rules.put(text, added)?,
+            What::BaselineRules(rules) if rules.is_empty() => return Ok(text.map(str::to_owned)),
+            What::BaselineRules(rules) => rules.put(text, added)?,
             What::Own(None) => {
                 return Ok(text.filter(|text| !is_own(text)).map(str::to_owned));
             }
@@ -132,7 +132,7 @@ impl Edit {
                 ServersAs::Json(form) => form.take(text),
                 ServersAs::Toml => codex::take_server(text),
             },
-            What::Floor(rules) => floor::take(text, rules.language, added),
+            What::BaselineRules(rules) => baseline_rules::take(text, rules.language, added),
             What::Own(_) => Ok((!is_own(text)).then(|| text.to_owned())),
             What::Ignored(_) => Ok(ignored::take(text)),
             What::Folder(folder) => trust::take_folder(text, folder, added),

@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 
 use super::{
     Fault, HookState, Scope, Site,
+    client_def::{ClientDef, ServersAs, definition},
     codex::VARIABLES,
-    footprint::{Footprint, ServersAs, footprint},
     read,
     servers::SERVER,
     trust,
@@ -75,7 +75,7 @@ pub fn hold(start: &Start<'_>) -> Result<Hold, String> {
 ///
 /// A client runs lines that are the same only once; others would both be judged, and counted.
 fn as_the_project(start: &Start<'_>) -> Site {
-    let client = footprint(start.client);
+    let client = definition(start.client);
     let shared = start.site.in_scope(Scope::Project);
     let path = (client.hook_file)(start.site, Scope::Project);
     let text = read(&path).ok().flatten().unwrap_or_default();
@@ -90,7 +90,7 @@ fn as_the_project(start: &Start<'_>) -> Site {
 }
 
 /// Returns the hooks of a client as it would find them in an empty file.
-fn hooks(client: &Footprint, site: &Site) -> Result<Value, String> {
+fn hooks(client: &ClientDef, site: &Site) -> Result<Value, String> {
     let form = client.form().ok_or("it has no hooks")?;
     let text = form.put(None, site).map_err(|fault| fault.reason)?;
     let hooks: Value = serde_json::from_str(&text).map_err(|error| error.to_string())?;
@@ -107,7 +107,7 @@ fn write(start: &Start<'_>, name: &str, text: &str) -> Result<String, String> {
 }
 
 fn claude_code(start: &Start<'_>) -> Result<Hold, String> {
-    let client = footprint(ClientId::ClaudeCode);
+    let client = definition(ClientId::ClaudeCode);
     let settings = json!({ "disableAllHooks": false, "hooks": hooks(client, start.site)? });
     let settings = write(start, "claude-settings.json", &settings.to_string())?;
     let server = (client.server)(start.site, Scope::User);
@@ -128,7 +128,7 @@ fn claude_code(start: &Start<'_>) -> Result<Hold, String> {
 const FLAGS: &str = "/<session-flags>/config.toml";
 
 fn codex(start: &Start<'_>) -> Result<Hold, String> {
-    let client = footprint(ClientId::Codex);
+    let client = definition(ClientId::Codex);
     let mut flags = vec![("features.hooks".to_owned(), json!(true))];
     let mut server = (client.server)(start.site, Scope::User);
     if let Value::Object(server) = &mut server {
@@ -151,7 +151,7 @@ fn codex(start: &Start<'_>) -> Result<Hold, String> {
 /// Codex would call both, and a call would count twice.
 fn codex_asks_already(
     start: &Start<'_>,
-    client: &Footprint,
+    client: &ClientDef,
     flags: &[(String, Value)],
 ) -> Result<bool, String> {
     let (site, Some(form)) = (start.site, client.form()) else {
@@ -189,7 +189,7 @@ fn would_run(hook: &ListedHook) -> bool {
 /// Adds the hooks to the command line, with the hashes under which Codex trusts them.
 fn codex_hooks(
     start: &Start<'_>,
-    client: &Footprint,
+    client: &ClientDef,
     mut flags: Vec<(String, Value)>,
 ) -> Result<Vec<(String, Value)>, String> {
     let hooks = hooks(client, start.site)?;
@@ -267,7 +267,7 @@ const GEMINI_HOME: &str = "GEMINI_CLI_HOME";
 ///
 /// It takes no settings from its command line, and those of the system only from places of root's.
 fn gemini(start: &Start<'_>) -> Result<Hold, String> {
-    let client = footprint(ClientId::Gemini);
+    let client = definition(ClientId::Gemini);
     let own = &start.site.gemini_home;
     let settings = own.join(SETTINGS);
     let before = read(&settings).map_err(|error| error.to_string())?;
@@ -318,7 +318,7 @@ fn link_all(from: &Path, to: &Path, without: &[&str]) -> io::Result<()> {
 }
 
 /// Adds hooks and control server to the settings of a person.
-fn gemini_settings(client: &Footprint, before: Option<&str>, site: &Site) -> Result<String, Fault> {
+fn gemini_settings(client: &ClientDef, before: Option<&str>, site: &Site) -> Result<String, Fault> {
     let mut text = before.map(str::to_owned);
     if let Some(form) = client.form() {
         text = Some(form.put(text.as_deref(), site)?);

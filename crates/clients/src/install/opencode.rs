@@ -5,14 +5,15 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 
 use super::{
-    Scope, Site, code,
-    footprint::{Footprint, HooksAs, ServersAs},
+    Scope, Site,
+    client_def::{ClientDef, HooksAs, ServersAs},
+    code,
     json::Syntax,
     servers::{ServerForm, gateway_words},
 };
 use crate::{client::ClientId, opencode::PLUGIN};
 
-pub(super) static FOOTPRINT: Footprint = Footprint {
+pub(super) static FOOTPRINT: ClientDef = ClientDef {
     client: ClientId::Opencode,
     title: "opencode",
     programs: &["opencode"],

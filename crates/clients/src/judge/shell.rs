@@ -14,7 +14,7 @@ use crate::{
     hook::HookSetting,
     input::{Input, ToolUse},
     line,
-    protocol::{self, Carrying},
+    protocol::{self, RewriteMode},
     rewrite::{self, Rewriting},
     session::Guarded,
     tools::plain_call,
@@ -33,7 +33,7 @@ pub(super) fn before_line(
         Some(_) if carried_line(input, used).is_some() => {
             protocol::of(input.client).carrying(setting, input, &project)
         }
-        _ => Carrying::No,
+        _ => RewriteMode::No,
     };
     let asked = Asked {
         setting,
@@ -79,7 +79,7 @@ struct Asked<'a> {
     setting: &'a HookSetting,
     input: &'a Input,
     used: &'a ToolUse,
-    carrying: Carrying,
+    carrying: RewriteMode,
 }
 
 /// A line that was allowed.
@@ -96,7 +96,7 @@ fn judged(
     here: Surroundings,
 ) -> (ToolCall, Rewriting, Surroundings) {
     let Asked { input, used, .. } = asked;
-    if asked.carrying == Carrying::No {
+    if asked.carrying == RewriteMode::No {
         return (call_of(&here, input, used), Rewriting::Keep, here);
     }
     let held = Surroundings {

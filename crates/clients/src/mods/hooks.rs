@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     client::ClientId,
-    install::{self, Syntax, footprint::footprint},
+    install::{self, Syntax, client_def::definition},
 };
 
 /// How deep folders of plugins are searched.
@@ -76,7 +76,7 @@ pub(crate) fn in_words(values: &[String], event: &str, look: &Look<'_>) -> Optio
 
 /// Lists the entries of a file's events that are not Interlock's own.
 fn others(settings: &Value, file: HookFile<'_>, look: &Look<'_>) -> Vec<Value> {
-    let form = footprint(file.written_for).form();
+    let form = definition(file.written_for).form();
     let mut others = Vec::new();
     for event in file.events {
         let entries = settings.pointer(&format!("/hooks/{event}"));

@@ -1,7 +1,7 @@
 //! What the run is told of a node under way.
 
 use crate::{
-    acting::{Finish, Usage},
+    attempt::{Finish, Usage},
     names::Digest,
 };
 

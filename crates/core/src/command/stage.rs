@@ -2,7 +2,7 @@
 
 use super::there::ToolThere;
 use crate::{
-    acting::{ModelMessage, NoAnswer, Usage},
+    attempt::{ModelMessage, NoAnswer, Usage},
     call::{CallResult, ToolCall},
     names::Digest,
     parts::Passing,

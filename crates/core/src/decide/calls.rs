@@ -11,7 +11,7 @@ use crate::{
     names::FramePath,
     parts::PromptCall,
     refusal::{Code, Refusal},
-    run::{Asked, Run},
+    run::{Request, Run},
 };
 
 /// Judges a proposed call in an open run.
@@ -81,7 +81,9 @@ fn allowed(context: JudgeContext<'_>, path: FramePath, mut events: Vec<Event>) -
         events.push(Event::GrantConsumed {
             path: path.clone(),
             digest: context.call.digest.clone(),
-            id: grant.and_then(|grant| grant.asked.as_ref()).map(Asked::id),
+            id: grant
+                .and_then(|grant| grant.asked.as_ref())
+                .map(Request::id),
         });
         AllowSource::Grant
     } else {

@@ -10,7 +10,7 @@ use super::{
     transitions::{choose, error, rule_of, state_of},
 };
 use crate::{
-    acting::{ActedCall, Acting, CallFate},
+    attempt::{CallStatus, PendingCall, StageAttempt},
     command::EffectFate,
     event::{Cause, Event},
     holds::Scope,
@@ -333,8 +333,8 @@ impl Work<'_> {
 }
 
 /// A stage goes on where it was, unless a call that may have written was cut off.
-fn stage_after_crash(acting: &Acting) -> OnCrash {
-    let writes = |call: &ActedCall| call.fate == CallFate::Running { reads: false };
+fn stage_after_crash(acting: &StageAttempt) -> OnCrash {
+    let writes = |call: &PendingCall| call.fate == CallStatus::Running { reads: false };
     if acting.calls.iter().any(writes) {
         OnCrash::Ask
     } else {

@@ -13,7 +13,7 @@ use crate::{
     names::{ApprovalId, FramePath},
     pending::{About, Pending, pending},
     refusal::{Code, Refusal},
-    run::{Asked, Grant, Parked, Run, Settled, Settlement},
+    run::{Grant, PendingTransition, Request, Run, Settled, Settlement},
 };
 
 impl Work<'_> {
@@ -106,7 +106,7 @@ impl Work<'_> {
     }
 
     /// Finds the transition that `waiting` asks about.
-    fn parked_as(&self, waiting: &Pending) -> Option<Parked> {
+    fn parked_as(&self, waiting: &Pending) -> Option<PendingTransition> {
         if waiting.in_prompt {
             let mut prompts = self.run.prompts.iter();
             let open = prompts.find(|prompt| prompt.id() == waiting.id);
@@ -120,7 +120,7 @@ impl Work<'_> {
         let open = self.run.grants.iter().find(|grant| {
             grant.call.is_some()
                 && grant.path == waiting.path
-                && grant.asked.as_ref().map(Asked::id) == waiting.id
+                && grant.asked.as_ref().map(Request::id) == waiting.id
         });
         open.cloned()
     }
@@ -171,7 +171,7 @@ impl Work<'_> {
     }
 
     /// Refuses where what the person was asked about is not what it was.
-    fn unchanged(&self, path: &FramePath, parked: &Parked) -> Result<(), Refusal> {
+    fn unchanged(&self, path: &FramePath, parked: &PendingTransition) -> Result<(), Refusal> {
         let Some(asked) = &parked.asked else {
             return Ok(());
         };
@@ -391,7 +391,7 @@ impl Work<'_> {
                 .frame(&waiting.path)
                 .is_some_and(|frame| frame.held.is_some()),
             About::Call { digest, .. } => self.run.grants.iter().any(|grant| {
-                let id = grant.asked.as_ref().map(Asked::id);
+                let id = grant.asked.as_ref().map(Request::id);
                 grant.path == waiting.path
                     && grant.digest == *digest
                     && id == waiting.id

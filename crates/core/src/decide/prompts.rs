@@ -10,7 +10,7 @@ use crate::{
     machine::Machine,
     names::{AgentId, ApprovalId, CallId, Digest, FramePath},
     parts::{PromptCall, PromptEnd},
-    run::{Asked, Run},
+    run::{Request, Run},
 };
 
 /// What a person would be asked before a transition.
@@ -141,7 +141,7 @@ impl Work<'_> {
             let open = self.run.calls.iter().find(|open| open.id == prompt.call);
             let reads = open.is_some_and(|open| !open.marks.writes);
             let over = grant.granted_by.is_none() && is_over(prompt, reads);
-            over.then(|| Some((grant.path.clone(), grant.asked.as_ref().map(Asked::id)?)))
+            over.then(|| Some((grant.path.clone(), grant.asked.as_ref().map(Request::id)?)))
                 .flatten()
         });
         let over: Vec<(FramePath, ApprovalId)> = transitions.chain(calls).collect();

@@ -14,7 +14,7 @@ use crate::{
     machine::{Activity, Join, Object, Outcome, Target},
     names::{EventName, FramePath},
     refusal::{Code, Refusal},
-    run::Parked,
+    run::PendingTransition,
 };
 
 impl Work<'_> {
@@ -283,7 +283,11 @@ impl Work<'_> {
     }
 
     /// Checks again the guards of the transition that waits at `path`.
-    pub(super) fn recheck(&self, path: &FramePath, parked: &Parked) -> Result<Target, Refusal> {
+    pub(super) fn recheck(
+        &self,
+        path: &FramePath,
+        parked: &PendingTransition,
+    ) -> Result<Target, Refusal> {
         let (frame, machine) = self.stand(path)?;
         let rule = state_of(machine, frame)?.on.get(&parked.event);
         let transition = rule

@@ -6,7 +6,7 @@ mod message;
 
 use super::{Answered, Reply, Work, transitions::state_of};
 use crate::{
-    acting::{Acting, NoAnswer, Usage},
+    attempt::{NoAnswer, StageAttempt, Usage},
     command::{StageAsk, ToolThere, offered},
     conversation::{beside, complete_task, is_too_long, sent},
     dialogue::Dialogue,
@@ -93,7 +93,7 @@ impl<'a> Work<'a> {
     fn acting(
         &self,
         path: &FramePath,
-    ) -> Result<(&Frame, &'a Machine, &'a ModelStage, &Acting), Refusal> {
+    ) -> Result<(&Frame, &'a Machine, &'a ModelStage, &StageAttempt), Refusal> {
         let (frame, machine) = self.stand(path)?;
         let stage = stage_of(self.machine, frame);
         match (stage, frame.acting.as_deref()) {

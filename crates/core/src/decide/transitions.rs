@@ -12,7 +12,7 @@ use crate::{
     machine::{Activity, Machine, Object, Rule, State, Target, Transition},
     names::{ApprovalId, Digest, EventName, FramePath, StateName},
     refusal::{Code, Refusal},
-    run::{Frame, Parked},
+    run::{Frame, PendingTransition},
 };
 
 impl Work<'_> {
@@ -339,7 +339,7 @@ pub(super) struct Taking {
     pub(super) by: String,
 }
 
-pub(super) fn waiting(parked: &Parked) -> Refusal {
+pub(super) fn waiting(parked: &PendingTransition) -> Refusal {
     Refusal::new(
         Code::AwaitingApproval,
         format!(

@@ -5,11 +5,14 @@ use super::{
     stage::{fate, waited},
 };
 use crate::{
-    acting::CallFate,
+    attempt::CallStatus,
     event::{CallMarks, CallRecord, Event, GrantThen},
     names::{AgentId, ApprovalId, Digest, FramePath},
     parts::{PromptCall, PromptEnd},
-    run::{Asked, Frame, Grant, OpenCall, Parked, PromptedTransition, Run, Settled, Settlement},
+    run::{
+        Frame, Grant, OpenCall, PendingTransition, PromptedTransition, Request, Run, Settled,
+        Settlement,
+    },
 };
 
 /// Settled requests remembered at most.
@@ -172,7 +175,7 @@ fn request_grant(
 ) {
     let Some(frame) = run.frame(path) else { return };
     let entered_seq = frame.entered_seq;
-    let asked = at_ms.map(|at_ms| Asked {
+    let asked = at_ms.map(|at_ms| Request {
         seq: run.seq,
         at_ms,
         question: call.digest.clone(),
@@ -225,7 +228,12 @@ fn prompts_for(run: &mut Run, prompt: &PromptCall) {
 }
 
 /// Folds that a client asks its person about a transition.
-pub(super) fn ask_in_prompt(run: &mut Run, path: &FramePath, parked: Parked, prompt: &PromptCall) {
+pub(super) fn ask_in_prompt(
+    run: &mut Run,
+    path: &FramePath,
+    parked: PendingTransition,
+    prompt: &PromptCall,
+) {
     let Some(entered_seq) = run.frame(path).map(|frame| frame.entered_seq) else {
         return;
     };
@@ -305,7 +313,7 @@ fn of_stage(run: &mut Run, path: &FramePath, call: &CallRecord, then: &GrantThen
         grant.call = Some(call.id.clone());
         grant.then = Some(then.clone());
     }
-    fate(run, path, &call.id, CallFate::Asked);
+    fate(run, path, &call.id, CallStatus::Asked);
 }
 
 /// Counts the time that a stage has waited for an answer.
@@ -537,7 +545,7 @@ fn of_parked(path: &FramePath, frame: &Frame, word: Word<'_>) -> Option<Settled>
 }
 
 fn settled(
-    asked: &Asked,
+    asked: &Request,
     path: &FramePath,
     entered_seq: u64,
     about: &str,

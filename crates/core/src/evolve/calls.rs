@@ -6,7 +6,7 @@ use super::approvals;
 use crate::{
     event::{CallMarks, CallRecord, EvidenceMark, ProbedCommand},
     names::{AgentId, CallId, FramePath},
-    run::{Line, OpenCall, Run, Seen},
+    run::{OpenCall, Run, Seen, ShellLine},
 };
 
 /// Open calls remembered at most; `decide` settles older ones first.
@@ -141,15 +141,15 @@ pub(super) fn start_line(run: &mut Run, id: &CallId, settles: bool) {
         admit_asked(run, id);
     }
     if let Some(open) = run.calls.iter_mut().find(|open| open.id == *id) {
-        open.line = Some(Line {
+        open.line = Some(ShellLine {
             settles,
-            ..Line::default()
+            ..ShellLine::default()
         });
     }
 }
 
 /// Notes how the line of a call ended, and settles the call by that where the line was started to.
-pub(super) fn end_line(run: &mut Run, id: &CallId, mut line: Line) {
+pub(super) fn end_line(run: &mut Run, id: &CallId, mut line: ShellLine) {
     let seq = run.seq;
     let wrote = !line.wrote.is_empty();
     if let Some(index) = run.calls.iter().position(|call| call.id == *id)

@@ -6,11 +6,11 @@ use serde_json::{Map, Value, json};
 
 use super::{CallOutcome, allow, approvals, end_call};
 use crate::{
-    acting::{Acting, CallFate},
+    attempt::{CallStatus, StageAttempt},
     event::{Cause, Event},
     machine::Object,
     names::{CallId, FramePath},
-    run::{Asked, Frame, Held, Run},
+    run::{EntryRequest, Frame, Request, Run},
 };
 
 /// The context key of what stages handed in.
@@ -28,7 +28,7 @@ pub(super) fn apply_stage(run: &mut Run, event: &Event) {
             if let Some(frame) = run.frame_mut(path) {
                 // Limits count anew in each attempt.
                 frame.used = Default::default();
-                frame.acting = Some(Box::new(Acting {
+                frame.acting = Some(Box::new(StageAttempt {
                     tools: tools.clone(),
                     started_ms: *at_ms,
                     waited_ms: 0,
@@ -79,11 +79,11 @@ pub(super) fn apply_stage(run: &mut Run, event: &Event) {
         } => {
             run.calls.retain(|open| open.id != call.id);
             allow(run, path, call, marks);
-            fate(run, path, &call.id, CallFate::Running { reads: *reads });
+            fate(run, path, &call.id, CallStatus::Running { reads: *reads });
         }
         Event::ToolDenied { path, call, .. } => {
             run.calls.retain(|open| open.id != call.id);
-            fate(run, path, &call.id, CallFate::Settled);
+            fate(run, path, &call.id, CallStatus::Settled);
         }
         Event::ToolEnded {
             path,
@@ -105,7 +105,7 @@ pub(super) fn apply_stage(run: &mut Run, event: &Event) {
             if !wrote.is_empty() {
                 run.last_write = run.last_write.max(Some(run.seq));
             }
-            fate(run, path, call, CallFate::Settled);
+            fate(run, path, call, CallStatus::Settled);
         }
         Event::CompletionRejected { path, call, .. } => act(run, path, |acting| {
             acting.refused += u32::from(call.is_none());
@@ -155,9 +155,9 @@ pub(super) fn apply_stage(run: &mut Run, event: &Event) {
         } => {
             let seq = run.seq;
             if let Some(frame) = run.frame_mut(path) {
-                frame.held = Some(Held {
+                frame.held = Some(EntryRequest {
                     message: message.clone(),
-                    asked: Asked {
+                    asked: Request {
                         seq,
                         at_ms: *at_ms,
                         question: question.clone(),
@@ -185,7 +185,7 @@ pub(super) fn apply_stage(run: &mut Run, event: &Event) {
     }
 }
 
-fn act(run: &mut Run, path: &FramePath, change: impl FnOnce(&mut Acting)) {
+fn act(run: &mut Run, path: &FramePath, change: impl FnOnce(&mut StageAttempt)) {
     let acting = run
         .frame_mut(path)
         .and_then(|frame| frame.acting.as_deref_mut());
@@ -195,7 +195,7 @@ fn act(run: &mut Run, path: &FramePath, change: impl FnOnce(&mut Acting)) {
 }
 
 /// Notes what became of a call of the last message.
-pub(super) fn fate(run: &mut Run, path: &FramePath, id: &CallId, fate: CallFate) {
+pub(super) fn fate(run: &mut Run, path: &FramePath, id: &CallId, fate: CallStatus) {
     act(run, path, |acting| {
         if let Some(call) = acting.calls.iter_mut().find(|call| call.id == *id) {
             call.fate = fate;

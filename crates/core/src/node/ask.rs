@@ -98,7 +98,7 @@ impl Answers {
 
 #[cfg(test)]
 mod tests {
-    use crate::acting::{Finish, Usage};
+    use crate::attempt::{Finish, Usage};
 
     use super::*;
     use crate::event::Cause;

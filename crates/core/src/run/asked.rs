@@ -10,7 +10,7 @@ use crate::{
 
 /// A transition that waits for a person.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Parked {
+pub struct PendingTransition {
     /// The event.
     pub event: EventName,
     /// Which of its transitions.
@@ -23,21 +23,21 @@ pub struct Parked {
     pub by: String,
     /// When it was asked and what the answer rests on; `None` in logs that do not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub asked: Option<Asked>,
+    pub asked: Option<Request>,
 }
 
 /// What a person is asked before a state begins.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Held {
+pub struct EntryRequest {
     /// What the person is asked.
     pub message: String,
     /// When, and what the answer rests on.
-    pub asked: Asked,
+    pub asked: Request,
 }
 
 /// When a person was asked, and what the answer rests on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Asked {
+pub struct Request {
     /// Sequence number of the request.
     pub seq: u64,
     /// When, in milliseconds since 1970.
@@ -46,7 +46,7 @@ pub struct Asked {
     pub question: Digest,
 }
 
-impl Asked {
+impl Request {
     /// Returns the id of what was asked.
     #[must_use]
     pub fn id(&self) -> ApprovalId {
@@ -62,7 +62,7 @@ pub struct PromptedTransition {
     /// When that frame had entered its state; the question ends with the stay.
     pub entered_seq: u64,
     /// What is asked.
-    pub parked: Parked,
+    pub parked: PendingTransition,
     /// The call that brings the question to the person.
     pub prompt: PromptCall,
 }
@@ -71,7 +71,7 @@ impl PromptedTransition {
     /// Returns the id of the question.
     #[must_use]
     pub fn id(&self) -> Option<ApprovalId> {
-        self.parked.asked.as_ref().map(Asked::id)
+        self.parked.asked.as_ref().map(Request::id)
     }
 }
 
@@ -125,7 +125,7 @@ pub struct Grant {
     pub granted_by: Option<String>,
     /// When it was asked; `None` in logs that do not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub asked: Option<Asked>,
+    pub asked: Option<Request>,
     /// The sub-agent that asked; nobody else may use it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<AgentId>,

@@ -9,9 +9,9 @@ use interlock_expr::text::Caught;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::asked::{Held, Parked};
+use super::asked::{EntryRequest, PendingTransition};
 use crate::{
-    acting::Acting,
+    attempt::StageAttempt,
     dialogue::Dialogue,
     machine::Object,
     names::{InterruptName, MachineId, StateName},
@@ -34,7 +34,7 @@ pub struct Frame {
     /// Time of the state's entry, in milliseconds since 1970.
     pub entered_ms: u64,
     /// The transition that waits for a person.
-    pub parked: Option<Parked>,
+    pub parked: Option<PendingTransition>,
     /// The interrupt being handled.
     pub handling: Option<Handling>,
     /// Matches kept for later, oldest first.
@@ -51,10 +51,10 @@ pub struct Frame {
     pub effect: Option<Running>,
     /// The attempt of a model stage that is under way.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub acting: Option<Box<Acting>>,
+    pub acting: Option<Box<StageAttempt>>,
     /// What a person is asked before the state begins.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub held: Option<Held>,
+    pub held: Option<EntryRequest>,
     /// Whether a person has let the state begin.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub let_in: bool,

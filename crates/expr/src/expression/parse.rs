@@ -9,7 +9,7 @@ pub use parser::parse;
 
 /// Why a text is no expression, and where in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Mistake {
+pub struct ParseError {
     /// Where it begins, in bytes.
     pub at: usize,
     /// How long it is, in bytes; 0 at the end of the text.
@@ -20,7 +20,7 @@ pub struct Mistake {
     pub help: String,
 }
 
-impl Mistake {
+impl ParseError {
     fn new(
         at: std::ops::Range<usize>,
         message: impl Into<String>,

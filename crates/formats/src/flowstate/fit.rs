@@ -15,7 +15,7 @@ const CHOICES_MAX: usize = 3;
 
 /// Why arguments do not fit, and where in them.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Misfit {
+pub struct SchemaError {
     /// A JSON Pointer; empty: the arguments as a whole.
     pub path: String,
     /// What is wrong there.
@@ -29,7 +29,7 @@ pub struct Misfit {
 ///
 /// # Errors
 /// Everything that does not fit, or that the schema is none.
-pub fn fit_arguments(schema: &Value, arguments: &Object) -> Result<Object, Vec<Misfit>> {
+pub fn fit_arguments(schema: &Value, arguments: &Object) -> Result<Object, Vec<SchemaError>> {
     let fitted = converted(schema, arguments);
     let found = misfits(schema, &Value::Object(fitted.clone()))?;
     if found.is_empty() {
@@ -51,28 +51,29 @@ pub(super) fn converted(schema: &Value, arguments: &Object) -> Object {
 }
 
 /// Returns what does not fit.
-pub(super) fn misfits(schema: &Value, value: &Value) -> Result<Vec<Misfit>, Vec<Misfit>> {
+pub(super) fn misfits(schema: &Value, value: &Value) -> Result<Vec<SchemaError>, Vec<SchemaError>> {
     if let Some(fault) = circle::fault(schema) {
         return Err(vec![fault]);
     }
-    let validator = jsonschema::validator_for(schema).map_err(|error| vec![Misfit::of(&error)])?;
+    let validator =
+        jsonschema::validator_for(schema).map_err(|error| vec![SchemaError::of(&error)])?;
     Ok(validator
         .iter_errors(value)
-        .map(|error| Misfit::of(&error))
+        .map(|error| SchemaError::of(&error))
         .collect())
 }
 
 /// Says why `schema` is no JSON Schema.
 #[must_use]
-pub fn schema_fault(schema: &Value) -> Option<Misfit> {
+pub fn schema_fault(schema: &Value) -> Option<SchemaError> {
     if let Err(error) = jsonschema::meta::validate(schema) {
-        return Some(Misfit::of(&error));
+        return Some(SchemaError::of(&error));
     }
     if let Some(fault) = circle::fault(schema) {
         return Some(fault);
     }
     let built = jsonschema::validator_for(schema);
-    built.err().map(|error| Misfit {
+    built.err().map(|error| SchemaError {
         path: String::new(),
         message: error.to_string(),
     })
@@ -93,7 +94,7 @@ pub(super) fn takes_others(schema: &Value) -> bool {
         || others.is_some_and(|others| *others != Value::Bool(false))
 }
 
-impl Misfit {
+impl SchemaError {
     fn of(error: &jsonschema::ValidationError<'_>) -> Self {
         Self {
             path: error.instance_path().to_string(),

@@ -27,14 +27,14 @@ pub(super) struct Part {
 
 /// Why a template cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Mistake {
+pub(super) struct ParseError {
     /// The byte where the template opens.
     pub(super) at: usize,
     pub(super) message: String,
     pub(super) help: String,
 }
 
-type Read<T> = Result<T, Mistake>;
+type Read<T> = Result<T, ParseError>;
 
 impl Template {
     /// Reads `text`; the first mistake ends it.
@@ -112,7 +112,7 @@ impl<'a> Scanner<'a> {
     }
 
     fn mistake<T>(&self, message: impl Into<String>, help: impl Into<String>) -> Read<T> {
-        Err(Mistake {
+        Err(ParseError {
             at: self.open,
             message: message.into(),
             help: help.into(),

@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::{
     reader::Reader,
     syntax::{Named, Written},
-    template::{Mistake, Template},
+    template::{ParseError, Template},
 };
 use crate::{
     node::{Entry, Kind, Node},
@@ -51,7 +51,7 @@ impl Reader<'_> {
         }
     }
 
-    fn template_mistake(&mut self, what: &str, span: Span, text: &str, mistake: Mistake) {
+    fn template_mistake(&mut self, what: &str, span: Span, text: &str, mistake: ParseError) {
         let at = self.locate(span, text, mistake.at..mistake.at + 2);
         self.report
             .error(at, "template", format!("{} in `{what}`", mistake.message))

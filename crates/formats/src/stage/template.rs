@@ -14,7 +14,7 @@ pub(super) struct Template {
     /// In the order written.
     pub(super) holes: Vec<Hole>,
     /// In the order written.
-    pub(super) mistakes: Vec<Mistake>,
+    pub(super) mistakes: Vec<ParseError>,
 }
 
 /// A path into the context, and where it stands.
@@ -28,7 +28,7 @@ pub(super) struct Hole {
 
 /// Why a hole cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Mistake {
+pub(super) struct ParseError {
     pub(super) at: Range<usize>,
     pub(super) message: String,
     pub(super) help: &'static str,
@@ -83,7 +83,7 @@ impl Template {
         let closed = length.filter(|length| rest(text, inner + length).starts_with('}'));
         let Some(length) = closed else {
             let end = inner + ROOT.len();
-            self.mistakes.push(Mistake {
+            self.mistakes.push(ParseError {
                 at: open..end,
                 message: "`${ctx` is not closed".to_owned(),
                 help: "close it by `}` in the same line; for the text itself write `$${ctx`",
@@ -102,7 +102,7 @@ impl Template {
                     at: open..end,
                 });
             }
-            Err(why) => self.mistakes.push(Mistake {
+            Err(why) => self.mistakes.push(ParseError {
                 at: open..end,
                 message: format!("`{}` {why}", rest(text, open).get(..end - open).unwrap_or_default()),
                 help: "write `${ctx.name}` or `${ctx.name.part}`, an item of a list as `${ctx.name.0}`; for the text itself `$${ctx…}`",

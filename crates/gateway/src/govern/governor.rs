@@ -22,7 +22,9 @@ use interlock_core::{
     refusal::Code,
 };
 use interlock_project::{Config, Servers};
-use interlock_store::{GatewayCard, KeptCard, NotedTool, ServedTool, StoreError, refuse_for_token};
+use interlock_store::{
+    GatewayCard, ManifestFile, NotedTool, ServedTool, StoreError, refuse_for_token,
+};
 use serde_json::Value;
 
 use super::{
@@ -74,7 +76,7 @@ pub struct Governor {
     /// The span in which the client has started this process, as `TRACEPARENT` writes it.
     parent: Option<String>,
     /// What this gateway shows, told to the hooks of its client.
-    card: Option<(KeptCard, Vec<ServedTool>)>,
+    card: Option<(ManifestFile, Vec<ServedTool>)>,
 }
 
 /// A call that passed.

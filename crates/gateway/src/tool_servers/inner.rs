@@ -8,7 +8,7 @@ use std::{
 use interlock_core::machine::Object;
 use serde_json::Value;
 
-use super::{CallError, ServedTool, ToolResult, WantedServer, line::Line, taking::Taking};
+use super::{CallError, ServedTool, ToolResult, WantedServer, line::Line, taking::ServerPolicy};
 use crate::{
     govern::{Caller, Govern},
     notes::Notes,
@@ -19,7 +19,7 @@ use crate::{
 
 /// What calls that are under way share.
 pub(super) struct Inner {
-    pub(super) taking: Taking,
+    pub(super) taking: ServerPolicy,
     /// `None`: it has ended.
     pub(super) shared: Mutex<Option<(Arc<Gateway>, Arc<Line>)>>,
     pub(super) notes: Notes,
@@ -171,7 +171,7 @@ impl Drop for EndsWith<'_> {
 
 /// Makes the gateway in front of servers.
 pub(super) fn gateway(
-    taking: &Taking,
+    taking: &ServerPolicy,
     servers: Vec<Server>,
     bounds: Bounds,
     notes: &Notes,

@@ -30,7 +30,7 @@ pub(super) struct Seen {
 
 /// What a session's governor and its owner share.
 #[derive(Debug, Clone)]
-pub(super) struct Taking {
+pub(super) struct ServerPolicy {
     pub(super) wanted: Arc<Vec<WantedServer>>,
     /// Every tool that was listed, by the name the session shows it under.
     pub(super) seen: Arc<Mutex<HashMap<String, Seen>>>,
@@ -39,7 +39,7 @@ pub(super) struct Taking {
     pub(super) mark: Arc<str>,
 }
 
-impl Taking {
+impl ServerPolicy {
     fn takes(&self, tool: &ListedTool<'_>) -> bool {
         let server = self.wanted.iter().find(|server| server.name == tool.server);
         server.is_some_and(|server| server.takes(tool.name))
@@ -54,7 +54,7 @@ impl Taking {
     }
 }
 
-impl Govern for Taking {
+impl Govern for ServerPolicy {
     fn own_tools(&self) -> Vec<Value> {
         Vec::new()
     }

@@ -4,7 +4,7 @@ use interlock_core::{
     event::{BranchStart, Event, How},
     machine::Object,
     names::FramePath,
-    run::{Child, Frame, Parked, Phase, Run},
+    run::{Child, Frame, PendingTransition, Phase, Run},
 };
 use interlock_graph::Graph;
 use roxmltree::Document;
@@ -100,7 +100,7 @@ fn the_state_it_stands_in_and_the_edges_it_took_are_marked() {
 #[test]
 fn what_waits_for_a_person_says_so() {
     let parked = Frame {
-        parked: Some(Parked {
+        parked: Some(PendingTransition {
             event: "DONE".into(),
             index: 0,
             data: Object::new(),

@@ -73,7 +73,7 @@ impl Starting<'_> {
     /// Asks a person; an error: not a yes.
     fn ask(&self, asked: &Asked, what: &str) -> Result<(), Failed> {
         let name = &asked.name;
-        let Some(desk) = self.people.and_then(|people| people.here.as_ref()) else {
+        let Some(terminal_prompt) = self.people.and_then(|people| people.here.as_ref()) else {
             let why = format!(
                 "the data of the run has the server `{name}` {what}: you have not said that you trust this project, \
                  and nobody can be asked here. Start the run at a terminal, or add the project to `projects` under \
@@ -86,7 +86,7 @@ impl Starting<'_> {
             // Nobody waits for it any more when it cannot be sent.
             let _ = say.send(word);
         });
-        let open = desk.ask(
+        let open = terminal_prompt.ask(
             WantedWord {
                 id: format!("server {name}"),
                 path: self.path.to_owned(),

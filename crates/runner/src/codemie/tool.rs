@@ -14,7 +14,7 @@ use interlock_core::{
 };
 use interlock_facts::RealDisk;
 use interlock_sandbox::{Level, Plan};
-use interlock_tools::{Arguments, Around, Cancel, Carrier, Code, Fault, Seen, Tool, ToolEnd};
+use interlock_tools::{Arguments, Cancel, Carrier, Code, Fault, Seen, Tool, ToolContext, ToolEnd};
 use serde_json::Value;
 
 use super::{CANCELLED, Nodes, Worked, failed, reasoned, servers::Found, watched};
@@ -140,7 +140,7 @@ impl Worked<'_> {
         environment.push((EFFECT_VARIABLE.to_owned(), mark));
         tool.run(
             call,
-            &Around {
+            &ToolContext {
                 surroundings: &nodes.place,
                 facts: &proposed.facts,
                 seen: &Seen::new(),

@@ -4,7 +4,7 @@ use interlock_core::{
     call::CallFacts,
     node::{NodeOutput, TreeNode},
 };
-use interlock_tools::{Around, Cancel, Documents, Seen, documents};
+use interlock_tools::{Cancel, Documents, Seen, ToolContext, documents};
 use serde_json::{Value, json};
 
 use super::{Worked, reasoned, watched};
@@ -26,7 +26,7 @@ impl Worked<'_> {
         let cancel = Cancel::new().map_err(|error| {
             reasoned("node_failed", format!("the system refuses: {error}"), None)
         })?;
-        let around = Around {
+        let around = ToolContext {
             surroundings: &nodes.place,
             facts: &CallFacts::default(),
             seen: &Seen::new(),

@@ -17,7 +17,7 @@ use super::{
     Control, Exit, GroupRecords, Input, Program, StartError, Terminal,
     control::Stop,
     group::{self, KILL_AFTER},
-    pipes::{Inlet, Outlet},
+    pipes::{InputPipe, OutputPipe},
     spawn,
     terminal::ForegroundGuard,
 };
@@ -84,9 +84,9 @@ pub(crate) fn run(
         Input::Bytes(bytes) => bytes.as_slice(),
         Input::Rule => &[],
     };
-    let pipes = Outlet::new(out).and_then(|out| {
-        let err = Outlet::new(child.stderr.take().map(OwnedFd::from))?;
-        let into = Inlet::new(child.stdin.take(), bytes)?;
+    let pipes = OutputPipe::new(out).and_then(|out| {
+        let err = OutputPipe::new(child.stderr.take().map(OwnedFd::from))?;
+        let into = InputPipe::new(child.stdin.take(), bytes)?;
         watch(group, Arc::clone(control))?;
         Ok((out, err, into))
     });
@@ -168,9 +168,9 @@ struct Follow<'a> {
     child: Child,
     group: Pid,
     control: &'a Control,
-    out: Outlet,
-    err: Outlet,
-    into: Inlet<'a>,
+    out: OutputPipe,
+    err: OutputPipe,
+    into: InputPipe<'a>,
     lent: Option<ForegroundGuard<'a>>,
     deadline: Option<Instant>,
     ending: Option<Ending>,

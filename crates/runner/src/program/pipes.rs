@@ -15,11 +15,11 @@ const CHUNKS_MAX: usize = 16;
 
 /// One output of a program.
 #[derive(Debug)]
-pub(super) struct Outlet {
+pub(super) struct OutputPipe {
     pipe: Option<std::fs::File>,
 }
 
-impl Outlet {
+impl OutputPipe {
     /// Takes the end of a pipe; none is one that has ended.
     pub(super) fn new(pipe: Option<OwnedFd>) -> io::Result<Self> {
         if let Some(pipe) = &pipe {
@@ -58,12 +58,12 @@ impl Outlet {
 
 /// The input of a program.
 #[derive(Debug)]
-pub(super) struct Inlet<'a> {
+pub(super) struct InputPipe<'a> {
     pipe: Option<ChildStdin>,
     rest: &'a [u8],
 }
 
-impl<'a> Inlet<'a> {
+impl<'a> InputPipe<'a> {
     /// Takes the end of a pipe and what is to go into it.
     pub(super) fn new(pipe: Option<ChildStdin>, bytes: &'a [u8]) -> io::Result<Self> {
         if let Some(pipe) = &pipe {

@@ -8,7 +8,7 @@ use std::{
 };
 
 use interlock_core::{
-    acting::{ActedCall, Acting, MessageCall},
+    attempt::{MessageCall, PendingCall, StageAttempt},
     call::ToolCall,
     command::{Ask, NodeAsk, StageAsk},
     event::{Event, TokenPlace},
@@ -22,8 +22,8 @@ use interlock_store::refuse_for_token;
 use interlock_tools::Arguments;
 
 use super::{
-    brake::{Brake, Timer, Why},
     calls::{self, Bench, Ended, Job, Judged, facts, plan_of, summary},
+    cancel::{CancelToken, Timer, Why},
     line::{Cut, Line, Outbox, StageOrder, Told},
     messages::Reader,
     person::Word,
@@ -48,11 +48,11 @@ pub(crate) fn act(
     stage: &StageOrder,
     stages: &Stages,
     screen: &Arc<dyn Screen>,
-    brake: &Brake,
+    cancel_token: &CancelToken,
     outbox: Outbox,
 ) -> Outcome {
-    let ended =
-        Attempt::begin(order, stage, stages, screen.as_ref(), brake, outbox).and_then(Attempt::go);
+    let ended = Attempt::begin(order, stage, stages, screen.as_ref(), cancel_token, outbox)
+        .and_then(Attempt::go);
     match ended {
         Ok(()) | Err(Halt::Cut) => Outcome::Done {
             stdout: String::new(),
@@ -85,7 +85,7 @@ pub(super) struct Attempt<'a> {
     pub(super) line: Line,
     pub(super) machine: &'a Machine,
     pub(super) stages: &'a Stages,
-    pub(super) brake: &'a Brake,
+    pub(super) cancel_token: &'a CancelToken,
     pub(super) told: Told,
     pub(super) stage: ModelStage,
     pub(super) screen: &'a dyn Screen,
@@ -111,7 +111,7 @@ impl<'a> Attempt<'a> {
         given: &'a StageOrder,
         stages: &'a Stages,
         screen: &'a dyn Screen,
-        brake: &'a Brake,
+        cancel_token: &'a CancelToken,
         outbox: Outbox,
     ) -> Result<Self, Halt> {
         let run = &given.told.run;
@@ -124,7 +124,7 @@ impl<'a> Attempt<'a> {
             task => task.transpose().map_err(broken)?,
         };
         let (answers, inbox) = channel();
-        let timed = stage.timeout_ms.map(|_| Timer::new(brake.clone()));
+        let timed = stage.timeout_ms.map(|_| Timer::new(cancel_token.clone()));
         let mut attempt = Self {
             transcript: Transcript::new(task.as_deref(), stage.completion_tool()),
             stage,
@@ -138,7 +138,7 @@ impl<'a> Attempt<'a> {
             },
             machine: &given.machine,
             stages,
-            brake,
+            cancel_token,
             told: given.told.clone(),
             screen,
             timer: timed.transpose().map_err(broken)?,
@@ -153,7 +153,7 @@ impl<'a> Attempt<'a> {
     /// Goes on until the attempt is over, or the run stands.
     fn go(mut self) -> Result<(), Halt> {
         loop {
-            match self.brake.pulled() {
+            match self.cancel_token.pulled() {
                 Some(Why::Stopped) => return Ok(()),
                 Some(Why::Late) => return self.late(),
                 None => {}
@@ -172,8 +172,8 @@ impl<'a> Attempt<'a> {
                     None => continue,
                 },
                 Step::Wait(until_ms) => {
-                    self.brake.rest(until_ms.saturating_sub(now_ms()));
-                    if self.brake.pulled().is_some() || now_ms() < until_ms {
+                    self.cancel_token.rest(until_ms.saturating_sub(now_ms()));
+                    if self.cancel_token.pulled().is_some() || now_ms() < until_ms {
                         continue;
                     }
                     self.again()?
@@ -237,7 +237,7 @@ impl<'a> Attempt<'a> {
         Ok(())
     }
 
-    pub(super) fn acting(&self) -> Result<&Acting, Halt> {
+    pub(super) fn acting(&self) -> Result<&StageAttempt, Halt> {
         let frame = self.told.run.frame(&self.line.path);
         frame
             .and_then(|frame| frame.acting.as_deref())
@@ -334,7 +334,7 @@ impl<'a> Attempt<'a> {
     }
 
     /// Returns the call at a place of the last message, with its arguments.
-    fn call_at(&self, at: usize) -> Result<(ActedCall, Arguments), Halt> {
+    fn call_at(&self, at: usize) -> Result<(PendingCall, Arguments), Halt> {
         let acted = self.acting()?.calls.get(at).cloned();
         let acted = acted.ok_or(Halt::Cut)?;
         let said = self.transcript.open();
@@ -393,7 +393,7 @@ impl<'a> Attempt<'a> {
         }
         let ends = self.carry(&jobs)?;
         // Whoever stopped it does not wait for it.
-        if self.brake.pulled().is_some() {
+        if self.cancel_token.pulled().is_some() {
             return Ok(None);
         }
         let mut last = None;
@@ -436,7 +436,7 @@ impl<'a> Attempt<'a> {
             environment: &environment,
             stages: self.stages,
             transcript: &self.transcript,
-            brake: self.brake,
+            cancel_token: self.cancel_token,
             result_bytes: usize::try_from(bytes).unwrap_or(usize::MAX),
             retry: self.retry(),
             printed: &printed,
@@ -506,14 +506,14 @@ fn now_ms() -> u64 {
 /// Tells whether a call of a message is the one that was judged.
 ///
 /// INVARIANT: what runs is what was judged, to the last byte of its arguments.
-fn is_as_judged(acted: &ActedCall, said: &MessageCall) -> bool {
+fn is_as_judged(acted: &PendingCall, said: &MessageCall) -> bool {
     said.tool == acted.tool && said.digest == acted.digest
 }
 
 #[cfg(test)]
 mod tests {
     use interlock_core::{
-        acting::{CallFate, MessageCallKind},
+        attempt::{CallStatus, MessageCallKind},
         names::Digest,
     };
 
@@ -521,12 +521,12 @@ mod tests {
 
     #[test]
     fn a_call_is_the_judged_one_by_its_tool_and_its_arguments() {
-        let acted = ActedCall {
+        let acted = PendingCall {
             id: CallId::new("c1"),
             tool: "Edit".to_owned(),
             digest: Digest::new("d1"),
             reads: false,
-            fate: CallFate::Waiting,
+            fate: CallStatus::Waiting,
         };
         let is = |tool: &str, digest: &str| {
             let said = MessageCall {

@@ -16,11 +16,11 @@ use interlock_core::{
 use interlock_facts::{RealDisk, one_line};
 use interlock_sandbox::{Level, Plan};
 use interlock_store::StoreError;
-use interlock_tools::{Arguments, Around, Carrier, Code, Progress, Secrets, Tool, ToolEnd};
+use interlock_tools::{Arguments, Carrier, Code, Progress, Secrets, Tool, ToolContext, ToolEnd};
 use serde_json::Value;
 
 use super::{
-    brake::Brake,
+    cancel::CancelToken,
     kept::{KeptResult, keep},
     place::Stages,
     texts,
@@ -167,7 +167,7 @@ fn writing(policy: &Policy) -> Policy {
 pub(super) struct Bench<'a> {
     pub(super) stages: &'a Stages,
     pub(super) transcript: &'a Transcript,
-    pub(super) brake: &'a Brake,
+    pub(super) cancel_token: &'a CancelToken,
     pub(super) result_bytes: usize,
     /// How often a call that came to nothing, and may succeed later, is made.
     pub(super) retry: Option<&'a Retry>,
@@ -270,8 +270,8 @@ fn persist(bench: Bench<'_>, job: &Job<'_>, again: &mut Vec<String>) -> (ToolEnd
         );
         (bench.again)(&format!("{why}; it is called again in {wait_ms} ms"));
         again.push(why);
-        bench.brake.rest(wait_ms);
-        if bench.brake.pulled().is_some() {
+        bench.cancel_token.rest(wait_ms);
+        if bench.cancel_token.pulled().is_some() {
             return (end, code);
         }
     }
@@ -301,11 +301,11 @@ fn carry(bench: Bench<'_>, job: &Job<'_>) -> (ToolEnd, Option<String>) {
     let environment: Vec<(String, String)> = bench.environment.iter().chain(own).cloned().collect();
     let end = tool.run(
         job.arguments,
-        &Around {
+        &ToolContext {
             surroundings: &stages.place,
             facts: job.facts,
             seen: bench.transcript.seen(),
-            cancel: bench.brake.tool(),
+            cancel: bench.cancel_token.tool(),
             carrier,
             datasources: &stages.datasources,
             environment: &environment,
@@ -342,7 +342,7 @@ fn served(bench: Bench<'_>, job: &Job<'_>) -> (ToolEnd, Option<String>) {
         let end = ToolEnd::failed(Code::NotStarted, "the tool is not there any more");
         return (end, code(Code::NotStarted));
     };
-    let end = servers.call(job.tool, job.arguments, bench.brake.tool());
+    let end = servers.call(job.tool, job.arguments, bench.cancel_token.tool());
     if end.ok {
         return (ToolEnd::done(end.text), None);
     }

@@ -1,7 +1,7 @@
 //! From what a model said to what the engine is told of it.
 
 use interlock_core::{
-    acting::{Finish, Handed, MessageCall, MessageCallKind, ModelMessage, Usage},
+    attempt::{Finish, Handed, MessageCall, MessageCallKind, ModelMessage, Usage},
     data::parse_output,
     machine::{Ending, ModelStage},
     names::Digest,

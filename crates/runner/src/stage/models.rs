@@ -1,6 +1,6 @@
 //! The models that stages may call, as the one who has the configuration fills them in.
 
-use interlock_core::acting::Usage;
+use interlock_core::attempt::Usage;
 use interlock_models::{Answer, Cancel, Heard, Kind, ModelError, Request};
 
 /// A model that a stage may call.

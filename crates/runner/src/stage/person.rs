@@ -6,7 +6,7 @@ use std::{
 };
 
 use interlock_core::{
-    acting::NoAnswer,
+    attempt::NoAnswer,
     command::{Answer, Ask, StageAsk},
     event::Event,
     names::ApprovalId,
@@ -17,7 +17,7 @@ use interlock_core::{
 
 use super::{
     act::Attempt,
-    brake::Why,
+    cancel::Why,
     channel::{Answers, Open, Said, Wanted},
     line::{Cut, Heard, Told},
 };
@@ -70,7 +70,7 @@ impl Attempt<'_> {
             return Ok(Word::Stands);
         }
         let number = self.next_request();
-        self.brake.wake(self.line.answers.clone());
+        self.cancel_token.wake(self.line.answers.clone());
         let mut open = people.here.as_ref().map(|channel| {
             let to = self.line.answers.clone();
             let answers = Answers::new(move |said| {
@@ -108,7 +108,7 @@ impl Attempt<'_> {
                 }
                 Err(RecvTimeoutError::Disconnected) => return Err(Cut),
             }
-            if self.brake.pulled() == Some(Why::Stopped) {
+            if self.cancel_token.pulled() == Some(Why::Stopped) {
                 withdraw_because(open.take(), "the stage was stopped");
                 return Err(Cut);
             }
@@ -138,12 +138,12 @@ impl Attempt<'_> {
 
     /// Waits until the call at `at` is not the next to be answered.
     fn beyond(&self, at: usize) -> Result<Told, Cut> {
-        self.brake.wake(self.line.answers.clone());
+        self.cancel_token.wake(self.line.answers.clone());
         self.line.wait_beyond(Step::Person(at))?;
         loop {
             match self.line.inbox.recv() {
                 Ok(Heard::Run(told)) => return Ok(told),
-                Ok(Heard::Channel(..)) if self.brake.pulled().is_none() => {}
+                Ok(Heard::Channel(..)) if self.cancel_token.pulled().is_none() => {}
                 Ok(Heard::Channel(..)) | Err(_) => return Err(Cut),
             }
         }

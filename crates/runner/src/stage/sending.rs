@@ -60,7 +60,7 @@ impl Attempt<'_> {
         let answer = match said {
             Ok(answer) => answer,
             // Stopped, or its time is over: the loop says which.
-            Err(_) if self.brake.pulled().is_some() => return Ok(None),
+            Err(_) if self.cancel_token.pulled().is_some() => return Ok(None),
             Err(error) => {
                 return Ok(Some(self.line.ask_stage(StageAsk::ModelFailed {
                     code: error.code().as_str().to_owned(),
@@ -104,7 +104,7 @@ impl Attempt<'_> {
         };
         self.stages
             .models
-            .call(model, request, tries, self.brake.model(), &mut heard)
+            .call(model, request, tries, self.cancel_token.model(), &mut heard)
     }
 
     /// Calls the model whose last call came to nothing, now that its wait is over.
@@ -140,10 +140,10 @@ impl Attempt<'_> {
             &model,
             &request,
             Tries::Several,
-            self.brake.model(),
+            self.cancel_token.model(),
             &mut silent,
         );
-        if said.is_err() && self.brake.pulled().is_some() {
+        if said.is_err() && self.cancel_token.pulled().is_some() {
             return Ok(None);
         }
         let answer = said.as_ref().ok();

@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 
 use interlock_core::{
-    acting::ActedCall,
+    attempt::PendingCall,
     command::CALLS_MAX,
     event::{AllowSource, Event},
     machine::BEGIN,
@@ -153,7 +153,7 @@ impl Transcript {
         Ok(())
     }
 
-    fn answered(&mut self, message: KeptAnswer, calls: &[ActedCall]) {
+    fn answered(&mut self, message: KeptAnswer, calls: &[PendingCall]) {
         self.open = Some(Open {
             message,
             ids: calls.iter().map(|call| call.id.clone()).collect(),

@@ -7,11 +7,11 @@
 )]
 
 use interlock_core::facts::{CommandClass, NetworkDirection, PathText, ShellFacts, SimpleCommand};
-use interlock_shell::{Dialect, Setting};
+use interlock_shell::{Dialect, ShellContext};
 
 /// The place all lines of the tests run in.
-pub(crate) fn setting() -> Setting {
-    Setting {
+pub(crate) fn setting() -> ShellContext {
+    ShellContext {
         dialect: Dialect::Bash,
         directory: "/p".to_owned(),
         project_root: "/p".to_owned(),

@@ -1,7 +1,7 @@
 //! What a model proposes: the calls of its messages, against the tools that are there.
 
 use interlock_core::{
-    acting::{Handed, MessageCall, MessageCallKind},
+    attempt::{Handed, MessageCall, MessageCallKind},
     call::ToolCall,
     machine::{Activity, Ending, Machine},
     names::{CallId, Digest, FramePath},

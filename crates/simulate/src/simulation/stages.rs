@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use interlock_core::{
     Reply,
-    acting::{CallFate, Finish, Handed, MessageCall, ModelMessage, Usage},
+    attempt::{CallStatus, Finish, Handed, MessageCall, ModelMessage, Usage},
     command::{Ask, StageAsk, ToolThere},
     data::parse_output,
     event::{Cause, Event},
@@ -307,11 +307,11 @@ impl Simulation {
     fn is_last(&self, path: &FramePath) -> bool {
         let acting = self.run.frame(path).and_then(|frame| frame.acting.as_ref());
         let Some(acting) = acting else { return false };
-        let running = |fate: &CallFate| matches!(fate, CallFate::Running { .. });
+        let running = |fate: &CallStatus| matches!(fate, CallStatus::Running { .. });
         let mut unsettled = acting
             .calls
             .iter()
-            .filter(|call| call.fate != CallFate::Settled);
+            .filter(|call| call.fate != CallStatus::Settled);
         unsettled.next().is_some_and(|call| running(&call.fate)) && unsettled.next().is_none()
     }
 
@@ -329,7 +329,7 @@ impl Simulation {
                 acting
                     .calls
                     .iter()
-                    .find(|call| matches!(call.fate, CallFate::Running { .. }))
+                    .find(|call| matches!(call.fate, CallStatus::Running { .. }))
             });
         let Some(id) = running.map(|call| call.id.clone()) else {
             return Vec::new();

@@ -1,7 +1,7 @@
 //! Sessions of sub-agents, and calls that are told of twice.
 
 use interlock_core::names::{CallId, Digest, RunId};
-use interlock_store::{ClientProcess, Presence, SessionKey, StoreError, Twin};
+use interlock_store::{ClientProcess, DuplicateCall, Presence, SessionKey, StoreError};
 
 use crate::world::{NOW, PROJECT, World, in_parallel};
 
@@ -108,8 +108,8 @@ fn sessions_that_started_each_other_are_an_error() {
     ));
 }
 
-fn twin(call: &str, side: &str) -> Twin {
-    Twin {
+fn twin(call: &str, side: &str) -> DuplicateCall {
+    DuplicateCall {
         run: RunId::new("r"),
         call: CallId::new(call),
         entered_seq: 1,

@@ -1,7 +1,7 @@
 //! Stages: an attempt is a span of its own, with the calls of its model and of its tools in it.
 
 use interlock_core::{
-    acting::{Finish, Usage},
+    attempt::{Finish, Usage},
     event::{CallRecord, Event},
     names::{CallId, FramePath, StateName},
 };

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::{
-    Around, Code, SeenFile, ToolEnd,
+    Code, SeenFile, ToolContext, ToolEnd,
     disk::{self, Directory, Trouble},
     end::Failure,
     input::{is_set, text},
@@ -65,12 +65,12 @@ impl<'a> Replacement<'a> {
 }
 
 /// Replaces one text.
-pub(crate) fn one(input: &Value, around: &Around<'_>) -> Result<ToolEnd, Failure> {
+pub(crate) fn one(input: &Value, around: &ToolContext<'_>) -> Result<ToolEnd, Failure> {
     replace(input, &[Replacement::of(input)], around)
 }
 
 /// Replaces several texts one after the other, all or none.
-pub(crate) fn several(input: &Value, around: &Around<'_>) -> Result<ToolEnd, Failure> {
+pub(crate) fn several(input: &Value, around: &ToolContext<'_>) -> Result<ToolEnd, Failure> {
     let edits = input.get("edits").and_then(Value::as_array);
     let edits: Vec<_> = edits.into_iter().flatten().map(Replacement::of).collect();
     replace(input, &edits, around)
@@ -79,7 +79,7 @@ pub(crate) fn several(input: &Value, around: &Around<'_>) -> Result<ToolEnd, Fai
 fn replace(
     input: &Value,
     edits: &[Replacement<'_>],
-    around: &Around<'_>,
+    around: &ToolContext<'_>,
 ) -> Result<ToolEnd, Failure> {
     let found = place::find(
         text(input, "file_path"),
@@ -142,7 +142,7 @@ fn made(old: &str, edits: &[Replacement<'_>], shown: &str) -> Result<(String, us
 }
 
 /// Refuses a file that the model has not read, or that is another since.
-fn check_seen(real: &str, shown: &str, now: &str, around: &Around<'_>) -> Result<(), Failure> {
+fn check_seen(real: &str, shown: &str, now: &str, around: &ToolContext<'_>) -> Result<(), Failure> {
     match around.seen.digest_of(real) {
         Some(seen) if seen == now => Ok(()),
         Some(_) => Err(Failure::new(

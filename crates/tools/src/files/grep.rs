@@ -13,7 +13,7 @@ use super::{
     walk::{self, Left, Start},
 };
 use crate::{
-    Around, Code, ToolEnd,
+    Code, ToolContext, ToolEnd,
     disk::Trouble,
     end::Failure,
     input::{count, is_set, optional, text},
@@ -36,7 +36,7 @@ enum Mode {
 }
 
 /// Looks for lines that match.
-pub(crate) fn grep(input: &Value, around: &Around<'_>) -> Result<ToolEnd, Failure> {
+pub(crate) fn grep(input: &Value, around: &ToolContext<'_>) -> Result<ToolEnd, Failure> {
     let mode = match text(input, "output_mode") {
         "content" => Mode::Content,
         "count" => Mode::Count,
@@ -111,7 +111,7 @@ impl Search<'_> {
     fn through(
         &self,
         real: &str,
-        around: &Around<'_>,
+        around: &ToolContext<'_>,
         take: &mut dyn FnMut(&str, &InFile) -> bool,
     ) -> Result<usize, Failure> {
         let mut searcher = self.searcher();
@@ -292,7 +292,7 @@ impl Told {
 }
 
 /// Looks for lines as CodeMie's tool does.
-pub(crate) fn as_object(input: &Value, around: &Around<'_>) -> Result<ToolEnd, Failure> {
+pub(crate) fn as_object(input: &Value, around: &ToolContext<'_>) -> Result<ToolEnd, Failure> {
     let query = text(input, "query");
     let pattern = if is_set(input, "regex") {
         query.to_owned()

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::walk::{self, Left};
 use crate::{
-    Around, Code, ToolEnd,
+    Code, ToolContext, ToolEnd,
     disk::{Directory, Trouble},
     end::Failure,
     input::{optional, text},
@@ -24,7 +24,7 @@ const NAMES_MAX: usize = 200_000;
 const FILES_MAX: usize = 100_000;
 
 /// Lists files whose path matches a pattern.
-pub(crate) fn glob(input: &Value, around: &Around<'_>) -> Result<ToolEnd, Failure> {
+pub(crate) fn glob(input: &Value, around: &ToolContext<'_>) -> Result<ToolEnd, Failure> {
     let pattern = text(input, "pattern");
     let matcher = matcher(pattern)?;
     let real = base(input, Bounds::Machine, around)?;
@@ -63,7 +63,7 @@ fn matcher(pattern: &str) -> Result<GlobSet, Failure> {
 }
 
 /// Returns the directory that a call names, without links; the project root without one.
-fn base(input: &Value, bounds: Bounds, around: &Around<'_>) -> Result<String, Failure> {
+fn base(input: &Value, bounds: Bounds, around: &ToolContext<'_>) -> Result<String, Failure> {
     let real = place_of(input, bounds, around)?;
     walk::directory(&real, &place::shown(&real, around))?;
     Ok(real)
@@ -73,7 +73,7 @@ fn base(input: &Value, bounds: Bounds, around: &Around<'_>) -> Result<String, Fa
 pub(crate) fn place_of(
     input: &Value,
     bounds: Bounds,
-    around: &Around<'_>,
+    around: &ToolContext<'_>,
 ) -> Result<String, Failure> {
     let Some(path) = optional(input, "path") else {
         return Ok(around.surroundings.project_root.clone());
@@ -93,7 +93,7 @@ fn files(
     left: Left<'_>,
     matcher: Option<&GlobSet>,
     max: usize,
-    around: &Around<'_>,
+    around: &ToolContext<'_>,
 ) -> Result<Files, Failure> {
     let mut found = Files {
         paths: Vec::new(),
@@ -125,12 +125,12 @@ fn is_shown(entry: &ignore::DirEntry) -> bool {
         .is_some_and(|kind| kind.is_file() || kind.is_symlink())
 }
 
-fn shown(path: &Path, around: &Around<'_>) -> String {
+fn shown(path: &Path, around: &ToolContext<'_>) -> String {
     place::shown(&path.to_string_lossy(), around)
 }
 
 /// Lists what is in a directory.
-pub(crate) fn ls(input: &Value, around: &Around<'_>) -> Result<ToolEnd, Failure> {
+pub(crate) fn ls(input: &Value, around: &ToolContext<'_>) -> Result<ToolEnd, Failure> {
     let found = place::find(text(input, "path"), Aim::Read, Bounds::Machine, around)?;
     let told = place::shown(&found.real, around);
     walk::directory(&found.real, &told)?;
@@ -163,7 +163,7 @@ pub(crate) fn ls(input: &Value, around: &Around<'_>) -> Result<ToolEnd, Failure>
 }
 
 /// Lists files as CodeMie's tool does.
-pub(crate) fn as_object(input: &Value, around: &Around<'_>) -> Result<ToolEnd, Failure> {
+pub(crate) fn as_object(input: &Value, around: &ToolContext<'_>) -> Result<ToolEnd, Failure> {
     let pattern = optional(input, "pattern");
     // A pattern without `/` is one of names, wherever the files lie.
     let whole = pattern.map(|pattern| match pattern.contains('/') {

@@ -6,7 +6,7 @@ use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
 use crate::{
-    Around, Cancel, Code, SeenFile, ToolEnd,
+    Cancel, Code, SeenFile, ToolContext, ToolEnd,
     disk::{self, Directory, OpenFile, Trouble},
     end::{Failure, length},
     input::{count, text},
@@ -25,7 +25,7 @@ const TEXT_BYTES_MAX: u64 = 10 * 1024 * 1024;
 const LOOK_EVERY: usize = 4_096;
 
 /// Shows numbered lines of a file.
-pub(crate) fn numbered(input: &Value, around: &Around<'_>) -> Result<ToolEnd, Failure> {
+pub(crate) fn numbered(input: &Value, around: &ToolContext<'_>) -> Result<ToolEnd, Failure> {
     let found = place::find(text(input, "file_path"), Aim::Read, Bounds::Machine, around)?;
     let shown = place::shown(&found.real, around);
     let failed = |trouble: Trouble| trouble.of(&shown, Aim::Read);
@@ -79,7 +79,11 @@ struct Page {
 
 impl Page {
     /// Takes the lines, and returns the digest of the whole where it was read.
-    fn fill(&mut self, opened: OpenFile, around: &Around<'_>) -> Result<Option<String>, Trouble> {
+    fn fill(
+        &mut self,
+        opened: OpenFile,
+        around: &ToolContext<'_>,
+    ) -> Result<Option<String>, Trouble> {
         let is_whole = opened.size() <= SEEN_BYTES_MAX;
         let mut reader = BufReader::with_capacity(256 * 1024, opened.file);
         let mut digest = Sha256::new();
@@ -228,7 +232,7 @@ fn cut_bytes(line: &[u8]) -> &[u8] {
 }
 
 /// Returns the text of a file, or of some of its lines.
-pub(crate) fn plain(input: &Value, around: &Around<'_>) -> Result<ToolEnd, Failure> {
+pub(crate) fn plain(input: &Value, around: &ToolContext<'_>) -> Result<ToolEnd, Failure> {
     let found = place::find(text(input, "path"), Aim::Read, Bounds::Datasources, around)?;
     let shown = place::shown(&found.real, around);
     let whole = whole_text(&found.real, &shown, around)?;
@@ -243,7 +247,11 @@ pub(crate) fn plain(input: &Value, around: &Around<'_>) -> Result<ToolEnd, Failu
 }
 
 /// Reads a text file whole, by its path without links.
-pub(crate) fn whole_text(real: &str, shown: &str, around: &Around<'_>) -> Result<String, Failure> {
+pub(crate) fn whole_text(
+    real: &str,
+    shown: &str,
+    around: &ToolContext<'_>,
+) -> Result<String, Failure> {
     let failed = |trouble: Trouble| trouble.of(shown, Aim::Read);
     let mut opened = open(real).map_err(failed)?;
     let bytes = opened.read(TEXT_BYTES_MAX, around.cancel).map_err(failed)?;

@@ -5,7 +5,7 @@ use std::path::Path;
 use ignore::{DirEntry, Walk, WalkBuilder, overrides::OverrideBuilder};
 
 use crate::{
-    Around, Code,
+    Code, ToolContext,
     disk::{self, Directory, Trouble},
     end::Failure,
     place::{self, Aim},
@@ -28,7 +28,7 @@ pub(crate) struct Left<'a> {
 }
 
 /// Walks through `real` in the order of paths; links are not followed.
-pub(crate) fn walk(real: &str, left: Left<'_>, around: &Around<'_>) -> Result<Walk, Failure> {
+pub(crate) fn walk(real: &str, left: Left<'_>, around: &ToolContext<'_>) -> Result<Walk, Failure> {
     let mut builder = WalkBuilder::new(real);
     builder
         .standard_filters(false)

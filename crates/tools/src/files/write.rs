@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::{
-    Around, ToolEnd,
+    ToolContext, ToolEnd,
     disk::{self, Directory, Trouble},
     end::Failure,
     files::edit,
@@ -16,7 +16,7 @@ pub(crate) const OTHER_NAMES: &str =
     "; the file had other names (hard links), which keep the old content";
 
 /// Writes a file whole.
-pub(crate) fn whole(input: &Value, around: &Around<'_>) -> Result<ToolEnd, Failure> {
+pub(crate) fn whole(input: &Value, around: &ToolContext<'_>) -> Result<ToolEnd, Failure> {
     let content = text(input, "content");
     let put = put(text(input, "file_path"), content, Bounds::Project, around)?;
     let lines = content.lines().count();
@@ -33,7 +33,7 @@ pub(crate) fn whole(input: &Value, around: &Around<'_>) -> Result<ToolEnd, Failu
 }
 
 /// Writes a file whole, and answers as CodeMie's tool does.
-pub(crate) fn told_as_object(input: &Value, around: &Around<'_>) -> Result<ToolEnd, Failure> {
+pub(crate) fn told_as_object(input: &Value, around: &ToolContext<'_>) -> Result<ToolEnd, Failure> {
     let content = text(input, "content");
     let put = put(text(input, "path"), content, Bounds::Datasources, around)?;
     let text = json!({"path": put.shown, "bytes": content.len()}).to_string();
@@ -48,7 +48,12 @@ struct Put {
     has_other_names: bool,
 }
 
-fn put(path: &str, content: &str, bounds: Bounds, around: &Around<'_>) -> Result<Put, Failure> {
+fn put(
+    path: &str,
+    content: &str,
+    bounds: Bounds,
+    around: &ToolContext<'_>,
+) -> Result<Put, Failure> {
     let found = place::find(path, Aim::Write, bounds, around)?;
     let shown = place::shown(&found.real, around);
     let failed = |trouble: Trouble| trouble.of(&shown, Aim::Write);
@@ -73,7 +78,12 @@ fn put(path: &str, content: &str, bounds: Bounds, around: &Around<'_>) -> Result
 }
 
 /// Ends a call that wrote a file: what is in it is known from now on.
-pub(crate) fn written(real: String, bytes: &[u8], text: String, around: &Around<'_>) -> ToolEnd {
+pub(crate) fn written(
+    real: String,
+    bytes: &[u8],
+    text: String,
+    around: &ToolContext<'_>,
+) -> ToolEnd {
     let file = edit::seen(real.clone(), bytes);
     around.seen.note(&file);
     ToolEnd {

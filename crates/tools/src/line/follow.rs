@@ -20,8 +20,8 @@ use rustix::{
     process::Pid,
 };
 
-use super::{group, kept::Kept};
-use crate::{Around, Progress};
+use super::{group, head_tail::HeadTail};
+use crate::{Progress, ToolContext};
 
 /// How long a line has to end after it was asked to.
 const KILL_AFTER: Duration = Duration::from_secs(5);
@@ -64,15 +64,15 @@ pub(super) struct Wanted<'a> {
 /// What became of it.
 #[derive(Debug)]
 pub(super) struct Outcome {
-    pub(super) out: Kept,
-    pub(super) err: Kept,
+    pub(super) out: HeadTail,
+    pub(super) err: HeadTail,
     /// The last that was told.
     pub(super) told: Option<Told>,
     pub(super) stopped: Option<Stop>,
 }
 
 /// Carries the order out.
-pub(super) fn follow(wanted: &Wanted<'_>, around: &Around<'_>) -> io::Result<Outcome> {
+pub(super) fn follow(wanted: &Wanted<'_>, around: &ToolContext<'_>) -> io::Result<Outcome> {
     let mut order = serde_json::to_vec(wanted.order)?;
     order.push(b'\n');
     let (ours, theirs) = UnixStream::pair()?;
@@ -100,8 +100,8 @@ pub(super) fn follow(wanted: &Wanted<'_>, around: &Around<'_>) -> io::Result<Out
     let mut follow = Follow {
         leader: Pid::from_child(&child),
         child: Guarded(child),
-        out: Outlet::new(Some(out.into()), wanted.bytes_max)?,
-        err: Outlet::new(err.map(OwnedFd::from), wanted.bytes_max)?,
+        out: OutputPipe::new(Some(out.into()), wanted.bytes_max)?,
+        err: OutputPipe::new(err.map(OwnedFd::from), wanted.bytes_max)?,
         report: Report::default(),
         stop: None,
         ended: None,
@@ -145,13 +145,13 @@ struct Stopping {
 struct Follow<'a> {
     leader: Pid,
     child: Guarded,
-    out: Outlet,
-    err: Outlet,
+    out: OutputPipe,
+    err: OutputPipe,
     report: Report,
     stop: Option<Stopping>,
     /// When the process that carries the line was gone.
     ended: Option<Instant>,
-    around: &'a Around<'a>,
+    around: &'a ToolContext<'a>,
     deadline: Option<Instant>,
 }
 
@@ -270,7 +270,7 @@ struct Report {
 }
 
 impl Report {
-    fn hear(&mut self, caller: &mut UnixStream, buffer: &mut [u8], around: &Around<'_>) {
+    fn hear(&mut self, caller: &mut UnixStream, buffer: &mut [u8], around: &ToolContext<'_>) {
         while !self.is_over {
             match caller.read(buffer) {
                 Ok(0) => self.is_over = true,
@@ -300,19 +300,19 @@ impl Report {
 }
 
 /// One output of the line.
-struct Outlet {
+struct OutputPipe {
     pipe: Option<File>,
-    kept: Kept,
+    kept: HeadTail,
 }
 
-impl Outlet {
+impl OutputPipe {
     fn new(pipe: Option<OwnedFd>, bytes_max: usize) -> io::Result<Self> {
         if let Some(pipe) = &pipe {
             fcntl_setfl(pipe, fcntl_getfl(pipe)? | OFlags::NONBLOCK)?;
         }
         Ok(Self {
             pipe: pipe.map(File::from),
-            kept: Kept::new(bytes_max),
+            kept: HeadTail::new(bytes_max),
         })
     }
 

@@ -3,7 +3,7 @@
 use std::sync::Mutex;
 
 use interlock_sandbox::Level;
-use interlock_tools::{Arguments, Around, Cancel, Carrier, Code, Progress, Tool, ToolEnd};
+use interlock_tools::{Arguments, Cancel, Carrier, Code, Progress, Tool, ToolContext, ToolEnd};
 use serde_json::{Value, json};
 
 use crate::room::Room;
@@ -15,7 +15,7 @@ fn told(room: &Room, input: &Value, progress: &(dyn Fn(Progress<'_>) + Sync)) ->
     let plan = room.plan(&arguments).unwrap();
     Tool::Bash.run(
         &arguments,
-        &Around {
+        &ToolContext {
             carrier: Some(Carrier {
                 program: Room::program(),
                 plan: &plan,
@@ -111,7 +111,7 @@ fn a_plan_for_another_line_runs_nothing() {
     let facts = room.proposed(Tool::Bash, &other).facts;
     let end = Tool::Bash.run(
         &other,
-        &Around {
+        &ToolContext {
             carrier: Some(Carrier {
                 program: Room::program(),
                 plan: &plan,
@@ -139,7 +139,7 @@ fn a_program_that_tells_nothing_is_a_failure() {
     ] {
         let end = Tool::Bash.run(
             &arguments,
-            &Around {
+            &ToolContext {
                 carrier: Some(Carrier {
                     program: std::path::Path::new(program),
                     plan: &plan,

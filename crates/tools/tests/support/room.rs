@@ -17,7 +17,7 @@ use interlock_core::{
 use interlock_facts::{RealDisk, Surroundings};
 use interlock_sandbox::{Level, Plan};
 use interlock_testkit::room::no_temporary;
-use interlock_tools::{Arguments, Around, Cancel, Carrier, Datasource, Seen, Tool, ToolEnd};
+use interlock_tools::{Arguments, Cancel, Carrier, Datasource, Seen, Tool, ToolContext, ToolEnd};
 use serde_json::Value;
 
 /// A project `p`, a place `out` outside it, a temporary directory `tmp`, a datasource `docs`,
@@ -132,7 +132,7 @@ impl Room {
         });
         tool.run(
             arguments,
-            &Around {
+            &ToolContext {
                 carrier,
                 ..self.around(facts)
             },
@@ -140,8 +140,8 @@ impl Room {
     }
 
     /// Returns what a call is given, but for what carries a line.
-    pub(crate) fn around<'a>(&'a self, facts: &'a CallFacts) -> Around<'a> {
-        Around {
+    pub(crate) fn around<'a>(&'a self, facts: &'a CallFacts) -> ToolContext<'a> {
+        ToolContext {
             surroundings: &self.surroundings,
             facts,
             seen: &self.seen,

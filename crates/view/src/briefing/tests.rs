@@ -5,7 +5,7 @@ use interlock_core::{
     decide, evolve,
     machine::{Machine, Object},
     names::RunId,
-    run::{Handling, Parked, Pause, Run},
+    run::{Handling, Pause, PendingTransition, Run},
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -96,7 +96,7 @@ fn every_bound_of_a_state_is_told() {
 fn what_stands_in_the_way_is_told() {
     let machine = page();
     let mut run = started(&machine);
-    run.root.parked = Some(Parked {
+    run.root.parked = Some(PendingTransition {
         event: "DEPLOY".into(),
         index: 0,
         data: Object::new(),

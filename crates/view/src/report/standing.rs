@@ -1,7 +1,7 @@
 //! What a durable run stands at until a person says something: questions, pauses, effects that were cut off.
 
 use interlock_core::{
-    acting::CallFate,
+    attempt::CallStatus,
     command::{Effect, Stage},
     effects,
     machine::Machine,
@@ -96,6 +96,6 @@ fn message(run: &Run, kind: StandsFor, effect: &Effect) -> String {
 fn cut_off<'a>(run: &'a Run, effect: &Effect) -> Option<&'a str> {
     let acting = run.frame(&effect.frame)?.acting.as_deref()?;
     let calls = acting.calls.iter();
-    let mut running = calls.filter(|call| call.fate == CallFate::Running { reads: false });
+    let mut running = calls.filter(|call| call.fate == CallStatus::Running { reads: false });
     running.next().map(|call| call.tool.as_str())
 }

@@ -2,14 +2,14 @@
 
 use super::Work;
 use crate::{
-    acting::{ActedCall, CallFate, NoAnswer},
+    attempt::{CallStatus, NoAnswer, PendingCall},
     call::{CallResult, ToolCall},
     decide::{Answered, Reply, calls::record},
     event::{CallRecord, Event},
     judge::{StageVerdict, context_of, judge_stage, marks, only_reads},
     names::{CallId, Digest, FramePath},
     refusal::{Code, Refusal},
-    run::{Asked, Grant},
+    run::{Grant, Request},
     stage::{Step, step},
 };
 
@@ -77,7 +77,7 @@ impl Work<'_> {
     pub(super) fn deny_in_stage(
         &mut self,
         path: &FramePath,
-        call: &ActedCall,
+        call: &PendingCall,
         source: &str,
         refusal: Refusal,
     ) {
@@ -109,7 +109,7 @@ impl Work<'_> {
         let runs = acting
             .calls
             .iter()
-            .any(|call| call.id == id && matches!(call.fate, CallFate::Running { .. }));
+            .any(|call| call.id == id && matches!(call.fate, CallStatus::Running { .. }));
         if !runs {
             return Err(Refusal::new(
                 Code::NothingPending,
@@ -150,7 +150,7 @@ impl Work<'_> {
         let running: Vec<CallId> = acting
             .calls
             .iter()
-            .filter(|call| call.fate == CallFate::Running { reads: false })
+            .filter(|call| call.fate == CallStatus::Running { reads: false })
             .map(|call| call.id.clone())
             .collect();
         for id in running {
@@ -181,7 +181,7 @@ impl Work<'_> {
     /// A person said yes to a call of a stage: the yes is used up by the verdict on just this call.
     pub(in crate::decide) fn use_grant(&mut self, grant: &Grant) -> Result<(), Refusal> {
         let path = &grant.path;
-        let id = grant.asked.as_ref().map(Asked::id);
+        let id = grant.asked.as_ref().map(Request::id);
         self.emit(Event::GrantConsumed {
             path: path.clone(),
             digest: grant.digest.clone(),
@@ -234,12 +234,12 @@ impl Work<'_> {
         why: &str,
         note: Option<&str>,
     ) -> Result<(), Refusal> {
-        let call = ActedCall {
+        let call = PendingCall {
             id: grant.call.clone().unwrap_or_default(),
             tool: grant.tool.clone(),
             digest: grant.digest.clone(),
             reads: false,
-            fate: CallFate::Asked,
+            fate: CallStatus::Asked,
         };
         let note = note.map_or_else(String::new, |note| format!(": {note}"));
         let message = match why {
@@ -266,7 +266,7 @@ impl Work<'_> {
             digest: grant.digest.clone(),
             by: "interlock".to_owned(),
             note: None,
-            id: grant.asked.as_ref().map(Asked::id),
+            id: grant.asked.as_ref().map(Request::id),
             at_ms: Some(self.at_ms),
             why: Some(why),
         });

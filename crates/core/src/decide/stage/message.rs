@@ -2,7 +2,9 @@
 
 use super::{End, Work};
 use crate::{
-    acting::{ActedCall, CallFate, Finish, Handed, MessageCall, MessageCallKind, ModelMessage},
+    attempt::{
+        CallStatus, Finish, Handed, MessageCall, MessageCallKind, ModelMessage, PendingCall,
+    },
     command::CALLS_MAX,
     decide::{carry::spent, transitions::state_of},
     event::{Cause, Event, Passing},
@@ -117,7 +119,7 @@ impl Work<'_> {
             format!("{path}/")
         };
         let prefix = format!("{place}s{}.{attempt}.t{turn}", frame.entered_seq);
-        let calls: Vec<ActedCall> = message
+        let calls: Vec<PendingCall> = message
             .calls
             .iter()
             .enumerate()
@@ -207,11 +209,11 @@ impl Work<'_> {
             let open = acting
                 .calls
                 .iter()
-                .find(|call| !matches!(call.fate, CallFate::Settled | CallFate::Completion(_)));
+                .find(|call| !matches!(call.fate, CallStatus::Settled | CallStatus::Completion(_)));
             let Some(call) = open.cloned() else {
                 return self.judge_completions(path);
             };
-            let CallFate::Fault(refusal) = call.fate.clone() else {
+            let CallStatus::Fault(refusal) = call.fate.clone() else {
                 return Ok(());
             };
             self.deny_in_stage(path, &call, "stage", refusal);
@@ -222,11 +224,11 @@ impl Work<'_> {
     fn judge_completions(&mut self, path: &FramePath) -> Result<(), Refusal> {
         let (.., acting) = self.acting(path)?;
         let turn = acting.turns;
-        let handed: Vec<(ActedCall, Handed)> = acting
+        let handed: Vec<(PendingCall, Handed)> = acting
             .calls
             .iter()
             .filter_map(|call| match &call.fate {
-                CallFate::Completion(handed) => Some((call.clone(), handed.clone())),
+                CallStatus::Completion(handed) => Some((call.clone(), handed.clone())),
                 _ => None,
             })
             .collect();
@@ -285,17 +287,17 @@ impl Work<'_> {
     }
 }
 
-fn acted(prefix: &str, at: usize, call: &MessageCall) -> ActedCall {
+fn acted(prefix: &str, at: usize, call: &MessageCall) -> PendingCall {
     let fate = match &call.kind {
-        _ if at >= CALLS_MAX => CallFate::Fault(Refusal::new(
+        _ if at >= CALLS_MAX => CallStatus::Fault(Refusal::new(
             Code::TooManyCalls,
             format!("a message may have {CALLS_MAX} calls: make fewer at once"),
         )),
-        MessageCallKind::Tool { .. } => CallFate::Waiting,
-        MessageCallKind::Completion(handed) => CallFate::Completion(handed.clone()),
-        MessageCallKind::Fault(refusal) => CallFate::Fault(refusal.clone()),
+        MessageCallKind::Tool { .. } => CallStatus::Waiting,
+        MessageCallKind::Completion(handed) => CallStatus::Completion(handed.clone()),
+        MessageCallKind::Fault(refusal) => CallStatus::Fault(refusal.clone()),
     };
-    ActedCall {
+    PendingCall {
         id: CallId::new(format!("{prefix}.c{}", at + 1)),
         tool: call.tool.clone(),
         digest: call.digest.clone(),

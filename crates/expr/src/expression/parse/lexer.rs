@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::Mistake;
+use super::ParseError;
 
 /// A piece of an expression and where it stands, in bytes.
 #[derive(Debug, Clone, PartialEq)]
@@ -63,7 +63,7 @@ const REFUSED: [(&str, &str); 15] = [
 ];
 
 /// Splits a text into pieces, with the end as the last one.
-pub(super) fn tokens(text: &str) -> Result<Vec<Token>, Mistake> {
+pub(super) fn tokens(text: &str) -> Result<Vec<Token>, ParseError> {
     let mut tokens = Vec::new();
     let mut at = 0;
     while let Some(letter) = text.get(at..).and_then(|rest| rest.chars().next()) {
@@ -82,7 +82,7 @@ pub(super) fn tokens(text: &str) -> Result<Vec<Token>, Mistake> {
     Ok(tokens)
 }
 
-fn one(text: &str, at: usize, letter: char) -> Result<(Kind, usize), Mistake> {
+fn one(text: &str, at: usize, letter: char) -> Result<(Kind, usize), ParseError> {
     let rest = text.get(at..).unwrap_or_default();
     let begins_fraction = || {
         let next = rest.chars().nth(1);
@@ -101,7 +101,7 @@ fn one(text: &str, at: usize, letter: char) -> Result<(Kind, usize), Mistake> {
         let word = rest.get(..end).unwrap_or_default();
         let quote = rest.get(end..).and_then(|rest| rest.chars().next());
         if matches!(quote, Some('\'' | '"')) && word.len() <= 2 {
-            return Err(Mistake::new(
+            return Err(ParseError::new(
                 at..at + end,
                 format!("a text with `{word}` before its quote"),
                 "write the text in plain quotes; texts are joined with `+`",
@@ -112,7 +112,7 @@ fn one(text: &str, at: usize, letter: char) -> Result<(Kind, usize), Mistake> {
     if let Some((sign, help)) = REFUSED.iter().find(|(sign, _)| rest.starts_with(sign)) {
         // Two maps may well end beside each other.
         if *sign != "}}" {
-            return Err(Mistake::new(
+            return Err(ParseError::new(
                 at..at + sign.len(),
                 format!("`{sign}` is no operator here"),
                 *help,
@@ -126,7 +126,7 @@ fn one(text: &str, at: usize, letter: char) -> Result<(Kind, usize), Mistake> {
             '@' | '$' => "name the value itself",
             _ => "remove it, or put the text in quotes",
         };
-        return Err(Mistake::new(
+        return Err(ParseError::new(
             at..at + letter.len_utf8(),
             format!("`{letter}` has no meaning here"),
             help,
@@ -135,7 +135,7 @@ fn one(text: &str, at: usize, letter: char) -> Result<(Kind, usize), Mistake> {
     Ok((Kind::Sign(sign), at + sign.len()))
 }
 
-fn number(rest: &str, at: usize) -> Result<(Kind, usize), Mistake> {
+fn number(rest: &str, at: usize) -> Result<(Kind, usize), ParseError> {
     let mut end = 0;
     let mut last = ' ';
     for letter in rest.chars() {
@@ -156,7 +156,7 @@ fn number(rest: &str, at: usize) -> Result<(Kind, usize), Mistake> {
         && written.as_bytes().get(1).is_some_and(u8::is_ascii_digit);
     if is_whole && !leading_zero {
         if written.parse::<i128>().is_err() {
-            return Err(Mistake::new(
+            return Err(ParseError::new(
                 place,
                 "a whole number that is too large to be exact",
                 "write a smaller one",
@@ -171,7 +171,7 @@ fn number(rest: &str, at: usize) -> Result<(Kind, usize), Mistake> {
     match value {
         // JSON wants digits on both sides of a point.
         Some(value) if !leading_zero => Ok((Kind::Number(format!("{value:?}")), at + end)),
-        _ => Err(Mistake::new(
+        _ => Err(ParseError::new(
             place,
             format!("`{written}` is no number"),
             "write digits, with a point or an exponent: `42`, `0.5`, `1e3`",
@@ -179,7 +179,7 @@ fn number(rest: &str, at: usize) -> Result<(Kind, usize), Mistake> {
     }
 }
 
-fn quoted(rest: &str, at: usize, quote: char) -> Result<(Kind, usize), Mistake> {
+fn quoted(rest: &str, at: usize, quote: char) -> Result<(Kind, usize), ParseError> {
     let mut text = String::new();
     let mut letters = rest.char_indices().skip(1);
     while let Some((place, letter)) = letters.next() {
@@ -204,7 +204,7 @@ fn quoted(rest: &str, at: usize, quote: char) -> Result<(Kind, usize), Mistake> 
                     .filter(|_| digits.len() == count)
                     .and_then(char::from_u32);
                 let Some(letter) = letter else {
-                    return Err(Mistake::new(
+                    return Err(ParseError::new(
                         at + place..at + place + 2,
                         "an escape that names no character",
                         format!("write {count} hexadecimal digits"),
@@ -220,7 +220,7 @@ fn quoted(rest: &str, at: usize, quote: char) -> Result<(Kind, usize), Mistake> 
             None => break,
         }
     }
-    Err(Mistake::new(
+    Err(ParseError::new(
         at..at + 1,
         "a text that does not end",
         format!("close it with {quote}"),

@@ -4,7 +4,7 @@ mod operators;
 mod values;
 
 use super::{
-    Mistake,
+    ParseError,
     lexer::{Kind, Token, tokens},
 };
 use crate::expression::{At, Expression, Node};
@@ -36,10 +36,10 @@ const REFUSED: [(&str, &str); 12] = [
 ];
 
 /// Reads an expression.
-pub fn parse(text: &str) -> Result<Expression, Mistake> {
+pub fn parse(text: &str) -> Result<Expression, ParseError> {
     let tokens = tokens(text)?;
     if tokens.len() > TOKENS_MAX {
-        return Err(Mistake::new(
+        return Err(ParseError::new(
             0..0,
             format!("an expression of more than {TOKENS_MAX} pieces"),
             "compute a part of it in a state of its own",
@@ -53,7 +53,7 @@ pub fn parse(text: &str) -> Result<Expression, Mistake> {
         depths: Vec::new(),
     };
     if parser.peek().kind == Kind::End {
-        return Err(Mistake::new(
+        return Err(ParseError::new(
             0..0,
             "an empty expression",
             "write what must hold: `count > 10`",
@@ -81,14 +81,14 @@ static END: Token = Token {
 
 impl Parser {
     /// Adds a part to the expression.
-    fn push(&mut self, node: Node) -> Result<At, Mistake> {
+    fn push(&mut self, node: Node) -> Result<At, ParseError> {
         let parts = node.parts();
         let depths = parts
             .iter()
             .filter_map(|part| self.depths.get(part.index()));
         let depth = 1 + depths.max().copied().unwrap_or_default();
         if depth > TREE_DEPTH_MAX {
-            return Err(Mistake::new(
+            return Err(ParseError::new(
                 self.peek().at.clone(),
                 "too many operators beside or within each other",
                 "ask `in` a list, or compute a part of it in a state of its own",
@@ -131,7 +131,7 @@ impl Parser {
         is
     }
 
-    fn expect_sign(&mut self, sign: &str, opened: &str) -> Result<(), Mistake> {
+    fn expect_sign(&mut self, sign: &str, opened: &str) -> Result<(), ParseError> {
         if self.take_sign(sign) {
             return Ok(());
         }
@@ -141,14 +141,14 @@ impl Parser {
             Kind::End => format!("`{opened}` is not closed"),
             _ => format!("`{sign}` is missing before {}", named(token)),
         };
-        Err(Mistake::new(
+        Err(ParseError::new(
             token.at.clone(),
             message,
             format!("write `{sign}`"),
         ))
     }
 
-    fn expect_end(&self) -> Result<(), Mistake> {
+    fn expect_end(&self) -> Result<(), ParseError> {
         let token = self.peek();
         self.refuse_word()?;
         let (message, help) = match &token.kind {
@@ -167,17 +167,17 @@ impl Parser {
                 "put an operator between the two",
             ),
         };
-        Err(Mistake::new(token.at.clone(), message, help))
+        Err(ParseError::new(token.at.clone(), message, help))
     }
 
     /// Refuses a word of Python's that means nothing here.
-    fn refuse_word(&self) -> Result<(), Mistake> {
+    fn refuse_word(&self) -> Result<(), ParseError> {
         let token = self.peek();
         let Kind::Name(word) = &token.kind else {
             return Ok(());
         };
         match REFUSED.iter().find(|(known, _)| known == word) {
-            Some((word, help)) => Err(Mistake::new(
+            Some((word, help)) => Err(ParseError::new(
                 token.at.clone(),
                 format!("`{word}` is not known here"),
                 *help,
@@ -189,11 +189,11 @@ impl Parser {
     /// Reads one level deeper.
     fn within<T>(
         &mut self,
-        read: impl FnOnce(&mut Self) -> Result<T, Mistake>,
-    ) -> Result<T, Mistake> {
+        read: impl FnOnce(&mut Self) -> Result<T, ParseError>,
+    ) -> Result<T, ParseError> {
         self.depth += 1;
         if self.depth > DEPTH_MAX {
-            return Err(Mistake::new(
+            return Err(ParseError::new(
                 self.peek().at.clone(),
                 format!("more than {DEPTH_MAX} expressions within each other"),
                 "compute a part of it in a state of its own",

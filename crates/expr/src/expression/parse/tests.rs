@@ -19,7 +19,7 @@ use std::{
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::{Mistake, parse};
+use super::{ParseError, parse};
 use crate::{
     Object,
     expression::{AfterState, Expression, evaluate, holds},
@@ -79,7 +79,7 @@ fn what_is_refused_is_refused_at_its_column() {
         let (text, rest) = line.split_once(" ! ").unwrap();
         let (column, wanted) = rest.split_once(' ').unwrap();
         let found = parse(text);
-        let fits = |mistake: &Mistake| {
+        let fits = |mistake: &ParseError| {
             let said = format!("{}: {}", mistake.message, mistake.help);
             mistake.at + 1 == column.parse::<usize>().unwrap() && said.contains(wanted)
         };

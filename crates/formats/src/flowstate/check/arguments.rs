@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::Check;
 use crate::{
     flowstate::{
-        fit::{self, Misfit},
+        fit::{self, SchemaError},
         reader::{Flow, each_action},
         syntax::{Custom, CustomTool, Doing, Named, Tree},
         values::shown,
@@ -97,7 +97,7 @@ impl Check<'_> {
         }
     }
 
-    fn misfit(&mut self, name: &Named, custom: &Custom, misfit: &Misfit) {
+    fn misfit(&mut self, name: &Named, custom: &Custom, misfit: &SchemaError) {
         let mut path = misfit.path.split('/').skip(1);
         let first = path.next().unwrap_or_default();
         let tree = custom

@@ -8,7 +8,7 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
-use super::Misfit;
+use super::SchemaError;
 
 /// Keywords with a schema for the same value.
 const ONE: [&str; 4] = ["not", "if", "then", "else"];
@@ -20,7 +20,7 @@ const NAMED: [&str; 2] = ["dependentSchemas", "dependencies"];
 const MOVING: [&str; 2] = ["$dynamicRef", "$recursiveRef"];
 
 /// Says which reference of `schema` never ends, or leads out of it.
-pub(super) fn fault(schema: &Value) -> Option<Misfit> {
+pub(super) fn fault(schema: &Value) -> Option<SchemaError> {
     let mut search = Search {
         root: schema,
         open: HashSet::new(),
@@ -38,7 +38,7 @@ struct Search<'s> {
 }
 
 impl<'s> Search<'s> {
-    fn everywhere(&mut self, part: &'s Value, path: &str) -> Result<(), Misfit> {
+    fn everywhere(&mut self, part: &'s Value, path: &str) -> Result<(), SchemaError> {
         match part {
             Value::Object(members) => {
                 self.ends(part, path)?;
@@ -64,7 +64,7 @@ impl<'s> Search<'s> {
     }
 
     /// Follows what is asked of the same value.
-    fn ends(&mut self, part: &'s Value, path: &str) -> Result<(), Misfit> {
+    fn ends(&mut self, part: &'s Value, path: &str) -> Result<(), SchemaError> {
         let Value::Object(members) = part else {
             return Ok(());
         };
@@ -102,8 +102,8 @@ impl<'s> Search<'s> {
     }
 }
 
-fn misfit(path: &str, message: &str) -> Misfit {
-    Misfit {
+fn misfit(path: &str, message: &str) -> SchemaError {
+    SchemaError {
         path: path.to_owned(),
         message: message.to_owned(),
     }

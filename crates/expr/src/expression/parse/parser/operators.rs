@@ -3,13 +3,13 @@
 use serde_json::Value;
 
 use super::{
-    super::{Mistake, lexer::Kind},
+    super::{ParseError, lexer::Kind},
     Parser,
 };
 use crate::expression::{At, Comparison, Node, Operator};
 
 impl Parser {
-    pub(super) fn choice(&mut self) -> Result<At, Mistake> {
+    pub(super) fn choice(&mut self) -> Result<At, ParseError> {
         self.within(|parser| {
             let then = parser.or()?;
             if !parser.take_word("if") {
@@ -18,7 +18,7 @@ impl Parser {
             let condition = parser.or()?;
             if !parser.take_word("else") {
                 let token = parser.peek();
-                return Err(Mistake::new(
+                return Err(ParseError::new(
                     token.at.clone(),
                     "`if` without `else`",
                     "write `a if condition else b`",
@@ -33,7 +33,7 @@ impl Parser {
         })
     }
 
-    fn or(&mut self) -> Result<At, Mistake> {
+    fn or(&mut self) -> Result<At, ParseError> {
         let mut left = self.and()?;
         while self.take_word("or") {
             let right = self.and()?;
@@ -42,7 +42,7 @@ impl Parser {
         Ok(left)
     }
 
-    fn and(&mut self) -> Result<At, Mistake> {
+    fn and(&mut self) -> Result<At, ParseError> {
         let mut left = self.not()?;
         while self.take_word("and") {
             let right = self.not()?;
@@ -51,7 +51,7 @@ impl Parser {
         Ok(left)
     }
 
-    fn not(&mut self) -> Result<At, Mistake> {
+    fn not(&mut self) -> Result<At, ParseError> {
         if self.take_word("not") {
             let inner = self.within(Self::not)?;
             return self.push(Node::Not(inner));
@@ -66,7 +66,7 @@ impl Parser {
                 Some(Node::Literal(Value::Null | Value::Bool(_)))
             );
             if matches!(how, Comparison::Is | Comparison::IsNot) && !is_constant {
-                return Err(Mistake::new(
+                return Err(ParseError::new(
                     place,
                     "`is` asks for None, True or False only",
                     "write `==`",
@@ -113,12 +113,12 @@ impl Parser {
         Some(how)
     }
 
-    fn sum(&mut self) -> Result<At, Mistake> {
+    fn sum(&mut self) -> Result<At, ParseError> {
         let signs = [("+", Operator::Add), ("-", Operator::Subtract)];
         self.chain(&signs, Self::product)
     }
 
-    fn product(&mut self) -> Result<At, Mistake> {
+    fn product(&mut self) -> Result<At, ParseError> {
         let signs = [
             ("*", Operator::Multiply),
             ("//", Operator::FloorDivide),
@@ -131,8 +131,8 @@ impl Parser {
     fn chain(
         &mut self,
         signs: &[(&str, Operator)],
-        operand: impl Fn(&mut Self) -> Result<At, Mistake>,
-    ) -> Result<At, Mistake> {
+        operand: impl Fn(&mut Self) -> Result<At, ParseError>,
+    ) -> Result<At, ParseError> {
         let mut left = operand(self)?;
         while let Some((_, with)) = signs.iter().find(|(sign, _)| self.is_sign(sign)) {
             self.next += 1;
@@ -142,7 +142,7 @@ impl Parser {
         Ok(left)
     }
 
-    fn signed(&mut self) -> Result<At, Mistake> {
+    fn signed(&mut self) -> Result<At, ParseError> {
         if self.take_sign("-") {
             let inner = self.within(Self::signed)?;
             return self.push(Node::Negative(inner));

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::{
     super::{
-        Mistake,
+        ParseError,
         lexer::{Kind, Token},
     },
     Parser, named,
@@ -19,7 +19,7 @@ use crate::{
 const OPERATORS: [&str; 8] = ["and", "or", "not", "in", "is", "if", "else", "elif"];
 
 impl Parser {
-    pub(super) fn postfix(&mut self) -> Result<At, Mistake> {
+    pub(super) fn postfix(&mut self) -> Result<At, ParseError> {
         let mut value = self.atom()?;
         loop {
             if self.take_sign(".") {
@@ -27,7 +27,7 @@ impl Parser {
             } else if self.take_sign("[") {
                 value = self.within(|parser| parser.subscript(value))?;
             } else if self.is_sign("(") {
-                return Err(Mistake::new(
+                return Err(ParseError::new(
                     self.peek().at.clone(),
                     "a value that is no function is called",
                     "only the functions of the documentation can be called",
@@ -38,10 +38,10 @@ impl Parser {
         }
     }
 
-    fn member(&mut self, of: At) -> Result<At, Mistake> {
+    fn member(&mut self, of: At) -> Result<At, ParseError> {
         let token = self.take();
         let Kind::Name(name) = &token.kind else {
-            return Err(Mistake::new(
+            return Err(ParseError::new(
                 token.at.clone(),
                 format!("{} after a point", named(&token)),
                 "name a field or a method",
@@ -58,7 +58,7 @@ impl Parser {
         self.next += 1;
         let (arguments, by_name) = self.within(Self::arguments)?;
         if let Some((name, at)) = by_name.first().map(|(name, at, _)| (name, at)) {
-            return Err(Mistake::new(
+            return Err(ParseError::new(
                 at.clone(),
                 format!("`{name}=` in a method"),
                 "give the values in order",
@@ -71,7 +71,7 @@ impl Parser {
         })
     }
 
-    fn subscript(&mut self, of: At) -> Result<At, Mistake> {
+    fn subscript(&mut self, of: At) -> Result<At, ParseError> {
         let mut bounds: [Option<At>; 3] = [None, None, None];
         let mut colons = 0;
         for bound in &mut bounds {
@@ -89,7 +89,7 @@ impl Parser {
         }
         let [Some(index), ..] = bounds else {
             let at = self.tokens.get(self.next.saturating_sub(1));
-            return Err(Mistake::new(
+            return Err(ParseError::new(
                 at.map_or(0..0, |token| token.at.clone()),
                 "empty brackets after a value",
                 "write which item: `[0]`, `['name']`",
@@ -98,7 +98,7 @@ impl Parser {
         self.push(Node::Item(of, index))
     }
 
-    fn atom(&mut self) -> Result<At, Mistake> {
+    fn atom(&mut self) -> Result<At, ParseError> {
         self.refuse_word()?;
         let token = self.take();
         match &token.kind {
@@ -122,17 +122,17 @@ impl Parser {
                 parser.push(Node::List(items))
             }),
             Kind::Sign("{") => self.within(Self::braces),
-            Kind::Sign("*" | "**") => Err(Mistake::new(
+            Kind::Sign("*" | "**") => Err(ParseError::new(
                 token.at.clone(),
                 format!("{} before a value", named(&token)),
                 "values are not spread; write each one",
             )),
-            Kind::End => Err(Mistake::new(
+            Kind::End => Err(ParseError::new(
                 token.at.clone(),
                 "the expression ends where a value is missing",
                 "write the value",
             )),
-            Kind::Sign(_) => Err(Mistake::new(
+            Kind::Sign(_) => Err(ParseError::new(
                 token.at.clone(),
                 format!("{} where a value is missing", named(&token)),
                 match token.kind {
@@ -143,7 +143,7 @@ impl Parser {
         }
     }
 
-    fn name(&mut self, name: &str, token: &Token) -> Result<At, Mistake> {
+    fn name(&mut self, name: &str, token: &Token) -> Result<At, ParseError> {
         match name {
             "True" | "true" => return self.push(Node::Literal(Value::Bool(true))),
             "False" | "false" => return self.push(Node::Literal(Value::Bool(false))),
@@ -152,7 +152,7 @@ impl Parser {
         }
         no_underscore(name, token)?;
         if OPERATORS.contains(&name) {
-            return Err(Mistake::new(
+            return Err(ParseError::new(
                 token.at.clone(),
                 format!("`{name}` where a value is missing"),
                 "write the value",
@@ -183,7 +183,7 @@ impl Parser {
         let mut named = IndexMap::new();
         for (name, at, value) in by_name {
             if !known.contains(&name.as_str()) {
-                return Err(Mistake::new(
+                return Err(ParseError::new(
                     at,
                     format!("`{}` takes no `{name}=`", function.word()),
                     match known.first() {
@@ -201,7 +201,7 @@ impl Parser {
         })
     }
 
-    fn is_instance(&mut self) -> Result<At, Mistake> {
+    fn is_instance(&mut self) -> Result<At, ParseError> {
         let of = self.choice()?;
         self.expect_sign(",", "isinstance(")?;
         let mut types = Vec::new();
@@ -220,7 +220,7 @@ impl Parser {
         self.push(Node::Is(of, types))
     }
 
-    fn type_name(&mut self) -> Result<Type, Mistake> {
+    fn type_name(&mut self) -> Result<Type, ParseError> {
         let token = self.take();
         let word = match &token.kind {
             Kind::Name(word) => word.as_str(),
@@ -228,7 +228,7 @@ impl Parser {
         };
         Type::of(word).ok_or_else(|| {
             let known: Vec<String> = Type::WORDS.iter().map(|word| format!("`{word}`")).collect();
-            Mistake::new(
+            ParseError::new(
                 token.at.clone(),
                 format!("{} is no type", named(&token)),
                 format!("known are {}", known.join(", ")),
@@ -236,7 +236,7 @@ impl Parser {
         })
     }
 
-    fn parenthesis(&mut self) -> Result<At, Mistake> {
+    fn parenthesis(&mut self) -> Result<At, ParseError> {
         if self.take_sign(")") {
             return self.push(Node::List(Vec::new()));
         }
@@ -252,7 +252,7 @@ impl Parser {
     }
 
     /// Reads what stands up to the closing sign, with commas in between.
-    fn items(&mut self, close: &str, open: &str) -> Result<Vec<At>, Mistake> {
+    fn items(&mut self, close: &str, open: &str) -> Result<Vec<At>, ParseError> {
         let mut items = Vec::new();
         while !self.is_sign(close) {
             items.push(self.choice()?);
@@ -264,7 +264,7 @@ impl Parser {
         Ok(items)
     }
 
-    fn braces(&mut self) -> Result<At, Mistake> {
+    fn braces(&mut self) -> Result<At, ParseError> {
         if self.take_sign("}") {
             return self.push(Node::Map(Vec::new()));
         }
@@ -288,7 +288,7 @@ impl Parser {
         self.push(Node::Map(fields))
     }
 
-    fn arguments(&mut self) -> Result<(Vec<At>, Vec<Named>), Mistake> {
+    fn arguments(&mut self) -> Result<(Vec<At>, Vec<Named>), ParseError> {
         let (mut arguments, mut by_name) = (Vec::new(), Vec::new());
         while !self.is_sign(")") {
             let second = self.tokens.get(self.next + 1).map(|token| &token.kind);
@@ -299,7 +299,7 @@ impl Parser {
                     by_name.push((name.clone(), token.at.clone(), self.choice()?));
                 }
                 _ if !by_name.is_empty() => {
-                    return Err(Mistake::new(
+                    return Err(ParseError::new(
                         token.at,
                         "a value after one that has a name",
                         "write it before",
@@ -319,23 +319,29 @@ impl Parser {
 /// A value given by name, and where the name stands.
 type Named = (String, std::ops::Range<usize>, At);
 
-fn no_underscore(name: &str, token: &Token) -> Result<(), Mistake> {
+fn no_underscore(name: &str, token: &Token) -> Result<(), ParseError> {
     if !name.starts_with('_') {
         return Ok(());
     }
-    Err(Mistake::new(
+    Err(ParseError::new(
         token.at.clone(),
         format!("`{name}` begins with `_`"),
         "such names are refused; choose another",
     ))
 }
 
-fn unknown(kind: &str, name: &str, near: Option<&str>, known: &[&str], token: &Token) -> Mistake {
+fn unknown(
+    kind: &str,
+    name: &str,
+    near: Option<&str>,
+    known: &[&str],
+    token: &Token,
+) -> ParseError {
     let guess = near
         .map(|near| format!(": did you mean `{near}`?"))
         .unwrap_or_default();
     let known: Vec<String> = known.iter().map(|word| format!("`{word}`")).collect();
-    Mistake::new(
+    ParseError::new(
         token.at.clone(),
         format!("there is no {kind} `{name}`{guess}"),
         format!("known are {}", known.join(", ")),

@@ -18,7 +18,7 @@ const TWINS: &str = "twins";
 /// The other telling of an allowed call, which is still to come.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Twin {
+pub struct DuplicateCall {
     /// The run that allowed the call.
     pub run: RunId,
     /// The call.
@@ -35,7 +35,7 @@ pub struct Twin {
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Kept {
-    twins: Vec<Twin>,
+    duplicates: Vec<DuplicateCall>,
 }
 
 impl Versioned for Kept {
@@ -45,7 +45,7 @@ impl Versioned for Kept {
 
 /// The twins of a session, to be changed; no other hook of it changes them meanwhile.
 #[derive(Debug)]
-pub struct Twins {
+pub struct DuplicateCalls {
     path: PathBuf,
     kept: Kept,
     _lock: File,
@@ -56,14 +56,14 @@ impl Home {
     ///
     /// # Errors
     /// They cannot be read, or another process holds on for too long.
-    pub fn lock_twins(&self, session: &SessionKey) -> Result<Twins, StoreError> {
+    pub fn lock_twins(&self, session: &SessionKey) -> Result<DuplicateCalls, StoreError> {
         let directory = self.made_place(TWINS)?;
         let client = session.client.as_deref().unwrap_or_default();
         let name = ChainHash::of_parts(&[client.as_bytes(), session.session.as_bytes()]);
         // One for all sessions: it is held for a moment, and never removed.
         let lock = files::lock(&directory.join("twins.lock"))?;
         let path = directory.join(format!("{name}.json"));
-        Ok(Twins {
+        Ok(DuplicateCalls {
             kept: files::read(&path)?.unwrap_or_default(),
             path,
             _lock: lock,
@@ -81,17 +81,17 @@ impl Home {
         if !root.join(TWINS).exists() {
             return Ok(());
         }
-        let twins = self.lock_twins(session)?;
-        files::remove(&twins.path).map(|_| ())
+        let duplicates = self.lock_twins(session)?;
+        files::remove(&duplicates.path).map(|_| ())
     }
 }
 
-impl Twins {
+impl DuplicateCalls {
     /// Tells whether there is a twin of this side, whether it fits or not.
     #[must_use]
     pub fn has(&self, key: &Digest, side: &str) -> bool {
-        let mut twins = self.kept.twins.iter();
-        twins.any(|twin| twin.key == *key && twin.side == side)
+        let mut duplicates = self.kept.duplicates.iter();
+        duplicates.any(|duplicate| duplicate.key == *key && duplicate.side == side)
     }
 
     /// Takes the oldest twin of this side that `fits`; nobody else gets it.
@@ -102,15 +102,17 @@ impl Twins {
         &mut self,
         key: &Digest,
         side: &str,
-        fits: impl Fn(&Twin) -> bool,
-    ) -> Result<Option<Twin>, StoreError> {
-        let is_it = |twin: &Twin| twin.key == *key && twin.side == side && fits(twin);
-        let Some(at) = self.kept.twins.iter().position(is_it) else {
+        fits: impl Fn(&DuplicateCall) -> bool,
+    ) -> Result<Option<DuplicateCall>, StoreError> {
+        let is_it = |duplicate: &DuplicateCall| {
+            duplicate.key == *key && duplicate.side == side && fits(duplicate)
+        };
+        let Some(at) = self.kept.duplicates.iter().position(is_it) else {
             return Ok(None);
         };
-        let twin = self.kept.twins.remove(at);
+        let duplicate = self.kept.duplicates.remove(at);
         self.write()?;
-        Ok(Some(twin))
+        Ok(Some(duplicate))
     }
 
     /// Leaves twins, and drops those that are not `alive` any more.
@@ -119,11 +121,11 @@ impl Twins {
     /// They cannot be written.
     pub fn leave(
         &mut self,
-        twins: impl IntoIterator<Item = Twin>,
-        alive: impl Fn(&Twin) -> bool,
+        duplicates: impl IntoIterator<Item = DuplicateCall>,
+        alive: impl Fn(&DuplicateCall) -> bool,
     ) -> Result<(), StoreError> {
-        self.kept.twins.retain(alive);
-        self.kept.twins.extend(twins);
+        self.kept.duplicates.retain(alive);
+        self.kept.duplicates.extend(duplicates);
         self.write()
     }
 

@@ -4,14 +4,14 @@ use std::collections::VecDeque;
 
 /// The beginning and the end of an output, and how much there was of it.
 #[derive(Debug, Default)]
-pub(crate) struct Kept {
+pub(crate) struct HeadTail {
     head: Vec<u8>,
     tail: VecDeque<u8>,
     half: usize,
     total: u64,
 }
 
-impl Kept {
+impl HeadTail {
     /// Keeps nothing yet, and at most `bytes_max` bytes.
     pub(super) fn new(bytes_max: usize) -> Self {
         Self {
@@ -90,7 +90,7 @@ mod tests {
         fn beginning_and_end_are_kept_however_it_comes(
             text in "[a-zäß\n]{0,200}", half in 0_usize..60, chunk in 1_usize..40,
         ) {
-            let mut kept = Kept::new(half * 2);
+            let mut kept = HeadTail::new(half * 2);
             text.as_bytes().chunks(chunk).for_each(|bytes| kept.take(bytes));
             let told = kept.text();
             prop_assert_eq!(usize::try_from(kept.total()), Ok(text.len()));

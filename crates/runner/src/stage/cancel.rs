@@ -23,7 +23,7 @@ pub(crate) enum Why {
 
 /// Ends what an attempt does, wherever it is; pulled once it stays pulled.
 #[derive(Debug, Clone)]
-pub(crate) struct Brake {
+pub(crate) struct CancelToken {
     model: interlock_models::Cancel,
     tool: interlock_tools::Cancel,
     why: Arc<Mutex<Option<Why>>>,
@@ -34,7 +34,7 @@ pub(crate) struct Brake {
 /// The number of no request.
 const NO_REQUEST: usize = 0;
 
-impl Brake {
+impl CancelToken {
     pub(crate) fn new() -> io::Result<Self> {
         Ok(Self {
             model: interlock_models::Cancel::new(),
@@ -124,7 +124,7 @@ struct State {
 
 impl Timer {
     /// Starts with a clock that stands.
-    pub(super) fn new(brake: Brake) -> io::Result<Self> {
+    pub(super) fn new(cancel_token: CancelToken) -> io::Result<Self> {
         let shared = Arc::new(Shared {
             state: Mutex::new(State {
                 end: None,
@@ -138,7 +138,7 @@ impl Timer {
             .stack_size(64 * 1024)
             .spawn(move || {
                 if followed.wait() {
-                    brake.pull(Why::Late);
+                    cancel_token.pull(Why::Late);
                 }
             })?;
         Ok(Self {
@@ -209,15 +209,15 @@ mod tests {
 
     #[test]
     fn stopped_it_stays_stopped() {
-        let brake = Brake::new().unwrap();
-        assert_eq!(brake.pulled(), None);
+        let cancel_token = CancelToken::new().unwrap();
+        assert_eq!(cancel_token.pulled(), None);
         for (pulled, then) in [
             (Why::Late, Why::Late),
             (Why::Stopped, Why::Stopped),
             (Why::Late, Why::Stopped),
         ] {
-            brake.pull(pulled);
-            assert_eq!(brake.pulled(), Some(then), "{pulled:?}");
+            cancel_token.pull(pulled);
+            assert_eq!(cancel_token.pulled(), Some(then), "{pulled:?}");
         }
     }
 }

@@ -15,7 +15,7 @@ use crate::Cancel;
 
 /// What a call is given beside its arguments.
 #[derive(Clone, Copy)]
-pub struct Around<'a> {
+pub struct ToolContext<'a> {
     /// Where it runs, links resolved; the working directory is the project root.
     pub surroundings: &'a Surroundings,
     /// What the verdict was about: of exactly this tool and these arguments.
@@ -36,7 +36,7 @@ pub struct Around<'a> {
     pub progress: Option<&'a (dyn Fn(Progress<'_>) + Sync)>,
 }
 
-impl std::fmt::Debug for Around<'_> {
+impl std::fmt::Debug for ToolContext<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         // Variables of an integration are secrets.
         f.debug_struct("Around")

@@ -18,7 +18,7 @@ use super::channel::{Answers, Channel, Open, Said, Wanted};
 /// The terminal that a person sits at, as a place where they are asked.
 ///
 /// Requests queue; what was typed before a question is shown is no answer to it.
-pub struct Desk {
+pub struct TerminalPrompt {
     shared: Arc<Shared>,
 }
 
@@ -46,7 +46,7 @@ struct Request {
     withdrawn: Arc<Mutex<Option<String>>>,
 }
 
-impl Desk {
+impl TerminalPrompt {
     /// Takes the terminal; answers count as those of `by`.
     #[must_use]
     pub fn new(terminal: Arc<Terminal>, screen: Arc<dyn Screen>, by: String) -> Self {
@@ -62,7 +62,7 @@ impl Desk {
     }
 }
 
-impl Channel for Desk {
+impl Channel for TerminalPrompt {
     fn ask(&self, wanted: Wanted, answers: Answers) -> Box<dyn Open> {
         let withdrawn = Arc::new(Mutex::new(None));
         let control = match Control::new() {
@@ -210,7 +210,7 @@ impl Shared {
     }
 }
 
-impl fmt::Debug for Desk {
+impl fmt::Debug for TerminalPrompt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Desk")
             .field("by", &self.shared.by)

@@ -155,7 +155,7 @@ impl Usage {
 
 /// Where an attempt of a stage stands. Bounded: the last message's calls, not the transcript.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Acting {
+pub struct StageAttempt {
     /// The tools that the model is told of.
     pub tools: Vec<String>,
     /// When it began, in milliseconds since 1970.
@@ -173,7 +173,7 @@ pub struct Acting {
     pub reminded: bool,
     /// The calls of the last message, in order, while they are dealt with.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub calls: Vec<ActedCall>,
+    pub calls: Vec<PendingCall>,
     /// What the attempt has cost so far.
     #[serde(default)]
     pub usage: Usage,
@@ -193,7 +193,7 @@ pub struct Acting {
 
 /// One call of the last message.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct ActedCall {
+pub struct PendingCall {
     /// Its id: turn and place, unique in the run.
     pub id: CallId,
     /// The tool.
@@ -204,13 +204,13 @@ pub struct ActedCall {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub reads: bool,
     /// What became of it so far.
-    pub fate: CallFate,
+    pub fate: CallStatus,
 }
 
 /// What became of a call of a message so far.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum CallFate {
+pub enum CallStatus {
     /// It is to be judged.
     Waiting,
     /// A person is asked.
@@ -228,8 +228,8 @@ pub enum CallFate {
     Fault(Refusal),
 }
 
-impl Acting {
-    pub(crate) fn places(&self, is: impl Fn(&CallFate) -> bool) -> Vec<usize> {
+impl StageAttempt {
+    pub(crate) fn places(&self, is: impl Fn(&CallStatus) -> bool) -> Vec<usize> {
         let calls = self.calls.iter().enumerate();
         calls
             .filter(|(_, call)| is(&call.fate))
@@ -237,7 +237,7 @@ impl Acting {
             .collect()
     }
 
-    pub(crate) fn place(&self, is: impl Fn(&CallFate) -> bool) -> Option<usize> {
+    pub(crate) fn place(&self, is: impl Fn(&CallStatus) -> bool) -> Option<usize> {
         self.calls.iter().position(|call| is(&call.fate))
     }
 
@@ -246,7 +246,7 @@ impl Acting {
         let reads = |at: &usize| {
             self.calls
                 .get(*at)
-                .is_some_and(|call| call.fate == CallFate::Running { reads: true })
+                .is_some_and(|call| call.fate == CallStatus::Running { reads: true })
         };
         let next = self.calls.get(next);
         running.iter().all(reads) && next.is_some_and(|call| call.reads)

@@ -18,9 +18,10 @@ use serde_json::{Value, json};
 pub(super) use rules::{Language, Rules, take};
 
 use super::{
-    Scope, Site, codex,
+    Scope, Site,
+    client_def::definition,
+    codex,
     edit::{Edit, MARK, What},
-    footprint::footprint,
     gemini,
     json::Syntax,
     opencode,
@@ -29,7 +30,7 @@ use crate::client::ClientId;
 
 /// What no state of a workflow allows.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Floor {
+pub struct BaselineRules {
     /// Tools, by their common names.
     denied: Vec<&'static str>,
     /// Whether no state lets anything write or reach a network by a shell line.
@@ -42,7 +43,7 @@ const REACHING: [&str; 20] = [
     "ssh", "scp", "rsync", "ping", "nc", "dig", "nslookup",
 ];
 
-impl Floor {
+impl BaselineRules {
     /// Finds what no state of a machine allows, those of the machines it calls included.
     #[must_use]
     pub fn of(machine: &Machine) -> Self {
@@ -119,17 +120,17 @@ pub(super) fn edits(
     client: ClientId,
     site: &Site,
     scope: Scope,
-    floor: Option<&Floor>,
+    floor: Option<&BaselineRules>,
 ) -> Vec<Edit> {
     let edit = |path, what| Edit { path, scope, what };
-    let rules = |language, fill: &dyn Fn(&Floor, &mut Rules)| {
+    let rules = |language, fill: &dyn Fn(&BaselineRules, &mut Rules)| {
         let mut rules = Rules::new(language);
         if let Some(floor) = floor {
             fill(floor, &mut rules);
         }
-        What::Floor(rules)
+        What::BaselineRules(rules)
     };
-    let file = footprint(client);
+    let file = definition(client);
     match client {
         ClientId::ClaudeCode => vec![edit(
             (file.hook_file)(site, scope),
@@ -174,7 +175,7 @@ pub(super) fn edits(
 }
 
 /// Returns what a person has to do for a client whose rules stand in no file.
-pub(super) fn note(client: ClientId, floor: &Floor) -> Option<String> {
+pub(super) fn note(client: ClientId, floor: &BaselineRules) -> Option<String> {
     match client {
         ClientId::Copilot => {
             let kinds = [
@@ -196,7 +197,7 @@ pub(super) fn note(client: ClientId, floor: &Floor) -> Option<String> {
     }
 }
 
-fn claude_code(floor: &Floor, site: &Site, scope: Scope) -> Vec<Value> {
+fn claude_code(floor: &BaselineRules, site: &Site, scope: Scope) -> Vec<Value> {
     // A rule for `Edit` or `Read` counts for every tool that edits or reads.
     let groups: [(&str, &[&str]); 9] = [
         ("Bash", &["Bash"]),
@@ -245,7 +246,7 @@ fn from_home(path: &Path, home: &Path) -> String {
     }
 }
 
-fn codex_keys(floor: &Floor, rules: &mut Rules) {
+fn codex_keys(floor: &BaselineRules, rules: &mut Rules) {
     if floor.reads_only {
         rules.key(&["sandbox_mode"], json!("read-only"));
     }
@@ -263,7 +264,7 @@ fn codex_rules(site: &Site) -> String {
     )
 }
 
-fn gemini_names(floor: &Floor) -> Vec<&'static str> {
+fn gemini_names(floor: &BaselineRules) -> Vec<&'static str> {
     let names = [
         ("Bash", "run_shell_command"),
         ("Edit", "replace"),
@@ -280,7 +281,7 @@ fn gemini_names(floor: &Floor) -> Vec<&'static str> {
     denied.map(|(_, name)| *name).collect()
 }
 
-fn gemini_policy(floor: &Floor) -> String {
+fn gemini_policy(floor: &BaselineRules) -> String {
     let mut text = format!("#{MARK}\n");
     let names = gemini_names(floor);
     if !names.is_empty() {
@@ -297,7 +298,7 @@ fn gemini_policy(floor: &Floor) -> String {
     text
 }
 
-fn opencode_keys(floor: &Floor, rules: &mut Rules) {
+fn opencode_keys(floor: &BaselineRules, rules: &mut Rules) {
     let groups: [(&str, &[&str]); 9] = [
         ("bash", &["Bash"]),
         ("edit", &["Edit", "Write", "MultiEdit", "apply_patch"]),

@@ -21,13 +21,13 @@ const KEPT_MAX: usize = 512;
 /// A session that another one started.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Kin {
+struct ParentRecord {
     child: SessionKey,
     parent: SessionKey,
     at_ms: u64,
 }
 
-impl Versioned for Kin {
+impl Versioned for ParentRecord {
     const VERSION: i64 = 1;
     const BYTES_MAX: u64 = 64 * 1024;
 }
@@ -55,7 +55,7 @@ impl Home {
             return Ok(());
         };
         let path = root.join(KIN).join(name(child));
-        if child == parent || files::read::<Kin>(&path)?.is_some() {
+        if child == parent || files::read::<ParentRecord>(&path)?.is_some() {
             return Ok(());
         }
         let directory = self.made_place(KIN)?;
@@ -63,14 +63,14 @@ impl Home {
         if names.len() >= KEPT_MAX {
             for name in names {
                 let path = directory.join(name);
-                let old = files::read::<Kin>(&path)?
+                let old = files::read::<ParentRecord>(&path)?
                     .is_some_and(|kin| kin.at_ms.abs_diff(at_ms) > AGE_MAX_MS);
                 if old {
                     files::remove(&path)?;
                 }
             }
         }
-        let kin = Kin {
+        let kin = ParentRecord {
             child: child.clone(),
             parent: parent.clone(),
             at_ms,
@@ -96,7 +96,7 @@ impl Home {
         let mut at = child.clone();
         for _ in 0..DEPTH_MAX {
             let path = directory.join(name(&at));
-            match files::read::<Kin>(&path)? {
+            match files::read::<ParentRecord>(&path)? {
                 Some(kin) if kin.child == at => {
                     at = kin.parent;
                     eldest = Some((at.clone(), kin.child));

@@ -12,7 +12,7 @@ use crate::client::ClientId;
 
 /// What `init` and `doctor` know of a client.
 #[derive(Debug)]
-pub(crate) struct Footprint {
+pub(crate) struct ClientDef {
     /// The client.
     pub(crate) client: ClientId,
     /// What it is called.
@@ -56,7 +56,7 @@ pub(crate) enum ServersAs {
 }
 
 /// Returns what is known of a client.
-pub(crate) fn footprint(client: ClientId) -> &'static Footprint {
+pub(crate) fn definition(client: ClientId) -> &'static ClientDef {
     match client {
         ClientId::ClaudeCode => &claude_code::FOOTPRINT,
         ClientId::Codex => &codex::FOOTPRINT,
@@ -67,7 +67,7 @@ pub(crate) fn footprint(client: ClientId) -> &'static Footprint {
     }
 }
 
-impl Footprint {
+impl ClientDef {
     /// Returns how it writes hooks, where they are programs named in a file.
     pub(crate) fn form(&self) -> Option<&HookForm> {
         match &self.hooks {

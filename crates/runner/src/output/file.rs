@@ -11,7 +11,7 @@ use super::OutputError;
 
 /// A file that is made with its first byte.
 #[derive(Debug)]
-pub(super) struct Kept {
+pub(super) struct OutputFile {
     path: PathBuf,
     file: Option<File>,
     /// Bytes that may still be written.
@@ -19,7 +19,7 @@ pub(super) struct Kept {
     trouble: Option<io::Error>,
 }
 
-impl Kept {
+impl OutputFile {
     pub(super) const fn new(path: PathBuf, most: u64) -> Self {
         Self {
             path,

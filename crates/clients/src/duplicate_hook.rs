@@ -5,7 +5,7 @@
 //! tells of a second call with the same arguments has that judged like any other.
 
 use interlock_core::{names::Digest, run::Run};
-use interlock_store::{Twin as Kept, Twins};
+use interlock_store::{DuplicateCall, DuplicateCalls};
 
 use crate::{
     answer::{Answer, Say},
@@ -40,7 +40,7 @@ impl Side {
 
 /// What the tellings of one call have in common, and which of them this is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Twin {
+pub(crate) struct DuplicateHook {
     /// Of what all of them say.
     pub(crate) key: Digest,
     /// Which this is.
@@ -54,21 +54,21 @@ pub(crate) fn judged_once(
     input: &Input,
     judge: impl FnOnce(&mut Guarded) -> Result<Answer, String>,
 ) -> Result<Answer, String> {
-    let Some(twin) = protocol::of(input.client).twin(setting, input) else {
+    let Some(duplicate) = protocol::of(input.client).duplicate(setting, input) else {
         return judge(guarded);
     };
     let said = |error: interlock_store::StoreError| error.to_string();
-    let mut twins: Twins = setting
+    let mut duplicates: DuplicateCalls = setting
         .home
         .lock_twins(&guarded.binding.session)
         .map_err(said)?;
     let run = guarded.id().clone();
     // Whoever waited for the lock may have an older view of the run.
-    if twins.has(&twin.key, twin.side.word()) {
+    if duplicates.has(&duplicate.key, duplicate.side.word()) {
         guarded.refresh().map_err(said)?;
     }
-    let other = |kept: &Kept| kept.run == run && is_open(&guarded.run, kept);
-    let taken = twins.take(&twin.key, twin.side.word(), other);
+    let other = |kept: &DuplicateCall| kept.run == run && is_open(&guarded.run, kept);
+    let taken = duplicates.take(&duplicate.key, duplicate.side.word(), other);
     if taken.map_err(said)?.is_some() && guarded.run.paused.is_none() {
         return Ok(Say::Nothing.into());
     }
@@ -89,26 +89,26 @@ pub(crate) fn judged_once(
         .calls
         .iter()
         .rfind(|call| call.begun_seq >= before && id.is_none_or(|id| call.id == *id));
-    let left: Vec<Kept> = allowed
+    let left: Vec<DuplicateCall> = allowed
         .into_iter()
         .flat_map(|call| {
-            let others = Side::ALL.into_iter().filter(|side| *side != twin.side);
-            others.map(|side| Kept {
+            let others = Side::ALL.into_iter().filter(|side| *side != duplicate.side);
+            others.map(|side| DuplicateCall {
                 run: run.clone(),
                 call: call.id.clone(),
                 entered_seq: call.entered_seq,
-                key: twin.key.clone(),
+                key: duplicate.key.clone(),
                 side: side.word().to_owned(),
             })
         })
         .collect();
-    let alive = |kept: &Kept| kept.run == run && is_open(&guarded.run, kept);
-    twins.leave(left, alive).map_err(said)?;
+    let alive = |kept: &DuplicateCall| kept.run == run && is_open(&guarded.run, kept);
+    duplicates.leave(left, alive).map_err(said)?;
     Ok(answer)
 }
 
 /// Tells whether a call is still under way in the stay it was allowed in.
-fn is_open(run: &Run, kept: &Kept) -> bool {
+fn is_open(run: &Run, kept: &DuplicateCall) -> bool {
     let call = run.calls.iter().find(|call| call.id == kept.call);
     call.is_some_and(|call| {
         let frame = run.frame(&call.path);

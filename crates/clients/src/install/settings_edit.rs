@@ -3,15 +3,15 @@
 use std::path::{Path, PathBuf};
 
 use super::{
-    Fault, FileChange, InstallError, Plan, Site, Summary,
+    Fault, FileChange, InstallError, Plan, Site, Summary, baseline_rules,
     edit::{Edit, What},
-    floor, read,
+    read,
     record::{Added, Record},
     write,
 };
 
 /// The files that are being changed.
-pub(super) struct Desk<'a> {
+pub(super) struct SettingsEdit<'a> {
     pub(super) site: &'a Site,
     remove: bool,
     record: Record,
@@ -52,7 +52,7 @@ impl File {
     }
 }
 
-impl<'a> Desk<'a> {
+impl<'a> SettingsEdit<'a> {
     pub(super) fn new(site: &'a Site, remove: bool) -> Self {
         Self {
             site,
@@ -91,9 +91,9 @@ impl<'a> Desk<'a> {
             }
             return Ok(());
         }
-        if let (What::Floor(rules), Some(text)) = (&edit.what, &file.after) {
+        if let (What::BaselineRules(rules), Some(text)) = (&edit.what, &file.after) {
             // Another workflow's floor goes first.
-            file.after = floor::take(text, rules.language, &file.added).map_err(faulty)?;
+            file.after = baseline_rules::take(text, rules.language, &file.added).map_err(faulty)?;
             file.added.clear();
         }
         let after = file.after.as_deref();
