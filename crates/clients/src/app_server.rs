@@ -31,7 +31,7 @@ pub(crate) struct ListedHook {
 
 /// What Codex is asked with.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Asked<'a> {
+pub(crate) struct ServerQuery<'a> {
     /// The directory it is asked about.
     pub(crate) directory: &'a Path,
     /// Settings on its command line.
@@ -50,7 +50,7 @@ pub(crate) fn hooks(
     home: &Path,
 ) -> Result<Vec<ListedHook>, String> {
     let home = ("CODEX_HOME".to_owned(), home.display().to_string());
-    let asked = Asked {
+    let asked = ServerQuery {
         directory,
         arguments: &[],
         environment: std::slice::from_ref(&home),
@@ -62,7 +62,10 @@ pub(crate) fn hooks(
 ///
 /// # Errors
 /// Why there is no answer, in one sentence.
-pub(crate) fn listed_hooks(codex: &Path, asked: &Asked<'_>) -> Result<Vec<ListedHook>, String> {
+pub(crate) fn listed_hooks(
+    codex: &Path,
+    asked: &ServerQuery<'_>,
+) -> Result<Vec<ListedHook>, String> {
     let mut command = Command::new(codex);
     command
         .arg("app-server")

@@ -21,7 +21,7 @@ use crate::{
     answer::{Answer, Say, cut},
     client::ClientId,
     hook::HookSetting,
-    input::{Event, Input, Mode, Told, ToolUse, is_set},
+    input::{Event, HookPayload, Input, Mode, ToolUse, is_set},
     mods::Look,
     process,
     protocol::{self, Effect, Ended, Origin, Protocol, RewriteMode},
@@ -56,7 +56,7 @@ pub(crate) struct ClaudeCode;
 
 impl Protocol for ClaudeCode {
     fn read(&self, stdin: &[u8], event: Option<&str>) -> Result<Input, String> {
-        let told = Told::parse(stdin, &ONCE)?;
+        let told = HookPayload::parse(stdin, &ONCE)?;
         if let Some(client) = told.borrower() {
             let read = protocol::of(client).read(stdin, event)?;
             return Ok(Input {
@@ -215,7 +215,7 @@ fn resumed(arguments: &[String]) -> Option<String> {
 }
 
 /// Returns what a call returned, or how it failed.
-fn response(told: &Told) -> Value {
+fn response(told: &HookPayload) -> Value {
     if told.get("is_interrupt") == Some(&Value::Bool(true)) {
         return json!({ "interrupted": true });
     }

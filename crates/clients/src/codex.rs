@@ -21,7 +21,7 @@ use crate::{
     calls,
     client::ClientId,
     hook::HookSetting,
-    input::{Event, Input, Mode, Told, ToolUse},
+    input::{Event, HookPayload, Input, Mode, ToolUse},
     mods::Look,
     protocol::{self, Ended, Origin, Protocol, RewriteMode, needs_a_person},
 };
@@ -55,7 +55,7 @@ pub(crate) struct Codex;
 
 impl Protocol for Codex {
     fn read(&self, stdin: &[u8], event: Option<&str>) -> Result<Input, String> {
-        let told = Told::parse(stdin, &ONCE)?;
+        let told = HookPayload::parse(stdin, &ONCE)?;
         let named = told.event(event)?;
         let agent = told.said("agent_id")?.map(AgentId::new);
         let tool = || told.tool(Some(call_id(&told, agent.as_ref())?));
@@ -198,7 +198,7 @@ impl Protocol for Codex {
 }
 
 /// Returns the id of a call; sub-agents of one session may repeat each other's.
-fn call_id(told: &Told, agent: Option<&AgentId>) -> Result<CallId, String> {
+fn call_id(told: &HookPayload, agent: Option<&AgentId>) -> Result<CallId, String> {
     let id = told.text("tool_use_id")?;
     Ok(match agent {
         Some(agent) => CallId::new(format!("{id}@{agent}")),
@@ -207,7 +207,7 @@ fn call_id(told: &Told, agent: Option<&AgentId>) -> Result<CallId, String> {
 }
 
 /// Reads what became of a call; how a shell line ended stands in the transcript alone.
-fn after(told: &Told, tool: ToolUse) -> Event {
+fn after(told: &HookPayload, tool: ToolUse) -> Event {
     let response = told.get("tool_response").cloned().unwrap_or(Value::Null);
     Event::AfterTool {
         ok: response.get("isError") != Some(&Value::Bool(true)),

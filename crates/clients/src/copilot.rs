@@ -21,7 +21,7 @@ use crate::{
     client::ClientId,
     duplicate_hook::{DuplicateHook, Side},
     hook::HookSetting,
-    input::{Event, Input, Mode, Told, ToolUse, is_set},
+    input::{Event, HookPayload, Input, Mode, ToolUse, is_set},
     mods::Look,
     protocol::{self, Protocol, RewriteMode, needs_a_person},
 };
@@ -99,7 +99,7 @@ pub(crate) struct Copilot;
 
 impl Protocol for Copilot {
     fn read(&self, stdin: &[u8], event: Option<&str>) -> Result<Input, String> {
-        let told = Told::parse(stdin, &ONCE)?;
+        let told = HookPayload::parse(stdin, &ONCE)?;
         let named = match told.event(event) {
             Ok(named) => named,
             Err(_) if told.get("hook_event_name").is_none() => {
@@ -226,7 +226,7 @@ impl Protocol for Copilot {
     }
 }
 
-fn event_of(kind: Kind, told: &Told, directory: &Path) -> Result<Event, String> {
+fn event_of(kind: Kind, told: &HookPayload, directory: &Path) -> Result<Event, String> {
     Ok(match kind {
         Kind::Start => Event::SessionStart,
         Kind::Prompt => Event::Prompt,
@@ -276,7 +276,7 @@ fn own_name<'n>(shown: &'n str, input: &Value) -> &'n str {
 }
 
 /// Reads the call of a tool, whose arguments may be an object or the text of one.
-fn tool(told: &Told, directory: &Path) -> Result<ToolUse, String> {
+fn tool(told: &HookPayload, directory: &Path) -> Result<ToolUse, String> {
     let shown = told
         .either("toolName", "tool_name")?
         .ok_or("the hook's input has no `toolName`")?;

@@ -18,7 +18,7 @@ use crate::{
     client::ClientId,
     duplicate_hook::{DuplicateHook, Side},
     hook::HookSetting,
-    input::{Event, Input, Mode, Told},
+    input::{Event, HookPayload, Input, Mode},
     mods::Look,
     protocol::{self, Protocol, needs_a_person},
 };
@@ -49,7 +49,7 @@ pub(crate) struct Cursor;
 
 impl Protocol for Cursor {
     fn read(&self, stdin: &[u8], event: Option<&str>) -> Result<Input, String> {
-        let told = Told::parse(stdin, &ONCE)?;
+        let told = HookPayload::parse(stdin, &ONCE)?;
         let named = told.event(event)?;
         let named = own_name(&named).to_owned();
         let own = told.either("conversation_id", "session_id")?;
@@ -172,7 +172,7 @@ fn own_name(named: &str) -> &str {
     }
 }
 
-fn event_of(named: &str, told: &Told, here: &str) -> Result<Event, String> {
+fn event_of(named: &str, told: &HookPayload, here: &str) -> Result<Event, String> {
     let id = || Ok::<_, String>(told.said("tool_use_id")?.map(CallId::new));
     Ok(match named {
         "sessionStart" => Event::SessionStart,
@@ -212,7 +212,7 @@ fn event_of(named: &str, told: &Told, here: &str) -> Result<Event, String> {
 }
 
 /// Returns the sub-agent that an event names, by itself or by the file of what it said.
-fn sub_agent(told: &Told) -> Result<Option<String>, String> {
+fn sub_agent(told: &HookPayload) -> Result<Option<String>, String> {
     if let Some(agent) = told.said("subagent_id")? {
         return Ok(Some(agent));
     }
@@ -227,7 +227,7 @@ fn sub_agent(told: &Told) -> Result<Option<String>, String> {
 }
 
 /// Returns where the client works: the first of its roots; a line's own directory belongs to the call.
-fn directory(told: &Told) -> Result<String, String> {
+fn directory(told: &HookPayload) -> Result<String, String> {
     let first = match told.get("workspace_roots") {
         None => None,
         Some(Value::Array(roots)) => match roots.first() {

@@ -16,7 +16,7 @@ use crate::{
     answer::{Answer, Say, cut},
     client::ClientId,
     hook::HookSetting,
-    input::{Event, Input, Mode, Told, ToolUse},
+    input::{Event, HookPayload, Input, Mode, ToolUse},
     mods::Look,
     protocol::{self, Protocol, RewriteMode, needs_a_person},
     tools::of_server,
@@ -50,7 +50,7 @@ pub(crate) struct Gemini;
 
 impl Protocol for Gemini {
     fn read(&self, stdin: &[u8], event: Option<&str>) -> Result<Input, String> {
-        let told = Told::parse(stdin, &ONCE)?;
+        let told = HookPayload::parse(stdin, &ONCE)?;
         let named = told.event(event)?;
         let event = match named.as_str() {
             "SessionStart" => Event::SessionStart,
@@ -147,7 +147,7 @@ impl Protocol for Gemini {
 }
 
 /// Reads a call; of a server's tool the client says whose it is.
-fn tool(told: &Told) -> Result<ToolUse, String> {
+fn tool(told: &HookPayload) -> Result<ToolUse, String> {
     let mut used = told.tool(None)?;
     let context = |key: &str| told.get("mcp_context")?.get(key)?.as_str();
     if let (Some(server), Some(tool)) = (context("server_name"), context("tool_name")) {
@@ -158,7 +158,7 @@ fn tool(told: &Told) -> Result<ToolUse, String> {
 }
 
 /// Reads what became of a call.
-fn after(told: &Told, tool: ToolUse) -> Event {
+fn after(told: &HookPayload, tool: ToolUse) -> Event {
     let response = told.get("tool_response").cloned().unwrap_or(Value::Null);
     Event::AfterTool {
         ok: response.get("error").is_none_or(Value::is_null),

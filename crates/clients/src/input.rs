@@ -134,11 +134,11 @@ pub struct ToolUse {
 
 /// The JSON that a client writes to its hook, read strictly.
 #[derive(Debug)]
-pub(crate) struct Told {
+pub(crate) struct HookPayload {
     parsed: Parsed,
 }
 
-impl Told {
+impl HookPayload {
     /// Parses it; none of the keys in `once` may stand twice.
     pub(crate) fn parse(stdin: &[u8], once: &[&str]) -> Result<Self, String> {
         let parsed =
@@ -274,7 +274,7 @@ mod tests {
 
     use serde_json::json;
 
-    use super::Told;
+    use super::HookPayload;
     use crate::client::ClientId;
 
     #[test]
@@ -309,7 +309,7 @@ mod tests {
             ),
         ];
         for (input, client) in rows {
-            let told = Told::parse(input.to_string().as_bytes(), &[]).unwrap();
+            let told = HookPayload::parse(input.to_string().as_bytes(), &[]).unwrap();
             assert_eq!(told.borrower(), client, "{input}");
         }
     }

@@ -158,14 +158,14 @@ pub enum InstallError {
 
 /// Why a text cannot be edited.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Fault {
+struct EditError {
     /// Counted from 1; the column in characters.
     line: usize,
     column: usize,
     reason: String,
 }
 
-impl Fault {
+impl EditError {
     /// Makes one of a place in bytes.
     fn at(text: &str, start: usize, reason: String) -> Self {
         let before = text.get(..start).unwrap_or_default();

@@ -26,7 +26,7 @@ use crate::{
     answer::{Answer, Say, cut},
     client::ClientId,
     hook::HookSetting,
-    input::{Event, Input, Mode, Told, ToolUse},
+    input::{Event, HookPayload, Input, Mode, ToolUse},
     mods::Look,
     protocol::{self, Ended, Origin, Protocol, RewriteMode, needs_a_person},
     tools::of_server,
@@ -61,7 +61,7 @@ pub(crate) struct Opencode;
 
 impl Protocol for Opencode {
     fn read(&self, stdin: &[u8], event: Option<&str>) -> Result<Input, String> {
-        let told = Told::parse(stdin, &ONCE)?;
+        let told = HookPayload::parse(stdin, &ONCE)?;
         let named = match (told.said("event")?, event) {
             (Some(named), _) => named,
             (None, Some(named)) => named.to_owned(),
@@ -191,7 +191,7 @@ impl Protocol for Opencode {
 }
 
 /// Reads the plugins that opencode says it has loaded.
-fn plugins(told: &Told) -> Result<Vec<String>, String> {
+fn plugins(told: &HookPayload) -> Result<Vec<String>, String> {
     let Some(listed) = told.get("plugins") else {
         return Ok(Vec::new());
     };
@@ -204,7 +204,7 @@ fn plugins(told: &Told) -> Result<Vec<String>, String> {
         .ok_or_else(|| "`plugins` is not a list of names".to_owned())
 }
 
-fn tool(told: &Told) -> Result<ToolUse, String> {
+fn tool(told: &HookPayload) -> Result<ToolUse, String> {
     let mut name = told.text("tool")?;
     let mut common = None;
     if let Some(server) = told.said("server")? {
@@ -225,7 +225,7 @@ fn tool(told: &Told) -> Result<ToolUse, String> {
 }
 
 /// Tells whether a tool of an MCP server says that it failed.
-fn is_error(told: &Told) -> bool {
+fn is_error(told: &HookPayload) -> bool {
     let output = told.get("output");
     output.and_then(|output| output.get("isError")) == Some(&Value::Bool(true))
 }

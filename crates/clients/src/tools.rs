@@ -24,7 +24,7 @@ use serde_json::Value;
 use crate::{client::ClientId, served::gateway_prefix};
 use rows::{EDIT, Row};
 
-pub use compare::{Lack, lacks};
+pub use compare::{MissingTool, lacks};
 pub use offer::{conversation, knows, offered, offered_as, offers};
 
 /// What is known of a tool.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use interlock_expr::text::{Files, Lack};
+use interlock_expr::text::{Files, MissingInput};
 use serde_json::{Value, json};
 
 use crate::{
@@ -43,7 +43,7 @@ pub fn lacking(machine: &Machine, run: &Run, path: &FramePath, files: &Files) ->
         files,
         beside(machine, run, path).as_ref(),
     ) {
-        Err(Lack::File(file)) => vec![file],
+        Err(MissingInput::File(file)) => vec![file],
         _ => Vec::new(),
     }
 }
@@ -59,7 +59,7 @@ pub fn refill(
     run: &Run,
     path: &FramePath,
     files: &Files,
-) -> Result<Option<Value>, Lack> {
+) -> Result<Option<Value>, MissingInput> {
     let Some((frame, state)) = stand(machine, run, path) else {
         return Ok(None);
     };
@@ -168,13 +168,13 @@ fn not_started(run: &Run, frame: &Frame, state: &State, mut effect: Effect) -> O
         | Activity::Pause(_)
         | Activity::Test(_) => {
             match fill(state, frame, run.places.as_deref(), &Files::new(), None) {
-                Err(Lack::File(file)) => effect.stage = Stage::Reading(vec![file]),
+                Err(MissingInput::File(file)) => effect.stage = Stage::Reading(vec![file]),
                 Ok(Filled::Work(input, file)) => {
                     effect.input = Arc::new(input);
                     effect.file = file;
                     effect.stage = started(state);
                 }
-                Ok(Filled::Nothing | Filled::Tested(..)) | Err(Lack::Wrong(_)) => {
+                Ok(Filled::Nothing | Filled::Tested(..)) | Err(MissingInput::Wrong(_)) => {
                     effect.input = Arc::new(Value::Null);
                     effect.stage = started(state);
                 }

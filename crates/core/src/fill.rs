@@ -2,7 +2,7 @@
 
 use interlock_expr::{
     number::{Side, compare_text},
-    text::{Base, Beside, Files, Lack, Places, Sources, TextError},
+    text::{Base, Beside, Files, MissingInput, Places, Sources, TextError},
 };
 use serde_json::Value;
 
@@ -48,7 +48,7 @@ pub(crate) fn fill(
     places: Option<&Places>,
     files: &Files,
     beside: Option<&Beside>,
-) -> Result<Filled, Lack> {
+) -> Result<Filled, MissingInput> {
     let none = Places::default();
     let sources = Sources {
         context: &frame.context,
@@ -84,7 +84,10 @@ pub(crate) fn fill(
 }
 
 /// Returns the absolute path of the file that the output of a state goes to.
-pub(crate) fn file_of(state: &State, sources: &Sources<'_>) -> Result<Option<String>, Lack> {
+pub(crate) fn file_of(
+    state: &State,
+    sources: &Sources<'_>,
+) -> Result<Option<String>, MissingInput> {
     let Some(Capture::File(path)) = &state.capture else {
         return Ok(None);
     };
@@ -96,8 +99,8 @@ pub(crate) fn file_of(state: &State, sources: &Sources<'_>) -> Result<Option<Str
     Ok(Some(sources.places.absolute(&path, base)))
 }
 
-fn wrong(reason: String) -> Lack {
-    Lack::Wrong(TextError {
+fn wrong(reason: String) -> MissingInput {
+    MissingInput::Wrong(TextError {
         place: String::new(),
         reason,
         in_template: false,
@@ -105,7 +108,7 @@ fn wrong(reason: String) -> Lack {
 }
 
 /// Looks at a value; the output is text.
-fn look(test: &Test, sources: &Sources<'_>) -> Result<String, Lack> {
+fn look(test: &Test, sources: &Sources<'_>) -> Result<String, MissingInput> {
     let name = if matches!(test.op, TestOp::Value | TestOp::Empty | TestOp::NotEmpty) {
         "value"
     } else {

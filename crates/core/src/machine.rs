@@ -3,7 +3,7 @@
 //! Immutable, and the same whichever format it was written in. Knows no run.
 
 use indexmap::IndexMap;
-use interlock_expr::text::{Form, Text};
+use interlock_expr::text::{Text, ValueTemplate};
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -284,7 +284,7 @@ pub struct Work {
     pub kind: String,
     /// What it is given; holes are filled when the state is entered.
     #[serde(default)]
-    pub input: Form,
+    pub input: ValueTemplate,
 }
 
 /// A value that is looked at without any program.

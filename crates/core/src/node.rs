@@ -12,7 +12,7 @@ use std::sync::Arc;
 use interlock_expr::{
     expression::Expression,
     template::{Template, Values},
-    text::Form,
+    text::ValueTemplate,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -53,7 +53,7 @@ pub const RECORDS: &str = "state_records";
 pub fn work(kind: &str, node: &impl Serialize) -> Result<Work, serde_json::Error> {
     Ok(Work {
         kind: kind.to_owned(),
-        input: Form::Plain(serde_json::to_value(node)?),
+        input: ValueTemplate::Plain(serde_json::to_value(node)?),
     })
 }
 

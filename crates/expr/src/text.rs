@@ -15,7 +15,7 @@ use crate::template::Template;
 mod fill;
 mod path;
 
-pub use fill::{Beside, Caught, Lack, Sources, TextError};
+pub use fill::{Beside, Caught, MissingInput, Sources, TextError};
 pub use path::{Base, Places};
 
 /// Text with holes.
@@ -85,7 +85,7 @@ pub enum ErrorPart {
 /// A value with texts in it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Form {
+pub enum ValueTemplate {
     /// As it is.
     Plain(Value),
     /// A text to be filled.
@@ -93,21 +93,21 @@ pub enum Form {
     /// A template; one block alone keeps the type of its value.
     Template(Template),
     /// A list.
-    List(Vec<Form>),
+    List(Vec<ValueTemplate>),
     /// An object, in the order written.
-    Object(IndexMap<String, Form>),
+    Object(IndexMap<String, ValueTemplate>),
 }
 
 /// The bytes of files by absolute path, or why one cannot be read.
 pub type Files = BTreeMap<String, Result<String, String>>;
 
-impl Default for Form {
+impl Default for ValueTemplate {
     fn default() -> Self {
         Self::Plain(Value::Null)
     }
 }
 
-impl From<Value> for Form {
+impl From<Value> for ValueTemplate {
     fn from(value: Value) -> Self {
         Self::Plain(value)
     }
@@ -140,17 +140,17 @@ impl Text {
     ///
     /// # Errors
     /// A file is not among `sources.files` yet, or a hole cannot be filled.
-    pub fn fill(&self, sources: &Sources<'_>) -> Result<String, Lack> {
+    pub fn fill(&self, sources: &Sources<'_>) -> Result<String, MissingInput> {
         fill::text(self, sources)
     }
 }
 
-impl Form {
+impl ValueTemplate {
     /// Fills the holes of every text, at any depth.
     ///
     /// # Errors
     /// As [`Text::fill`]; the error names the way to the text.
-    pub fn fill(&self, sources: &Sources<'_>) -> Result<Value, Lack> {
+    pub fn fill(&self, sources: &Sources<'_>) -> Result<Value, MissingInput> {
         Ok(match self {
             Self::Plain(value) => value.clone(),
             Self::Text(text) => Value::String(text.fill(sources)?),
@@ -172,7 +172,7 @@ impl Form {
                         let value = field.fill(sources).map_err(|lack| lack.below(key))?;
                         Ok((key.clone(), value))
                     })
-                    .collect::<Result<Map<_, _>, Lack>>()?,
+                    .collect::<Result<Map<_, _>, MissingInput>>()?,
             ),
         })
     }

@@ -24,7 +24,7 @@ pub struct Answer {
 
 /// What a run says to a call that it took.
 #[derive(Debug)]
-pub(crate) struct Said<'a> {
+pub(crate) struct RunReply<'a> {
     pub(crate) message: String,
     pub(crate) events: &'a [Event],
     /// The frame that was meant; `None`: the first unfinished one.
@@ -33,7 +33,7 @@ pub(crate) struct Said<'a> {
 
 impl Answer {
     /// Says yes, with where `live` stands now.
-    pub(crate) fn of_run(live: &Live, said: &Said<'_>) -> Self {
+    pub(crate) fn of_run(live: &Live, said: &RunReply<'_>) -> Self {
         let told = briefing(&live.machine, &live.run, said.focus);
         let mut structured = head(Some(live.id()), true, None, &said.message);
         add_report(&mut structured, live, said);
@@ -46,7 +46,7 @@ impl Answer {
     }
 
     /// Says no in the words of the engine, with what is possible where `live` stands.
-    pub(crate) fn no(live: &Live, refusal: &Refusal, said: &Said<'_>) -> Self {
+    pub(crate) fn no(live: &Live, refusal: &Refusal, said: &RunReply<'_>) -> Self {
         let mut structured = head(
             Some(live.id()),
             false,
@@ -127,7 +127,7 @@ fn head(run: Option<&RunId>, ok: bool, code: Option<&str>, message: &str) -> Obj
     object
 }
 
-fn add_report(object: &mut Object, live: &Live, said: &Said<'_>) {
+fn add_report(object: &mut Object, live: &Live, said: &RunReply<'_>) {
     // A report is made of text, numbers and ordered maps: writing it cannot fail.
     if let Ok(Value::Object(report)) =
         serde_json::to_value(report(&live.machine, &live.run, said.focus))

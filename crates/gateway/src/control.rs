@@ -22,7 +22,7 @@ use interlock_project::project_root;
 use serde_json::Value;
 
 use crate::{
-    answer::{Answer, Said},
+    answer::{Answer, RunReply},
     arguments::Arguments,
     govern,
     live::{Live, Proposed, refusal},
@@ -32,7 +32,7 @@ use crate::{
 };
 
 use caller::Caller;
-pub(crate) use caller::{Caller as Noted, Held};
+pub(crate) use caller::{Caller as Noted, CallerRun};
 
 /// Characters of the arguments that the log keeps.
 const SUMMARY_CHARS_MAX: usize = 200;
@@ -163,16 +163,16 @@ impl Control {
     fn stated(&self, incoming: &Incoming) -> Result<Answer, Refused> {
         let (caller, arguments) = self.receive(ControlTool::GetState, incoming)?;
         let run = match self.held(&caller, incoming)? {
-            Held::Run(run) => run,
-            Held::Nothing => return Ok(Answer::without_run(&self.no_run(), Object::new())),
-            Held::Several(runs) => return Err(several(runs)),
+            CallerRun::Run(run) => run,
+            CallerRun::Nothing => return Ok(Answer::without_run(&self.no_run(), Object::new())),
+            CallerRun::Several(runs) => return Err(several(runs)),
         };
         let live = self.open(&run)?;
         let message = format!("run `{run}` of `{}`: {}", live.machine.id, live.standing());
         match live.focus(arguments.text("branch"), caller.agent()) {
             Ok(focus) => Ok(Answer::of_run(
                 &live,
-                &Said {
+                &RunReply {
                     message,
                     events: &[],
                     focus: focus.as_ref(),
@@ -181,7 +181,7 @@ impl Control {
             Err(refusal) => Ok(Answer::no(
                 &live,
                 &refusal,
-                &Said {
+                &RunReply {
                     message,
                     events: &[],
                     focus: None,
@@ -216,7 +216,7 @@ impl Control {
             before,
         );
         let mut parking = None;
-        let mut said = Said {
+        let mut said = RunReply {
             message: String::new(),
             events: &decision.events,
             focus: Some(&decision.path),
@@ -279,7 +279,7 @@ impl Control {
                 reason,
             },
         )?;
-        let said = Said {
+        let said = RunReply {
             message: format!(
                 "paused; a person goes on with `interlock resume {}`",
                 live.id()
@@ -302,9 +302,9 @@ impl Control {
     /// Returns the run the call is for, which there must be.
     fn the_run(&self, caller: &Caller, incoming: &Incoming) -> Result<RunId, Refused> {
         match self.held(caller, incoming)? {
-            Held::Run(run) => Ok(run),
-            Held::Nothing => Err(Refused::new(Word::NoRun, self.no_run())),
-            Held::Several(runs) => Err(several(runs)),
+            CallerRun::Run(run) => Ok(run),
+            CallerRun::Nothing => Err(Refused::new(Word::NoRun, self.no_run())),
+            CallerRun::Several(runs) => Err(several(runs)),
         }
     }
 
@@ -338,7 +338,7 @@ fn judged(
     let Err((refusal, decision)) = live.judge(&proposed)? else {
         return Ok(None);
     };
-    let said = Said {
+    let said = RunReply {
         message: String::new(),
         events: &decision.events,
         focus: Some(&decision.path),

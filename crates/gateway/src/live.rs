@@ -33,9 +33,9 @@ pub(crate) struct Live {
 
 /// A run that is kept open.
 #[derive(Debug)]
-pub(crate) struct Kept(pub(crate) Live);
+pub(crate) struct CachedRun(pub(crate) Live);
 
-impl Drop for Kept {
+impl Drop for CachedRun {
     fn drop(&mut self) {
         self.0.log.tidy_up();
     }
@@ -99,10 +99,10 @@ impl Live {
     }
 
     /// Keeps it open from question to question.
-    pub(crate) fn kept(self) -> Kept {
+    pub(crate) fn kept(self) -> CachedRun {
         let Self { log, machine, run } = self;
         let log = log.kept().resting(rest);
-        Kept(Self { log, machine, run })
+        CachedRun(Self { log, machine, run })
     }
 
     /// Takes a run that has just begun.

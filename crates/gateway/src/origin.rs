@@ -50,7 +50,7 @@ pub(crate) struct Need {
 
 /// What an origin is told of while it is under way.
 #[derive(Debug)]
-pub(crate) struct Told {
+pub(crate) struct OriginEvents {
     pub(crate) needs: mpsc::Receiver<Need>,
     pub(crate) acknowledged: mpsc::Receiver<Object>,
 }
@@ -62,7 +62,7 @@ impl Origin {
         token: Option<Value>,
         introduced: Arc<Introduced>,
         listens: bool,
-    ) -> (Arc<Self>, Told) {
+    ) -> (Arc<Self>, OriginEvents) {
         let (needs, needed) = mpsc::channel(NEEDS_MAX);
         let (acknowledged, acknowledgments) = mpsc::channel(NEEDS_MAX);
         let origin = Arc::new(Self {
@@ -79,7 +79,7 @@ impl Origin {
             acknowledged,
             cancelled: Notify::new(),
         });
-        let told = Told {
+        let told = OriginEvents {
             needs: needed,
             acknowledged: acknowledgments,
         };

@@ -37,7 +37,7 @@ use crate::{
     era::{Era, Introduced, with_subscription, without_subscription},
     governor_queue::GovernorQueue,
     message::{Envelope, INTERNAL_ERROR, INVALID_REQUEST, Id, Message, Outcome, Request, Response},
-    origin::{Origin, Told},
+    origin::{Origin, OriginEvents},
     peer::{Gone, Peer, Tag},
     upstream::kept::Upstream,
 };
@@ -262,7 +262,7 @@ impl Session {
     fn seat(
         self: &Arc<Self>,
         request: &Request,
-    ) -> Result<(Option<Asking>, (Arc<Origin>, Told)), Outcome> {
+    ) -> Result<(Option<Asking>, (Arc<Origin>, OriginEvents)), Outcome> {
         let introduced = match Introduced::by_meta(request.params.as_ref()) {
             // A client may still find out which era is spoken here.
             Some(Err(outcome)) => return Err(outcome),

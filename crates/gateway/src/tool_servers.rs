@@ -40,7 +40,7 @@ pub use self::{
     wanted::{Reach, WantedServer},
 };
 use self::{
-    held::Held,
+    held::PinnedTools,
     inner::{Inner, gateway, lock},
     line::Line,
     taking::ServerPolicy,
@@ -152,7 +152,7 @@ impl ToolServers {
         let taking = ServerPolicy {
             wanted: Arc::new(wanted),
             seen: Arc::default(),
-            held: Held::new(run.map(|run| (home.clone(), run))),
+            held: PinnedTools::new(run.map(|run| (home.clone(), run))),
             mark: mark.into(),
         };
         let bounds = Bounds {

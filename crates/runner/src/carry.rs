@@ -6,7 +6,7 @@ use crate::{
     codemie,
     guard::{GuardWanted, Guarded},
     order::{Capture, Failed, Order, Outcome},
-    output::{KeptFiles, Output, OutputError, Wanted},
+    output::{Collect, KeptFiles, Output, OutputError},
     people,
     program::{self, At, Control, Exit, Program, Stream},
     screen::Shown,
@@ -89,7 +89,7 @@ fn answered(order: &Order, answer: Outcome, around: &Surroundings) -> Outcome {
 pub(crate) fn written(order: &Order, text: &str, around: &Surroundings) -> Outcome {
     if let Some(Capture::File(target)) = &order.capture {
         let files = KeptFiles::of(&around.beside, &order.id, order.attempt);
-        let mut output = Output::new(files.stdout, Wanted::File, None);
+        let mut output = Output::new(files.stdout, Collect::File, None);
         output.take(text.as_bytes());
         if let Err(error) = output.put(target) {
             return Failed::new(1, error.to_string()).into();
@@ -226,12 +226,12 @@ impl Printed {
             let screen = Arc::clone(&around.screen);
             Shown::new(screen, &order.path, stream, order.label.as_deref())
         };
-        let wanted = Wanted::of(order.capture.as_ref(), order.read_whole);
+        let wanted = Collect::of(order.capture.as_ref(), order.read_whole);
         let shows = order.capture.is_none() && order.shown;
         let shown_out = shows.then(|| shown(Stream::Out));
         Self {
             out: Output::new(files.stdout, wanted, shown_out),
-            err: Output::new(files.stderr, Wanted::Ends, Some(shown(Stream::Err))),
+            err: Output::new(files.stderr, Collect::Ends, Some(shown(Stream::Err))),
         }
     }
 
@@ -277,10 +277,10 @@ impl Printed {
 
     /// Puts the output of a success where it goes.
     fn captured(&mut self, order: &Order) -> Outcome {
-        let stdout = match Wanted::of(order.capture.as_ref(), order.read_whole) {
-            Wanted::Ends => Ok(self.out.preview()),
-            Wanted::Text => self.out.text(),
-            Wanted::File => match &order.capture {
+        let stdout = match Collect::of(order.capture.as_ref(), order.read_whole) {
+            Collect::Ends => Ok(self.out.preview()),
+            Collect::Text => self.out.text(),
+            Collect::File => match &order.capture {
                 Some(Capture::File(target)) => self.out.put(target).map(|()| self.out.preview()),
                 _ => Ok(String::new()),
             },

@@ -37,7 +37,7 @@ use serde::de::DeserializeOwned;
 
 pub(crate) use agent::fitted;
 pub use lookup::look_up;
-pub use place::{Asked, Configured, Nodes, NotStarted};
+pub use place::{Configured, Nodes, NotStarted, ServerRequest};
 pub(crate) use talk::Talk;
 
 use crate::{

@@ -30,7 +30,7 @@ mod stage;
 mod surroundings;
 mod tools;
 
-pub use codemie::{Asked, Configured, NodeOrder, Nodes, NotStarted, look_up};
+pub use codemie::{Configured, NodeOrder, Nodes, NotStarted, ServerRequest, look_up};
 pub use drive::{DriveError, Halt, command, drive, lose_effects};
 pub use embedded::{Canceller, Embedded, EmbeddedError};
 pub use guard::{Guard, GuardWanted, Guarded};
@@ -44,8 +44,8 @@ pub use screen::{NullScreen, Piece, Screen};
 pub use slots::Slots;
 pub use stage::{
     Answers, Channel, Heard as StageHeard, KeptAnswer, KeptResult, Model, Models, Open, People,
-    Question as StageQuestion, Said, Served, ServedEnd, Servers, StageOrder, Stages,
-    TerminalPrompt, Told, Transcript, Tries, Wanted,
+    Question as StageQuestion, Said, Served, ServedEnd, Servers, StageOrder, Stages, Standing,
+    TerminalPrompt, Transcript, Tries, Wanted,
 };
 pub use surroundings::Surroundings;
 pub use tools::Question;

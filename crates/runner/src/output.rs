@@ -53,7 +53,7 @@ impl KeptFiles {
 
 /// What of an output is wanted beside its ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Wanted {
+pub(crate) enum Collect {
     /// Nothing.
     Ends,
     /// The text.
@@ -62,7 +62,7 @@ pub(crate) enum Wanted {
     File,
 }
 
-impl Wanted {
+impl Collect {
     pub(crate) const fn of(capture: Option<&Capture>, read_whole: bool) -> Self {
         match capture {
             Some(Capture::File(_)) => Self::File,
@@ -106,8 +106,8 @@ pub(crate) struct Output {
 }
 
 impl Output {
-    pub(crate) fn new(file: PathBuf, wanted: Wanted, shown: Option<Shown>) -> Self {
-        let most = if wanted == Wanted::File {
+    pub(crate) fn new(file: PathBuf, wanted: Collect, shown: Option<Shown>) -> Self {
+        let most = if wanted == Collect::File {
             u64::MAX
         } else {
             KEPT_BYTES_MAX
@@ -115,7 +115,7 @@ impl Output {
         Self {
             preview: Preview::default(),
             kept: OutputFile::new(file, most),
-            text: (wanted == Wanted::Text).then(Vec::new),
+            text: (wanted == Collect::Text).then(Vec::new),
             shown,
         }
     }
@@ -180,13 +180,13 @@ impl Output {
 mod tests {
     use std::fs;
 
-    use super::{KEPT_BYTES_MAX, KeptFiles, Output, OutputError, TEXT_BYTES_MAX, Wanted};
+    use super::{Collect, KEPT_BYTES_MAX, KeptFiles, Output, OutputError, TEXT_BYTES_MAX};
 
     #[test]
     fn text_is_taken_exactly_or_not_at_all() {
         let room = tempfile::tempdir().unwrap();
         let text = |bytes: &[u8]| {
-            let mut output = Output::new(room.path().join("o"), Wanted::Text, None);
+            let mut output = Output::new(room.path().join("o"), Collect::Text, None);
             output.take(bytes);
             output.text()
         };
@@ -203,13 +203,13 @@ mod tests {
     fn what_is_kept_is_bounded_unless_a_file_wants_all() {
         let room = tempfile::tempdir().unwrap();
         let most = usize::try_from(KEPT_BYTES_MAX).unwrap();
-        for (wanted, name) in [(Wanted::Ends, "ends"), (Wanted::File, "file")] {
+        for (wanted, name) in [(Collect::Ends, "ends"), (Collect::File, "file")] {
             let path = room.path().join(name);
             let mut output = Output::new(path.clone(), wanted, None);
             output.take(&vec![b'a'; most]);
             output.take(b"tail");
             assert_eq!(output.trouble(), None);
-            if wanted == Wanted::File {
+            if wanted == Collect::File {
                 let target = room.path().join("sub/target");
                 output.put(&target).unwrap();
                 let found = fs::read(&target).unwrap();

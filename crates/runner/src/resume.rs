@@ -9,7 +9,7 @@ use interlock_core::{
     machine::Machine,
     refill,
 };
-use interlock_expr::text::{Files, Lack};
+use interlock_expr::text::{Files, MissingInput};
 use serde_json::Value;
 
 use crate::{
@@ -67,10 +67,10 @@ pub fn resume_pause<H: Host>(
 }
 
 /// Says that the texts of a pause cannot be filled as things are now.
-fn unfilled(effect: &Effect, lack: Lack) -> Failed {
+fn unfilled(effect: &Effect, lack: MissingInput) -> Failed {
     let why = match lack {
-        Lack::Wrong(error) => error.reason,
-        Lack::File(file) => format!("`{file}` cannot be read here"),
+        MissingInput::Wrong(error) => error.reason,
+        MissingInput::File(file) => format!("`{file}` cannot be read here"),
     };
     let message = format!(
         "the condition of `{}` cannot be looked at: {why}",

@@ -26,7 +26,7 @@ mod transcript;
 
 pub use channel::{Answers, Channel, Open, Said, Wanted};
 pub use kept::{KeptAnswer, KeptResult};
-pub use line::{Heard, Question, StageOrder, Told};
+pub use line::{Heard, Question, StageOrder, Standing};
 pub use models::{Model, Models, Tries};
 pub use place::{People, Stages};
 pub use servers::{Served, ServedEnd, Servers};

@@ -1,7 +1,7 @@
 //! A plan carried out by a process of its own, for a caller that goes on meanwhile.
 //!
 //! The caller passes one end of a pair of sockets as that process's standard input. It
-//! writes its [`Order`] in one line; what comes back is a line of [`Told`] each. The command
+//! writes its [`Order`] in one line; what comes back is a line of [`CarrierMessage`] each. The command
 //! itself gets nothing of it: its input is empty, and the socket is closed before it starts.
 
 use std::io::{self, BufRead as _, BufReader, Read as _, Write};
@@ -30,7 +30,7 @@ pub struct Order {
 /// What the caller is told, in this order.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Told {
+pub enum CarrierMessage {
     /// The command runs.
     Started {
         /// The level.
@@ -59,14 +59,14 @@ pub fn carry_out() -> io::Result<()> {
         .read_line(&mut order)?;
     let told = match serde_json::from_str::<Order>(&order) {
         Ok(order) => carried(&order, &caller),
-        Err(error) => Told::Refused(format!("the order cannot be read: {error}")),
+        Err(error) => CarrierMessage::Refused(format!("the order cannot be read: {error}")),
     };
     tell(&caller, &told)
 }
 
-fn carried(order: &Order, caller: &UnixStream) -> Told {
+fn carried(order: &Order, caller: &UnixStream) -> CarrierMessage {
     let mut started = |level: Level, not_held: &[NotHeld]| {
-        let told = Told::Started {
+        let told = CarrierMessage::Started {
             level,
             not_held: not_held.to_vec(),
         };
@@ -78,12 +78,12 @@ fn carried(order: &Order, caller: &UnixStream) -> Told {
         Reach::limited_to(order.level_max),
         &mut started,
     ) {
-        Ok(ended) => Told::Ended(ended),
-        Err(error) => Told::Refused(error.to_string()),
+        Ok(ended) => CarrierMessage::Ended(ended),
+        Err(error) => CarrierMessage::Refused(error.to_string()),
     }
 }
 
-fn tell(mut caller: &UnixStream, told: &Told) -> io::Result<()> {
+fn tell(mut caller: &UnixStream, told: &CarrierMessage) -> io::Result<()> {
     let mut line = serde_json::to_string(told)?;
     line.push('\n');
     caller.write_all(line.as_bytes())

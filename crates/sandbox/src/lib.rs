@@ -70,7 +70,7 @@ pub use level::{Level, NotHeld, Reach, Reached};
 pub use plan::Plan;
 pub use plan::derive::{Asked, Surroundings};
 pub use run::{
-    Answer, Change, Changed, Ended, Exit, Probed, RunError, Started, Told, run, run_telling,
+    Answer, Change, Changed, Ended, Exit, Probed, RunError, Started, Watcher, run, run_telling,
     run_watched,
 };
 

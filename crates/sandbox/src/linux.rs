@@ -19,7 +19,7 @@ use seccompiler::BpfProgram;
 use crate::level::{Level, NotHeld, Reach};
 use crate::links::Links;
 use crate::plan::{Calls, Column, Confinement, Free, LeftOver, Network, Plan, Protected};
-use crate::run::{Exit, RunError, Told};
+use crate::run::{Exit, RunError, Watcher};
 
 pub mod behind;
 mod calls;
@@ -163,9 +163,9 @@ pub(crate) fn run(
     command: &mut dyn FnMut() -> Command,
     without_mounts: &mut dyn FnMut(Reach),
     channel: Option<&mut Channel>,
-    told: Told<'_, '_>,
+    told: Watcher<'_, '_>,
 ) -> Result<Held, RunError> {
-    let Told { started, wanted } = told;
+    let Watcher { started, wanted } = told;
     let signals = end::Signals::hold().map_err(start("hold back signals"))?;
     raw::hear_of_children();
     let ends = plan.confinement.as_ref().map(|c| c.left_over) == Some(LeftOver::End);

@@ -9,7 +9,7 @@ use crate::afterwards::Before;
 use crate::level::{Level, NotHeld, Reach, Reached};
 use crate::links::Links;
 use crate::plan::{Confinement, Network, Place, Plan};
-use crate::run::{Ended, Exit, RunError, Told};
+use crate::run::{Ended, Exit, RunError, Watcher};
 
 /// How probed commands are heard of: they are not, here.
 #[derive(Debug)]
@@ -27,7 +27,7 @@ pub(crate) fn carry_out(
     _most: Reach,
     command: &mut dyn FnMut() -> Command,
     _channel: Option<Channel>,
-    told: Told<'_, '_>,
+    told: Watcher<'_, '_>,
 ) -> Result<Ended, RunError> {
     if plan.confinement.is_some() && plan.require > Level::Environment {
         return Err(RunError::BelowRequired {

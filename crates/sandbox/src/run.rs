@@ -158,7 +158,7 @@ pub type Started<'a> = dyn FnMut(Level, &[NotHeld]) + 'a;
 
 /// Who is told of a command while it runs, and asked about it.
 #[expect(missing_debug_implementations, reason = "closures cannot be shown")]
-pub struct Told<'t, 'a> {
+pub struct Watcher<'t, 'a> {
     /// Told once it runs.
     pub started: &'t mut Started<'a>,
     /// Asked a few times a second whether it may go on; a no ends it with all that it started.
@@ -170,7 +170,7 @@ pub struct Told<'t, 'a> {
 /// # Errors
 /// Nothing was started.
 pub fn run_telling(plan: &Plan, most: Reach, started: &mut Started<'_>) -> Result<Ended, RunError> {
-    let told = Told {
+    let told = Watcher {
         started,
         wanted: None,
     };
@@ -181,7 +181,7 @@ pub fn run_telling(plan: &Plan, most: Reach, started: &mut Started<'_>) -> Resul
 ///
 /// # Errors
 /// Nothing was started.
-pub fn run_watched(plan: &Plan, most: Reach, told: Told<'_, '_>) -> Result<Ended, RunError> {
+pub fn run_watched(plan: &Plan, most: Reach, told: Watcher<'_, '_>) -> Result<Ended, RunError> {
     if !plan.directory.is_absolute() {
         return Err(RunError::Plan(format!(
             "`{}` is not an absolute directory",

@@ -9,7 +9,7 @@ use crate::links::Links;
 use crate::linux::probe::Channel;
 use crate::linux::{self, Places, not_held, reach};
 use crate::plan::{Calls, Confinement, LeftOver, Network, Plan, Protected, Start};
-use crate::run::{Ended, RunError, Told};
+use crate::run::{Ended, RunError, Watcher};
 
 /// Runs `command` as `plan` has it.
 pub(crate) fn carry_out(
@@ -18,7 +18,7 @@ pub(crate) fn carry_out(
     most: Reach,
     command: &mut dyn FnMut() -> Command,
     mut channel: Option<Channel>,
-    told: Told<'_, '_>,
+    told: Watcher<'_, '_>,
 ) -> Result<Ended, RunError> {
     let protected = &plan.afterwards.protected;
     let links = Links::default();

@@ -32,7 +32,7 @@ pub struct CallVerdict {
 
 /// What the model of an agent under way is told.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Told {
+pub struct ModelPrompt {
     /// The shown path of the agent's state.
     pub path: String,
     /// The system prompt.
@@ -47,7 +47,7 @@ pub struct Told {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Talk {
     /// What each agent under way is told, in the order of the lines.
-    pub told: Vec<Told>,
+    pub told: Vec<ModelPrompt>,
     /// What is not as the workflow wants it, and what was done about it: the code, then a sentence.
     pub notes: Vec<String>,
     /// The result, once there is one.

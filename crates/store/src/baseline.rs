@@ -16,9 +16,9 @@ pub const BASELINE: &str = "baseline";
 /// What somebody above keeps; the store does not know what it says.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(transparent)]
-struct Kept<T>(T);
+struct Stored<T>(T);
 
-impl<T: Serialize + DeserializeOwned> Versioned for Kept<T> {
+impl<T: Serialize + DeserializeOwned> Versioned for Stored<T> {
     const VERSION: i64 = 1;
     const BYTES_MAX: u64 = 4 * 1024 * 1024;
 }
@@ -36,7 +36,7 @@ impl RunLog {
         &self,
         name: &str,
     ) -> Result<Option<T>, StoreError> {
-        files::read::<Kept<T>>(&self.baseline_path(name)).map(|found| found.map(|kept| kept.0))
+        files::read::<Stored<T>>(&self.baseline_path(name)).map(|found| found.map(|kept| kept.0))
     }
 
     /// Tells whether a baseline of that name is kept; one that cannot be looked at may be.
@@ -55,7 +55,7 @@ impl RunLog {
         name: &str,
         baseline: T,
     ) -> Result<bool, StoreError> {
-        files::create(&self.baseline_path(name), &Kept(baseline), Sync::Later)
+        files::create(&self.baseline_path(name), &Stored(baseline), Sync::Later)
     }
 
     /// Replaces a baseline of the run by one that says the same of what is compared.
@@ -67,6 +67,6 @@ impl RunLog {
         name: &str,
         baseline: T,
     ) -> Result<(), StoreError> {
-        files::write(&self.baseline_path(name), &Kept(baseline), Sync::Later)
+        files::write(&self.baseline_path(name), &Stored(baseline), Sync::Later)
     }
 }

@@ -24,11 +24,11 @@ const CHARS_MAX: usize = 200;
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Kept {
+struct Stored {
     run: RunId,
 }
 
-impl Versioned for Kept {
+impl Versioned for Stored {
     const VERSION: i64 = 1;
     const BYTES_MAX: u64 = 64 * 1024;
 }
@@ -42,7 +42,7 @@ impl Home {
         id::check(run)?;
         let credential = format!("{PREFIX}{}", hex(&id::random::<32>()?));
         let directory = self.made_place(CREDENTIALS)?;
-        let kept = Kept { run: run.clone() };
+        let kept = Stored { run: run.clone() };
         files::write(&directory.join(file_name(&credential)), &kept, Sync::Now)?;
         Ok(credential)
     }
@@ -62,7 +62,7 @@ impl Home {
         };
         // Found by its hash, so that the time tells nothing of the credential.
         let path = root.join(CREDENTIALS).join(file_name(credential));
-        let kept: Option<Kept> = files::read(&path)?;
+        let kept: Option<Stored> = files::read(&path)?;
         Ok(kept.map(|kept| kept.run))
     }
 
@@ -95,8 +95,8 @@ impl Home {
             if path.extension().is_none_or(|end| end != "json") {
                 continue;
             }
-            let kept: Option<Kept> = files::read(&path).ok().flatten();
-            let ended = |kept: &Kept| runs.get(&kept.run).copied().unwrap_or(true);
+            let kept: Option<Stored> = files::read(&path).ok().flatten();
+            let ended = |kept: &Stored| runs.get(&kept.run).copied().unwrap_or(true);
             if kept.is_some_and(|kept| ended(&kept)) && files::remove(&path)? {
                 dropped += 1;
             }
@@ -119,7 +119,7 @@ impl Home {
             if path.extension().is_none_or(|end| end != "json") {
                 continue;
             }
-            let kept: Option<Kept> = files::read(&path)?;
+            let kept: Option<Stored> = files::read(&path)?;
             if kept.is_some_and(|kept| kept.run == *run) && files::remove(&path)? {
                 revoked += 1;
             }

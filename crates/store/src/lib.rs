@@ -98,7 +98,7 @@ pub use revision::Revision;
 pub use run_log::RunLog;
 pub use start::{StartError, Started};
 pub use submit::{submit, submit_made};
-pub use telemetry::Told;
+pub use telemetry::TelemetryMark;
 pub use tickets::{TICKET_AGE_MAX_MS, Ticket, TicketError, line_digest};
 pub use token::TokenStanding;
 pub use token_seen::refuse_for_token;

@@ -25,7 +25,7 @@ const PARENTS_BYTES_MAX: u64 = 16 * 1024 * 1024;
 /// How far the log of a run has been told, and below what.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Told {
+pub struct TelemetryMark {
     /// Events that were told of.
     pub events: u64,
     /// The trace the run belongs to, as `traceparent` writes it.
@@ -40,7 +40,7 @@ struct CallParent {
     parent: String,
 }
 
-impl Versioned for Told {
+impl Versioned for TelemetryMark {
     const VERSION: i64 = 1;
     const BYTES_MAX: u64 = 64 * 1024;
 }
@@ -50,10 +50,10 @@ impl Home {
     ///
     /// # Errors
     /// The file that says so cannot be read.
-    pub fn told(&self, run: &RunId) -> Result<Told, StoreError> {
+    pub fn told(&self, run: &RunId) -> Result<TelemetryMark, StoreError> {
         match self.told_path(run)? {
             Some(path) => Ok(files::read(&path)?.unwrap_or_default()),
-            None => Ok(Told::default()),
+            None => Ok(TelemetryMark::default()),
         }
     }
 
@@ -61,7 +61,7 @@ impl Home {
     ///
     /// # Errors
     /// The file cannot be written.
-    pub fn keep_told(&self, run: &RunId, told: &Told) -> Result<(), StoreError> {
+    pub fn keep_told(&self, run: &RunId, told: &TelemetryMark) -> Result<(), StoreError> {
         match self.told_path(run)? {
             Some(path) => files::write(&path, told, Sync::Later),
             None => Ok(()),
@@ -76,7 +76,7 @@ impl Home {
         if parent.len() > PARENT_BYTES_MAX {
             return Ok(());
         }
-        let told = Told {
+        let told = TelemetryMark {
             parent: Some(parent.to_owned()),
             ..self.told(run)?
         };

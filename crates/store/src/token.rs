@@ -21,7 +21,7 @@ const DIGITS: usize = 64;
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Kept {
+struct Stored {
     sha256: String,
     made_below: Vec<ClientProcess>,
 }
@@ -54,7 +54,7 @@ pub enum TokenStanding {
     },
 }
 
-impl Versioned for Kept {
+impl Versioned for Stored {
     const VERSION: i64 = 1;
     const BYTES_MAX: u64 = 1024 * 1024;
 }
@@ -68,7 +68,7 @@ impl Home {
     /// The system gives no random bytes, or the state directory cannot be written.
     pub fn make_token(&self, made_below: Vec<ClientProcess>) -> Result<String, StoreError> {
         let token = format!("{PREFIX}{}", hex(&id::random::<32>()?));
-        let kept = Kept {
+        let kept = Stored {
             sha256: hash(&token),
             made_below,
         };
@@ -164,11 +164,11 @@ impl Home {
     }
 
     /// Returns what is kept of the person's token, where `token` is it.
-    fn persons(&self, token: &str) -> Result<Option<(std::path::PathBuf, Kept)>, StoreError> {
+    fn persons(&self, token: &str) -> Result<Option<(std::path::PathBuf, Stored)>, StoreError> {
         let Some(root) = self.existing()? else {
             return Ok(None);
         };
-        let kept: Option<Kept> = files::read(&root.join(FILE_NAME))?;
+        let kept: Option<Stored> = files::read(&root.join(FILE_NAME))?;
         let kept = kept.filter(|kept| same(&kept.sha256, &hash(token)));
         Ok(kept.map(|kept| (root.to_owned(), kept)))
     }

@@ -32,11 +32,11 @@ pub struct ToolPin {
 
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Kept {
+struct Stored {
     pins: Vec<ToolPin>,
 }
 
-impl Versioned for Kept {
+impl Versioned for Stored {
     const VERSION: i64 = 1;
     const BYTES_MAX: u64 = 32 * 1024 * 1024;
 }
@@ -48,7 +48,7 @@ impl RunLog {
     /// The file is there and cannot be read.
     pub fn tool_pins(&self) -> Result<Vec<ToolPin>, StoreError> {
         let path = self.directory().join(FILE_NAME);
-        Ok(files::read::<Kept>(&path)?.unwrap_or_default().pins)
+        Ok(files::read::<Stored>(&path)?.unwrap_or_default().pins)
     }
 
     /// Pins the tools that are not pinned yet; returns all that are.
@@ -75,7 +75,7 @@ impl RunLog {
                 what: format!("more than {PINS_MAX} tools of servers"),
             });
         }
-        let kept = Kept { pins };
+        let kept = Stored { pins };
         files::write(&path, &kept, Sync::Later)?;
         Ok(kept.pins)
     }

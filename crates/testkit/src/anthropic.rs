@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 pub use request::{Call, Request, ToolResult, calls};
 
-use crate::http::Asked;
+use crate::http::HttpRequest;
 use crate::server::{Answer, Server};
 
 /// The most requests answered from the script; past it every answer ends the turn.
@@ -133,7 +133,7 @@ impl Shared {
     }
 }
 
-fn respond(asked: &Asked, shared: &Shared) -> io::Result<Answer> {
+fn respond(asked: &HttpRequest, shared: &Shared) -> io::Result<Answer> {
     let path = asked.path.split('?').next().unwrap_or_default();
     let answer = match (asked.method.as_str(), path) {
         ("HEAD", _) => Answer::empty(),

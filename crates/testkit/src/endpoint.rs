@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde_json::Value;
 
-use crate::http::Asked;
+use crate::http::HttpRequest;
 use crate::proposal::{Proposal, Script};
 use crate::server::{Answer, Server};
 
@@ -48,10 +48,10 @@ impl Said {
 /// One protocol between clients and models.
 pub(crate) trait Wire: Send + Sync + 'static {
     /// Whether the request asks the model to go on.
-    fn asks(&self, asked: &Asked) -> bool;
+    fn asks(&self, asked: &HttpRequest) -> bool;
 
     /// What any other request gets.
-    fn aside(&self, asked: &Asked) -> Answer;
+    fn aside(&self, asked: &HttpRequest) -> Answer;
 
     /// Whether the request offers tools; titles and the like do not.
     fn offers(&self, body: &Value) -> bool;
@@ -63,7 +63,7 @@ pub(crate) trait Wire: Send + Sync + 'static {
     fn results(&self, body: &Value) -> Vec<String>;
 
     /// What the model says at `turn`: a call, or that it is done.
-    fn say(&self, asked: &Asked, body: &Value, turn: usize, said: Option<&Said>) -> Answer;
+    fn say(&self, asked: &HttpRequest, body: &Value, turn: usize, said: Option<&Said>) -> Answer;
 }
 
 /// A running scripted model; it stops when dropped.
@@ -113,7 +113,7 @@ fn not_offered(said: &Said) -> Said {
 }
 
 fn respond<W: Wire>(
-    asked: &Asked,
+    asked: &HttpRequest,
     wire: &W,
     propose: &impl Fn(&W, &Value, usize) -> Option<Said>,
     seen: &mut Vec<Value>,

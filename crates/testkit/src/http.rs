@@ -10,7 +10,7 @@ const HEADERS_MAX: usize = 100;
 
 /// One request as it came over the wire.
 #[derive(Debug)]
-pub(crate) struct Asked {
+pub(crate) struct HttpRequest {
     pub(crate) method: String,
     pub(crate) path: String,
     /// Names in lower case.
@@ -19,7 +19,7 @@ pub(crate) struct Asked {
 }
 
 /// Reads one request; `None` when the peer has closed the connection.
-pub(crate) fn read(stream: &mut impl BufRead) -> io::Result<Option<Asked>> {
+pub(crate) fn read(stream: &mut impl BufRead) -> io::Result<Option<HttpRequest>> {
     let mut line = String::new();
     if stream.read_line(&mut line)? == 0 {
         return Ok(None);
@@ -31,7 +31,7 @@ pub(crate) fn read(stream: &mut impl BufRead) -> io::Result<Option<Asked>> {
     let (headers, bytes) = headers(stream)?;
     let mut body = vec![0; bytes];
     stream.read_exact(&mut body)?;
-    Ok(Some(Asked {
+    Ok(Some(HttpRequest {
         method,
         path,
         headers,

@@ -292,7 +292,11 @@ impl Provider {
     }
 }
 
-fn respond(request: &http::Asked, script: &Script, seen: &Mutex<Vec<Asked>>) -> io::Result<Answer> {
+fn respond(
+    request: &http::HttpRequest,
+    script: &Script,
+    seen: &Mutex<Vec<Asked>>,
+) -> io::Result<Answer> {
     let Some(wire) = Wire::of(&request.method, &request.path) else {
         return Ok(Answer::missing(
             &json!({"error": {"message": "scripted: no such path"}}),

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::http::{self, Asked, End};
+use crate::http::{self, End, HttpRequest};
 
 /// How long a connection may stay silent before it is closed.
 const SILENCE_MAX: Duration = Duration::from_secs(60);
@@ -70,7 +70,7 @@ pub(crate) struct Server {
 impl Server {
     /// Answers every request on a free port of 127.0.0.1 by `answer`, in threads of their own.
     pub(crate) fn start(
-        answer: impl Fn(&Asked) -> io::Result<Answer> + Send + Sync + 'static,
+        answer: impl Fn(&HttpRequest) -> io::Result<Answer> + Send + Sync + 'static,
     ) -> io::Result<Server> {
         let listener = TcpListener::bind("127.0.0.1:0")?;
         let address = listener.local_addr()?;
@@ -118,7 +118,7 @@ impl Drop for Server {
 
 fn converse(
     mut stream: TcpStream,
-    answer: &(impl Fn(&Asked) -> io::Result<Answer> + ?Sized),
+    answer: &(impl Fn(&HttpRequest) -> io::Result<Answer> + ?Sized),
 ) -> io::Result<()> {
     stream.set_read_timeout(Some(SILENCE_MAX))?;
     stream.set_nodelay(true)?;

@@ -12,7 +12,7 @@ pub struct Arguments {
 
 /// What is wrong with the arguments of a call, in one sentence for the model each.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Fault {
+pub struct ArgumentError {
     /// A JSON Pointer into the arguments; empty: they as a whole.
     pub at: String,
     /// What is wrong there.
@@ -44,12 +44,12 @@ impl Arguments {
     /// # Errors
     /// They are no JSON object, or hold a doubled key, a lone surrogate, or a number that
     /// JSON's readers do not agree on.
-    pub fn read(text: &str) -> Result<Self, Fault> {
+    pub fn read(text: &str) -> Result<Self, ArgumentError> {
         let text = if text.trim().is_empty() { "{}" } else { text };
         let parsed = interlock_facts::parse(text.as_bytes())
-            .map_err(|error| Fault::whole(format!("the arguments are no JSON: {error}")))?;
+            .map_err(|error| ArgumentError::whole(format!("the arguments are no JSON: {error}")))?;
         if let Some(key) = parsed.doubled.first() {
-            return Err(Fault {
+            return Err(ArgumentError {
                 at: key.clone(),
                 message: "the key stands twice".to_owned(),
             });
@@ -61,11 +61,13 @@ impl Arguments {
     ///
     /// # Errors
     /// They are no object, or hold a number that JSON's readers do not agree on.
-    pub fn of(value: Value) -> Result<Self, Fault> {
+    pub fn of(value: Value) -> Result<Self, ArgumentError> {
         if !value.is_object() {
-            return Err(Fault::whole("the arguments are no JSON object".to_owned()));
+            return Err(ArgumentError::whole(
+                "the arguments are no JSON object".to_owned(),
+            ));
         }
-        let value = interlock_facts::exact(value).map_err(|inexact| Fault {
+        let value = interlock_facts::exact(value).map_err(|inexact| ArgumentError {
             at: inexact.at,
             message: format!(
                 "the number `{}` is beyond what every reader of JSON keeps exactly: write it as text",
@@ -80,7 +82,7 @@ impl Arguments {
     ///
     /// A schema that is none fits nothing.
     #[must_use]
-    pub fn faults(&self, schema: &Value) -> Vec<Fault> {
+    pub fn faults(&self, schema: &Value) -> Vec<ArgumentError> {
         findings(&self.value, schema)
     }
 }
@@ -89,22 +91,22 @@ impl Arguments {
 ///
 /// A schema that is none fits nothing.
 #[must_use]
-pub fn findings(value: &Value, schema: &Value) -> Vec<Fault> {
+pub fn findings(value: &Value, schema: &Value) -> Vec<ArgumentError> {
     let validator = match jsonschema::draft202012::new(schema) {
         Ok(validator) => validator,
-        Err(error) => return vec![Fault::whole(format!("the schema is none: {error}"))],
+        Err(error) => return vec![ArgumentError::whole(format!("the schema is none: {error}"))],
     };
     validator
         .iter_errors(value)
         .take(FAULTS_MAX)
-        .map(|error| Fault {
+        .map(|error| ArgumentError {
             at: error.instance_path().to_string(),
             message: error.to_string(),
         })
         .collect()
 }
 
-impl Fault {
+impl ArgumentError {
     fn whole(message: String) -> Self {
         Self {
             at: String::new(),
@@ -120,7 +122,7 @@ impl Fault {
     }
 }
 
-impl std::fmt::Display for Fault {
+impl std::fmt::Display for ArgumentError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         // What a model wrote may be as long as it likes.
         let message = interlock_facts::one_line(&self.message, 300);

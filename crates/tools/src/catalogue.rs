@@ -11,7 +11,7 @@ use interlock_shell::Dialect;
 use interlock_tool_names::all_names;
 use serde_json::Value;
 
-use crate::{Arguments, Code, Fault, ToolContext, ToolEnd, place::outside};
+use crate::{ArgumentError, Arguments, Code, ToolContext, ToolEnd, place::outside};
 
 /// A built-in tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -319,7 +319,7 @@ impl Tool {
 
     /// Says what does not fit the schema; empty where all does.
     #[must_use]
-    pub fn faults(self, arguments: &Arguments) -> Vec<Fault> {
+    pub fn faults(self, arguments: &Arguments) -> Vec<ArgumentError> {
         arguments.faults(self.schema())
     }
 
@@ -330,7 +330,7 @@ impl Tool {
     pub fn run(self, arguments: &Arguments, around: &ToolContext<'_>) -> ToolEnd {
         let faults = self.faults(arguments);
         if !faults.is_empty() {
-            return ToolEnd::failed(Code::InvalidArguments, Fault::sentence(&faults));
+            return ToolEnd::failed(Code::InvalidArguments, ArgumentError::sentence(&faults));
         }
         if around.cancel.is_pulled() {
             return ToolEnd::failed(Code::Cancelled, "the call was cancelled before it began");

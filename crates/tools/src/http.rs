@@ -44,7 +44,7 @@ const OWN_HEADERS: [&str; 7] = [
 
 /// Sends a request and returns the body of the answer.
 pub(crate) fn request(input: &Value, around: &ToolContext<'_>) -> Result<ToolEnd, Failure> {
-    let asked = Asked::of(input)?;
+    let asked = HttpRequest::of(input)?;
     let seconds = input.get("timeout").and_then(Value::as_f64);
     let timeout = Duration::try_from_secs_f64(seconds.unwrap_or(SECONDS)).unwrap_or_default();
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -98,14 +98,14 @@ fn invalid(why: impl Into<String>) -> Failure {
 
 /// One request, and where it goes next.
 #[derive(Debug)]
-struct Asked {
+struct HttpRequest {
     url: Url,
     method: Method,
     headers: HeaderMap,
     body: Option<Vec<u8>>,
 }
 
-impl Asked {
+impl HttpRequest {
     fn of(input: &Value) -> Result<Self, Failure> {
         let mut url = Url::parse(text(input, "url"))
             .map_err(|error| invalid(format!("`url` is no address: {error}")))?;

@@ -99,7 +99,7 @@ pub(crate) fn documents(
         return Ok(vec![real.to_owned()]);
     }
     let mut paths = Vec::new();
-    for entry in walk::walk(real, walk::Left::default(), around)?.flatten() {
+    for entry in walk::walk(real, walk::Skipped::default(), around)?.flatten() {
         if around.cancel.is_pulled() {
             return Err(Trouble::Cancelled.of(shown, Aim::Read));
         }

@@ -28,7 +28,7 @@ mod place;
 mod summary;
 mod tree;
 
-pub use arguments::{Arguments, Fault, findings};
+pub use arguments::{ArgumentError, Arguments, findings};
 pub use cancel::Cancel;
 pub use catalogue::{Deed, Tool};
 pub use context::{Carrier, Datasource, Progress, Seen, SeenFile, ToolContext};

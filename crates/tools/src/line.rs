@@ -5,7 +5,7 @@ use std::time::Duration;
 use interlock_facts::{Disk, RealDisk, Surroundings, locate, variables};
 use interlock_sandbox::{
     Ended, Exit, Plan,
-    carried::{Order, Told},
+    carried::{CarrierMessage, Order},
     plan::{LeftOver, Start},
 };
 use serde_json::Value;
@@ -20,7 +20,7 @@ use crate::{
     input::text,
     place::{self, Bounds},
 };
-use follow::{Outcome, Stop, Streams, Wanted};
+use follow::{CommandSpec, Outcome, Stop, Streams};
 
 /// How long a line may take unless told otherwise.
 const TIMEOUT: Duration = Duration::from_secs(120);
@@ -121,7 +121,7 @@ impl Line<'_> {
             plan: self.plan(&carrier, around)?,
             level_max: carrier.level_max,
         };
-        let wanted = Wanted {
+        let wanted = CommandSpec {
             program: carrier.program,
             order: &order,
             timeout: self.timeout,
@@ -154,10 +154,12 @@ impl Line<'_> {
     fn end(&self, outcome: &Outcome, around: &ToolContext<'_>) -> ToolEnd {
         let failed = |code: Code, why: String| ToolEnd::failed(code, why);
         let (ended, mut end) = match (&outcome.told, outcome.stopped) {
-            (Some(Told::Refused(why)), _) => (None, failed(Code::NotStarted, why.clone())),
+            (Some(CarrierMessage::Refused(why)), _) => {
+                (None, failed(Code::NotStarted, why.clone()))
+            }
             (told, stopped) => {
                 let ended = match told {
-                    Some(Told::Ended(ended)) => Some(ended),
+                    Some(CarrierMessage::Ended(ended)) => Some(ended),
                     _ => None,
                 };
                 let end = match (stopped, ended) {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::anyhow;
 use interlock_clients::{
     ClientId,
-    tools::{Lack, lacks},
+    tools::{MissingTool, lacks},
 };
 use interlock_formats::{
     Diagnostic, Severity, Source, check, check_strictly, may_be_workflow, render,
@@ -161,7 +161,7 @@ fn client(word: &str) -> Result<ClientId, Failure> {
 }
 
 /// Says what a client does not have.
-pub(super) fn warn(app: &App, lack: &Lack) -> Done {
+pub(super) fn warn(app: &App, lack: &MissingTool) -> Done {
     let word = app.output.styled(Style::Yellow, "note:");
     app.output
         .line(&format!("{word} {}: {}", lack.what, lack.instead))

@@ -13,12 +13,12 @@ use interlock_core::visible::visible_lines;
 #[cfg(target_os = "linux")]
 use interlock_sandbox::plan::LeftOver;
 use interlock_sandbox::{
-    Ended, Exit, Level, NotHeld, Plan, Reach, Told, plan::Column, run_watched,
+    Ended, Exit, Level, NotHeld, Plan, Reach, Watcher, plan::Column, run_watched,
 };
 use interlock_store::{Home, Ticket};
 
 use crate::{app, live::now_ms};
-use arguments::{Arguments, Wanted};
+use arguments::{Arguments, Permission};
 use report::Report;
 
 /// Refused before anything was started.
@@ -36,18 +36,18 @@ pub(crate) fn run_line(arguments: &[OsString]) -> ExitCode {
         return probed(&place.to_string_lossy(), words);
     }
     let read = arguments::read(arguments);
-    if matches!(&read, Ok(arguments) if matches!(arguments.wanted, Wanted::Planned)) {
+    if matches!(&read, Ok(arguments) if matches!(arguments.wanted, Permission::Planned)) {
         return planned();
     }
     let done = read.and_then(|arguments| match arguments.wanted {
-        Wanted::Planned => Err("a plan comes from a caller".to_owned()),
-        Wanted::Ticket(ref ticket) => with_ticket(ticket, &arguments),
+        Permission::Planned => Err("a plan comes from a caller".to_owned()),
+        Permission::Ticket(ref ticket) => with_ticket(ticket, &arguments),
         #[cfg(target_os = "linux")]
-        Wanted::Behind {
+        Permission::Behind {
             ref place,
             ref ticket,
         } => behind(place, ticket, &arguments),
-        Wanted::Stance(_) => {
+        Permission::Stance(_) => {
             let most = Reach::limited_to(arguments.at_most);
             carry(&people::plan(&arguments)?, most, None)
         }
@@ -167,7 +167,7 @@ fn carry(plan: &Plan, most: Reach, report: Option<&mut Report>) -> Result<Exit, 
         !left
     };
     let watched = report.is_some() && plan.column == Column::Writing;
-    let told = Told {
+    let told = Watcher {
         started: &mut started,
         wanted: if watched { Some(&mut wanted) } else { None },
     };

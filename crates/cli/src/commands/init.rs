@@ -56,10 +56,10 @@ pub(crate) fn run(app: &App, args: &InitArgs) -> Done {
             break;
         }
         match asked(app, &clients, &plan)? {
-            Said::Yes => break,
-            Said::No => return app.output.line("nothing was changed"),
-            Said::Show => page(app, &plan)?,
-            Said::Those(chosen) => {
+            PlanAnswer::Yes => break,
+            PlanAnswer::No => return app.output.line("nothing was changed"),
+            PlanAnswer::Show => page(app, &plan)?,
+            PlanAnswer::Those(chosen) => {
                 clients = chosen;
                 plan = planned(app, args, &site, &clients)?;
             }
@@ -298,7 +298,7 @@ fn workflow(app: &App, name: &str) -> Result<Option<FileChange>, Failure> {
 }
 
 /// What a person says to a plan.
-enum Said {
+enum PlanAnswer {
     Yes,
     No,
     /// Shows the changes, and asks again.
@@ -308,7 +308,7 @@ enum Said {
 }
 
 /// Asks once; that Codex is told to trust hooks is part of the question.
-fn asked(app: &App, clients: &[ClientId], plan: &Plan) -> Result<Said, Failure> {
+fn asked(app: &App, clients: &[ClientId], plan: &Plan) -> Result<PlanAnswer, Failure> {
     if !io::stdin().is_terminal() {
         return Err(Failure::usage(anyhow!(
             "nobody can be asked here: add `--yes` to make these changes, or `--diff` to see them whole"
@@ -332,11 +332,11 @@ fn asked(app: &App, clients: &[ClientId], plan: &Plan) -> Result<Said, Failure> 
         let mut answer = String::new();
         io::stdin().lock().read_line(&mut answer)?;
         match answer.trim() {
-            "y" | "Y" | "yes" | "Yes" => return Ok(Said::Yes),
-            "" | "n" | "N" | "no" | "No" => return Ok(Said::No),
-            "d" | "D" | "diff" => return Ok(Said::Show),
+            "y" | "Y" | "yes" | "Yes" => return Ok(PlanAnswer::Yes),
+            "" | "n" | "N" | "no" | "No" => return Ok(PlanAnswer::No),
+            "d" | "D" | "diff" => return Ok(PlanAnswer::Show),
             words => match named(words.split([' ', ',']).filter(|word| !word.is_empty())) {
-                Ok(clients) => return Ok(Said::Those(clients)),
+                Ok(clients) => return Ok(PlanAnswer::Those(clients)),
                 Err(Failure::Error(_, why)) => app.output.line(&why.to_string())?,
                 Err(said) => return Err(said),
             },

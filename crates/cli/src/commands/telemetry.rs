@@ -179,7 +179,7 @@ fn tell_all(home: &Home, settings: &Settings, sender: &Sender<'_>) -> Result<boo
 
 fn keep(home: &Home, run: &RunId, events: u64) -> Done {
     let told = home.told(run)?;
-    Ok(home.keep_told(run, &interlock_store::Told { events, ..told })?)
+    Ok(home.keep_told(run, &interlock_store::TelemetryMark { events, ..told })?)
 }
 
 /// Spans that ended since, and how many events there were.

@@ -49,7 +49,7 @@ impl Guards {
     }
 
     /// Starts the run, and makes sure that the agent's hooks will ask it.
-    fn start(&self, wanted: &GuardWanted<'_>) -> anyhow::Result<Held> {
+    fn start(&self, wanted: &GuardWanted<'_>) -> anyhow::Result<GuardedRun> {
         let client = client(wanted.tool)?;
         let project = project_root(Path::new(wanted.project));
         let (source, machine) = self.workflow(wanted, &project)?;
@@ -86,7 +86,7 @@ impl Guards {
         let run = started.log.run().clone();
         fs::write(folder.join(RUN), run.as_str())?;
         let credential = self.home.make_credential(&run)?;
-        Ok(Held {
+        Ok(GuardedRun {
             home: self.home.clone(),
             tool: wanted.tool.to_owned(),
             log: started.log,
@@ -230,7 +230,7 @@ impl Guard for Guards {
 
 /// A run that an agent is held to.
 #[derive(Debug)]
-struct Held {
+struct GuardedRun {
     home: Home,
     tool: String,
     log: RunLog,
@@ -240,7 +240,7 @@ struct Held {
     credential: String,
 }
 
-impl Guarded for Held {
+impl Guarded for GuardedRun {
     fn environment(&self) -> Vec<(String, String)> {
         let mut all = self.hold.environment.clone();
         all.push((GUARD.to_owned(), self.credential.clone()));
@@ -257,7 +257,7 @@ impl Guarded for Held {
     }
 }
 
-impl Held {
+impl GuardedRun {
     /// Closes what is still open and says how the run ended.
     fn settle(&mut self) -> anyhow::Result<Result<(), String>> {
         let id = self.log.run().clone();

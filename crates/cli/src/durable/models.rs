@@ -9,7 +9,7 @@ use interlock_core::{
     machine::{Activity, Machine, Work},
     node::{RECORDS, RecordsNode},
 };
-use interlock_expr::text::Form;
+use interlock_expr::text::ValueTemplate;
 use interlock_models::{Answer, Cancel, Client, Heard, ModelError, Request, RetryPolicy, Usage};
 use interlock_project::{Config, Models as Configured, ReadyModel};
 use interlock_runner::{Model, Models, Tries};
@@ -101,7 +101,7 @@ fn of_records(machine: &Machine, said: Option<&str>) -> Vec<Option<String>> {
     let works = works.filter_map(|state| match &state.activity {
         Activity::Task(Work {
             kind,
-            input: Form::Plain(input),
+            input: ValueTemplate::Plain(input),
         }) if kind == RECORDS => serde_json::from_value::<RecordsNode>(input.clone()).ok(),
         _ => None,
     });

@@ -12,7 +12,7 @@ use interlock_core::{
 };
 use interlock_gateway::tool_servers::{Reach, WantedServer};
 use interlock_project::{Assets, Config, Servers as NoServers};
-use interlock_runner::{Asked, Configured, Nodes, NotStarted, Screen, Servers, Stages};
+use interlock_runner::{Configured, Nodes, NotStarted, Screen, ServerRequest, Servers, Stages};
 use interlock_store::EventLog as _;
 use interlock_tools::Datasource;
 
@@ -119,7 +119,7 @@ pub(super) fn look_up(
 impl Configured for OfConfiguration {
     fn start(
         &self,
-        server: &Asked,
+        server: &ServerRequest,
         given_up: &dyn Fn() -> bool,
     ) -> Result<Arc<dyn Servers>, NotStarted> {
         let named = |why: String| format!("the server `{}`: {why}", server.name);

@@ -39,7 +39,7 @@ pub(super) struct Configured {
     /// Of the project: nothing where it is not trusted.
     project: Config,
     /// What the person was asked about it just now.
-    said: Option<trust::Said>,
+    said: Option<trust::TrustAnswer>,
     /// Whether the person has said that they trust the project.
     is_trusted: bool,
 }
@@ -145,7 +145,7 @@ impl Prepared {
 
     /// Returns what the run is told that a person was asked meanwhile.
     pub(super) fn told(&self) -> Option<Ask> {
-        self.configured.said.as_ref().map(trust::Said::ask)
+        self.configured.said.as_ref().map(trust::TrustAnswer::ask)
     }
 
     /// Refuses to go on with a stage whose tools are not there any more.

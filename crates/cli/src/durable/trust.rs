@@ -27,13 +27,13 @@ enum Word {
 
 /// What a person was asked at this start, and said.
 #[derive(Debug, Clone)]
-pub(super) struct Said {
+pub(super) struct TrustAnswer {
     project: String,
     word: &'static str,
     digest: Digest,
 }
 
-impl Said {
+impl TrustAnswer {
     /// Makes of it what the run is told.
     pub(super) fn ask(&self) -> Ask {
         Ask::DecideTrust {
@@ -54,7 +54,7 @@ pub(super) fn counted(
     person: &Config,
     project: Config,
     headless: bool,
-) -> Result<(Config, Option<Said>), Failure> {
+) -> Result<(Config, Option<TrustAnswer>), Failure> {
     let widens = widening(&project, root);
     if widens == json!({}) || person.trusts(root) {
         return Ok((project, None));
@@ -81,7 +81,7 @@ pub(super) fn counted(
     }
     authority::not_below_an_agent(app)?;
     let word = ask(app, &root, known.as_ref(), &widens)?;
-    let said = |word| Said {
+    let said = |word| TrustAnswer {
         project: root.to_string_lossy().into_owned(),
         word,
         digest: interlock_facts::control_digest(&widens),
@@ -109,7 +109,7 @@ pub(super) fn is_given(
     app: &App,
     root: &Path,
     person: &Config,
-    said: Option<&Said>,
+    said: Option<&TrustAnswer>,
 ) -> Result<bool, Failure> {
     if person.trusts(root) || said.is_some_and(|said| said.word == "this_time") {
         return Ok(true);

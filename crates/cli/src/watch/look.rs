@@ -13,7 +13,7 @@ use interlock_core::{
 };
 use interlock_store::{EventLog as _, Home, Listed, RunLog, RunSummary, StoreError};
 
-use super::model::{Look, Row, Waiting, Wanted};
+use super::model::{Look, Row, Selection, Waiting};
 use crate::{app::App, commands::log, live::now_ms, review::Review};
 
 /// Time between two looks.
@@ -59,8 +59,8 @@ impl<'a> Looker<'a> {
     }
 
     /// Looks until nobody wants to know any more; what is selected comes in by `selected`.
-    pub(super) fn run(mut self, selected: &Receiver<Wanted>, looks: &Sender<Look>) {
-        let mut wanted = Wanted::default();
+    pub(super) fn run(mut self, selected: &Receiver<Selection>, looks: &Sender<Look>) {
+        let mut wanted = Selection::default();
         loop {
             let mut look = self.look(wanted.run.as_ref());
             look.review = self.review(wanted.asked.as_ref());

@@ -129,7 +129,7 @@ pub(crate) enum Act {
 
 /// What the person wants to look at.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(crate) struct Wanted {
+pub(crate) struct Selection {
     /// The run whose log is shown.
     pub(crate) run: Option<RunId>,
     /// The request that is about to be answered.
@@ -188,12 +188,12 @@ impl Model {
     }
 
     /// Returns what has to be looked at.
-    pub(crate) fn wanted(&self) -> Wanted {
+    pub(crate) fn wanted(&self) -> Selection {
         let asked = match &self.over {
             Over::Approve(asked, _) | Over::Reject(asked, _) => Some(asked.clone()),
             Over::Nothing | Over::Help => None,
         };
-        Wanted {
+        Selection {
             run: self.selected.clone(),
             asked,
         }

@@ -21,7 +21,7 @@ use signal_hook::{
 
 use super::{
     look::Looker,
-    model::{Act, Key, Look, Model, Waiting, Wanted},
+    model::{Act, Key, Look, Model, Selection, Waiting},
     view::{Looks, draw},
 };
 use crate::{
@@ -99,13 +99,13 @@ struct Screen<'a> {
     model: Model,
     looks: Looks,
     news: Receiver<Look>,
-    selected: Sender<Wanted>,
+    selected: Sender<Selection>,
     stopped: &'a AtomicBool,
 }
 
 impl Screen<'_> {
     fn run(mut self, terminal: &mut DefaultTerminal) -> Done {
-        let mut known = Wanted::default();
+        let mut known = Selection::default();
         loop {
             terminal.draw(|frame| draw(frame, &self.model, self.looks))?;
             if self.stopped.load(Ordering::SeqCst) {

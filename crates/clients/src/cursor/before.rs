@@ -3,13 +3,17 @@
 use interlock_core::names::{CallId, Digest};
 use serde_json::{Map, Value, json};
 
-use crate::input::{Told, ToolUse};
+use crate::input::{HookPayload, ToolUse};
 
 /// What stands before the name of a tool of an MCP server.
 const MCP: &str = "MCP:";
 
 /// Reads the call as `preToolUse` and `postToolUse` tell it.
-pub(super) fn general(told: &Told, id: Option<CallId>, here: &str) -> Result<ToolUse, String> {
+pub(super) fn general(
+    told: &HookPayload,
+    id: Option<CallId>,
+    here: &str,
+) -> Result<ToolUse, String> {
     let mut used = told.tool(id)?;
     if let Value::String(text) = &used.input {
         (used.input, used.doubled) = arguments(text)?;
@@ -29,7 +33,7 @@ pub(super) fn general(told: &Told, id: Option<CallId>, here: &str) -> Result<Too
 /// Reads the call as the hook of its kind tells it.
 ///
 /// `here` is where the client works; a line that runs there need not say so.
-pub(super) fn particular(named: &str, told: &Told, here: &str) -> Result<ToolUse, String> {
+pub(super) fn particular(named: &str, told: &HookPayload, here: &str) -> Result<ToolUse, String> {
     let mut wrote = None;
     let (name, input, doubled) = match named {
         "beforeShellExecution" | "afterShellExecution" => {
@@ -72,7 +76,7 @@ pub(super) fn particular(named: &str, told: &Told, here: &str) -> Result<ToolUse
 }
 
 /// Names a tool of an MCP server; one that only bears the name of a control tool is told apart.
-fn server_tool(told: &Told, bare: &str) -> String {
+fn server_tool(told: &HookPayload, bare: &str) -> String {
     let ours = ["interlock_", "statewright_"]
         .iter()
         .any(|prefix| bare.starts_with(prefix));

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use serde_json::json;
 
 use super::{
-    Fault, Scope, Site,
+    EditError, Scope, Site,
     client_def::{ClientDef, HooksAs, ServersAs},
     hooks::{DAY_S, HookForm, Member, Timeout},
     json::Syntax,
@@ -98,7 +98,11 @@ const TABLE: [&str; 2] = ["mcp_servers", SERVER];
 pub(super) const VARIABLES: [&str; 2] = ["XDG_STATE_HOME", "XDG_CONFIG_HOME"];
 
 /// Registers the control server.
-pub(super) fn put_server(text: Option<&str>, site: &Site, scope: Scope) -> Result<String, Fault> {
+pub(super) fn put_server(
+    text: Option<&str>,
+    site: &Site,
+    scope: Scope,
+) -> Result<String, EditError> {
     let mut text = Text::parse(text.unwrap_or_default())?;
     let program = site.called();
     let command = [TABLE[0], TABLE[1], "command"];
@@ -149,7 +153,7 @@ fn put_words(text: &mut Text, key: &str, wanted: &[&str]) {
 }
 
 /// Takes the control server out; `None`: nothing is left.
-pub(super) fn take_server(before: &str) -> Result<Option<String>, Fault> {
+pub(super) fn take_server(before: &str) -> Result<Option<String>, EditError> {
     let mut text = Text::parse(before)?;
     if !is_ours(&text) {
         return Ok(Some(before.to_owned()));

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use serde_json::Value;
 
 use super::{
-    Fault, Scope, Site,
+    EditError, Scope, Site,
     baseline_rules::{self, Rules},
     client_def::{ClientDef, HooksAs, ServersAs},
     codex, ignored,
@@ -86,7 +86,7 @@ impl Edit {
         text: Option<&str>,
         site: &Site,
         added: &mut Vec<Added>,
-    ) -> Result<Option<String>, Fault> {
+    ) -> Result<Option<String>, EditError> {
         let put = match &self.what {
             What::Hooks(client) => match client.form() {
                 Some(form) => form.put(text, site)?,
@@ -104,7 +104,7 @@ impl Edit {
             What::Own(Some(own)) => match text {
                 Some(text) if !text.trim().is_empty() && !is_own(text) => {
                     let reason = "somebody else's file has this name".to_owned();
-                    return Err(Fault::at(text, 0, reason));
+                    return Err(EditError::at(text, 0, reason));
                 }
                 _ => own.clone(),
             },
@@ -122,7 +122,7 @@ impl Edit {
         text: &str,
         site: &Site,
         added: &[Added],
-    ) -> Result<Option<String>, Fault> {
+    ) -> Result<Option<String>, EditError> {
         match &self.what {
             What::Hooks(client) => match client.form() {
                 Some(form) => form.take(text, site),

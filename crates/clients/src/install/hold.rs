@@ -8,7 +8,7 @@ use std::{fs, io, os::unix::fs::symlink, path::Path};
 use serde_json::{Value, json};
 
 use super::{
-    Fault, HookState, Scope, Site,
+    EditError, HookState, Scope, Site,
     client_def::{ClientDef, ServersAs, definition},
     codex::VARIABLES,
     read,
@@ -225,7 +225,7 @@ fn codex_hooks(
 
 /// Asks Codex which hooks there would be with settings on its command line.
 fn asked(start: &Start<'_>, flags: &[(String, Value)]) -> Result<Vec<ListedHook>, String> {
-    let asked = app_server::Asked {
+    let asked = app_server::ServerQuery {
         directory: start.directory,
         arguments: &arguments(flags),
         environment: start.environment,
@@ -318,7 +318,11 @@ fn link_all(from: &Path, to: &Path, without: &[&str]) -> io::Result<()> {
 }
 
 /// Adds hooks and control server to the settings of a person.
-fn gemini_settings(client: &ClientDef, before: Option<&str>, site: &Site) -> Result<String, Fault> {
+fn gemini_settings(
+    client: &ClientDef,
+    before: Option<&str>,
+    site: &Site,
+) -> Result<String, EditError> {
     let mut text = before.map(str::to_owned);
     if let Some(form) = client.form() {
         text = Some(form.put(text.as_deref(), site)?);

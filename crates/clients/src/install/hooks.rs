@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{
-    Fault, Site,
+    EditError, Site,
     json::{At, Syntax, Text},
     words::{Ending, joined, line, split_line},
 };
@@ -322,7 +322,7 @@ impl HookForm {
     }
 
     /// Puts the hooks in.
-    pub(super) fn put(&self, text: Option<&str>, site: &Site) -> Result<String, Fault> {
+    pub(super) fn put(&self, text: Option<&str>, site: &Site) -> Result<String, EditError> {
         let (mut text, settings) = Text::of_file(text, self.syntax)?;
         if let Some(version) = self.version {
             match settings.get("version") {
@@ -358,7 +358,7 @@ impl HookForm {
     }
 
     /// Takes the hooks out; `None`: nothing is left.
-    pub(super) fn take(&self, before: &str, site: &Site) -> Result<Option<String>, Fault> {
+    pub(super) fn take(&self, before: &str, site: &Site) -> Result<Option<String>, EditError> {
         let (mut text, settings) = Text::of_file(Some(before), self.syntax)?;
         let mut took = false;
         let events = settings.get("hooks").and_then(Value::as_object);

@@ -10,7 +10,7 @@ mod style;
 
 use serde_json::Value;
 
-use super::Fault;
+use super::EditError;
 pub(crate) use scan::Syntax;
 use scan::{Clean, Node, What, scan};
 use style::{Lines, Style};
@@ -33,20 +33,20 @@ pub(super) struct Text {
 
 impl Text {
     /// Reads a text.
-    pub(super) fn parse(text: &str, syntax: Syntax) -> Result<Self, Fault> {
+    pub(super) fn parse(text: &str, syntax: Syntax) -> Result<Self, EditError> {
         let clean = Clean::of(text, syntax);
         serde_json::from_str::<Value>(&clean.strict).map_err(|error| {
             // The place is told apart from the reason.
             let reason = error.to_string();
             let place = format!(" at line {} column {}", error.line(), error.column());
             let reason = reason.strip_suffix(&place).unwrap_or(&reason);
-            Fault {
+            EditError {
                 line: error.line(),
                 column: in_characters(text, error.line(), error.column()),
                 reason: format!("not JSON: {reason}"),
             }
         })?;
-        let root = scan(&clean.values).ok_or_else(|| Fault {
+        let root = scan(&clean.values).ok_or_else(|| EditError {
             line: 1,
             column: 1,
             reason: "not JSON".to_owned(),
@@ -60,7 +60,7 @@ impl Text {
     }
 
     /// Reads a file that must hold one object; one that is not there is an empty one.
-    pub(super) fn of_file(text: Option<&str>, syntax: Syntax) -> Result<(Self, Value), Fault> {
+    pub(super) fn of_file(text: Option<&str>, syntax: Syntax) -> Result<(Self, Value), EditError> {
         let text = text.filter(|text| !text.trim_start_matches('\u{feff}').trim().is_empty());
         let text = Self::parse(text.unwrap_or("{}\n"), syntax)?;
         match text.value(&[]) {
@@ -84,36 +84,36 @@ impl Text {
     }
 
     /// Returns where the value at `path` begins, to be named in a message.
-    pub(super) fn fault(&self, path: &[At<'_>], reason: String) -> Fault {
+    pub(super) fn fault(&self, path: &[At<'_>], reason: String) -> EditError {
         let start = self.node(path).map_or(0, |node| node.start);
-        Fault::at(&self.text, start, reason)
+        EditError::at(&self.text, start, reason)
     }
 
     /// Finds a key that stands twice in the object at `path`: readers differ about which counts.
-    pub(super) fn twice(&self, path: &[At<'_>]) -> Option<Fault> {
+    pub(super) fn twice(&self, path: &[At<'_>]) -> Option<EditError> {
         let What::Object(members) = &self.node(path)?.what else {
             return None;
         };
         let mut seen = std::collections::BTreeSet::new();
         let again = members.iter().find(|member| !seen.insert(&member.key))?;
         let reason = format!("`{}` stands there twice", again.key);
-        Some(Fault::at(&self.text, again.start, reason))
+        Some(EditError::at(&self.text, again.start, reason))
     }
 
     /// Makes sure that there is an object under the keys of `path`.
-    pub(super) fn object_at(&mut self, path: &[&str]) -> Result<(), Fault> {
+    pub(super) fn object_at(&mut self, path: &[&str]) -> Result<(), EditError> {
         self.container_at(path, &Value::Object(serde_json::Map::new()), "an object")
     }
 
     /// Makes sure that there is a list under the last key of `path`, and objects above it.
-    pub(super) fn list_at(&mut self, path: &[&str]) -> Result<(), Fault> {
+    pub(super) fn list_at(&mut self, path: &[&str]) -> Result<(), EditError> {
         if let Some((_, above)) = path.split_last() {
             self.object_at(above)?;
         }
         self.container_at(path, &Value::Array(Vec::new()), "a list")
     }
 
-    fn container_at(&mut self, path: &[&str], empty: &Value, kind: &str) -> Result<(), Fault> {
+    fn container_at(&mut self, path: &[&str], empty: &Value, kind: &str) -> Result<(), EditError> {
         if let Some((last, above)) = path.split_last() {
             if kind == "an object" {
                 self.object_at(above)?;

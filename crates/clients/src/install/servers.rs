@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::{
-    Fault, Scope,
+    EditError, Scope,
     json::{At, Syntax, Text},
 };
 
@@ -35,7 +35,7 @@ pub(crate) struct ServerForm {
 
 impl ServerForm {
     /// Registers the server; what others added to it stays.
-    pub(super) fn put(&self, text: Option<&str>, wanted: &Value) -> Result<String, Fault> {
+    pub(super) fn put(&self, text: Option<&str>, wanted: &Value) -> Result<String, EditError> {
         let (mut text, _) = Text::of_file(text, self.syntax)?;
         text.object_at(&[self.under])?;
         let path = [At::Key(self.under), At::Key(SERVER)];
@@ -51,7 +51,7 @@ impl ServerForm {
     }
 
     /// Takes the server out; `None`: nothing is left.
-    pub(super) fn take(&self, before: &str) -> Result<Option<String>, Fault> {
+    pub(super) fn take(&self, before: &str) -> Result<Option<String>, EditError> {
         let (mut text, _) = Text::of_file(Some(before), self.syntax)?;
         let path = [At::Key(self.under), At::Key(SERVER)];
         if !text.value(&path).is_some_and(|found| is_our_server(&found)) {

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::{
-    Fault, FileChange, InstallError, Plan, Site, Summary, baseline_rules,
+    EditError, FileChange, InstallError, Plan, Site, Summary, baseline_rules,
     edit::{Edit, What},
     read,
     record::{Added, Record},
@@ -84,7 +84,7 @@ impl<'a> SettingsEdit<'a> {
     fn change(&mut self, edit: &Edit) -> Result<(), InstallError> {
         let (site, remove) = (self.site, self.remove);
         let file = self.file(edit)?;
-        let faulty = |fault: Fault| fault.of_file(&edit.path);
+        let faulty = |fault: EditError| fault.of_file(&edit.path);
         if remove {
             if let Some(text) = &file.after {
                 file.after = edit.take(text, site, &file.added).map_err(faulty)?;

@@ -6,7 +6,7 @@
 
 use toml_edit::{Document, Item, Table, TableLike};
 
-use super::Fault;
+use super::EditError;
 
 /// A TOML text being edited.
 #[derive(Debug)]
@@ -17,11 +17,11 @@ pub(super) struct Text {
 
 impl Text {
     /// Reads a text.
-    pub(super) fn parse(text: &str) -> Result<Self, Fault> {
+    pub(super) fn parse(text: &str) -> Result<Self, EditError> {
         let document = Document::parse(text.to_owned()).map_err(|error| {
             let start = error.span().map_or(0, |span| span.start);
             let reason = error.message().lines().collect::<Vec<_>>().join(", ");
-            Fault::at(text, start, format!("not TOML: {reason}"))
+            EditError::at(text, start, format!("not TOML: {reason}"))
         })?;
         Ok(Self {
             text: text.to_owned(),
@@ -65,10 +65,10 @@ impl Text {
     }
 
     /// Returns where `path` stands, or the nearest thing above it, to be named in a message.
-    pub(super) fn fault(&self, path: &[&str], reason: String) -> Fault {
+    pub(super) fn fault(&self, path: &[&str], reason: String) -> EditError {
         let spans = (1..=path.len()).rev();
         let mut spans = spans.filter_map(|length| self.item(path.get(..length)?)?.span());
-        Fault::at(
+        EditError::at(
             &self.text,
             spans.next().map_or(0, |span| span.start),
             reason,
@@ -83,7 +83,7 @@ impl Text {
         &mut self,
         path: &[&str],
         lines: &[(&str, toml_edit::Value)],
-    ) -> Result<(), Fault> {
+    ) -> Result<(), EditError> {
         let newline = self.newline();
         // A file without a last line end keeps having none.
         let (ends, blank) = (self.text.ends_with('\n'), self.is_bare());

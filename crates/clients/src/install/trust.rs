@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::{
-    Fault, Site,
+    EditError, Site,
     codex::FOOTPRINT,
     json::{Syntax, Text as Json},
     record::Added,
@@ -113,7 +113,7 @@ fn in_snake_case(event: &str) -> String {
 }
 
 /// Writes the hashes.
-pub(super) fn put(text: Option<&str>, trusted: &[Trusted]) -> Result<String, Fault> {
+pub(super) fn put(text: Option<&str>, trusted: &[Trusted]) -> Result<String, EditError> {
     let mut text = Text::parse(text.unwrap_or_default())?;
     for Trusted { key, hash } in trusted {
         let table = [STATE[0], STATE[1], key.as_str()];
@@ -138,7 +138,7 @@ pub(super) fn take(
     before: &str,
     hooks: &Path,
     trusted: &[Trusted],
-) -> Result<Option<String>, Fault> {
+) -> Result<Option<String>, EditError> {
     let mut text = Text::parse(before)?;
     let beginning = format!("{}:", real_path(hooks).display());
     let mut took = false;
@@ -162,7 +162,7 @@ pub(super) fn put_folder(
     text: Option<&str>,
     folder: &str,
     added: &mut Vec<Added>,
-) -> Result<String, Fault> {
+) -> Result<String, EditError> {
     let mut text = Text::parse(text.unwrap_or_default())?;
     let table = place(folder);
     if text.item(&table).is_none() {
@@ -181,7 +181,7 @@ pub(super) fn take_folder(
     before: &str,
     folder: &str,
     added: &[Added],
-) -> Result<Option<String>, Fault> {
+) -> Result<Option<String>, EditError> {
     let mut text = Text::parse(before)?;
     let table = place(folder);
     if !added.iter().any(|added| added.at == table) {

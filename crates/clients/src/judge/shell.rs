@@ -35,7 +35,7 @@ pub(super) fn before_line(
         }
         _ => RewriteMode::No,
     };
-    let asked = Asked {
+    let asked = LineRequest {
         setting,
         input,
         used,
@@ -75,7 +75,7 @@ pub(super) fn before_line(
 }
 
 /// A line that a client asks about.
-struct Asked<'a> {
+struct LineRequest<'a> {
     setting: &'a HookSetting,
     input: &'a Input,
     used: &'a ToolUse,
@@ -91,11 +91,11 @@ struct Judged<'a> {
 
 /// Finds the facts of a line in the shell that will run it.
 fn judged(
-    asked: &Asked<'_>,
+    asked: &LineRequest<'_>,
     guarded: &Guarded,
     here: Surroundings,
 ) -> (ToolCall, Rewriting, Surroundings) {
-    let Asked { input, used, .. } = asked;
+    let LineRequest { input, used, .. } = asked;
     if asked.carrying == RewriteMode::No {
         return (call_of(&here, input, used), Rewriting::Keep, here);
     }
@@ -116,8 +116,13 @@ fn judged(
     (call, carried, held)
 }
 
-fn rewriting(asked: &Asked<'_>, guarded: &Guarded, call: &ToolCall, hold: &Hold<'_>) -> Rewriting {
-    let Asked { setting, input, .. } = asked;
+fn rewriting(
+    asked: &LineRequest<'_>,
+    guarded: &Guarded,
+    call: &ToolCall,
+    hold: &Hold<'_>,
+) -> Rewriting {
+    let LineRequest { setting, input, .. } = asked;
     let project = &guarded.binding.project_root;
     let line = call.facts.shell.as_ref();
     let about = || protocol::of(input.client).about_line(setting, input, project, line?);
@@ -141,12 +146,12 @@ fn carried_line<'u>(input: &Input, used: &'u ToolUse) -> Option<&'u str> {
 
 /// Gives a ticket and lets the client run `interlock exec` with it.
 fn carry(
-    asked: &Asked<'_>,
+    asked: &LineRequest<'_>,
     guarded: &Guarded,
     judged: &Judged<'_>,
     carried: Rewriting,
 ) -> Result<Answer, String> {
-    let Asked {
+    let LineRequest {
         setting,
         input,
         used,
@@ -221,8 +226,8 @@ fn carry(
 }
 
 /// Returns where a line will run: where the call says, else where the client is.
-fn directory_of(asked: &Asked<'_>, here: &Surroundings) -> Result<String, String> {
-    let Asked { input, used, .. } = asked;
+fn directory_of(asked: &LineRequest<'_>, here: &Surroundings) -> Result<String, String> {
+    let LineRequest { input, used, .. } = asked;
     let plain = plain_call(input.client, &used.name, &used.input)?;
     let said = match plain.tool.shape {
         Shape::Shell {

@@ -13,7 +13,7 @@ use crate::client::ClientId;
 
 /// Something that a workflow wants and a client does not have.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Lack {
+pub struct MissingTool {
     /// What is missing, as a sentence.
     pub what: String,
     /// What to do, as a sentence.
@@ -27,21 +27,21 @@ const DEPTH_MAX: usize = 32;
 ///
 /// Says nothing of states that hold no agent, nor of tools of MCP servers.
 #[must_use]
-pub fn lacks(client: ClientId, machine: &Machine) -> Vec<Lack> {
+pub fn lacks(client: ClientId, machine: &Machine) -> Vec<MissingTool> {
     let machines = std::iter::once(machine).chain(machine.machines.values());
     machines
         .flat_map(|machine| of_machine(client, machine))
         .collect()
 }
 
-fn of_machine(client: ClientId, machine: &Machine) -> Vec<Lack> {
+fn of_machine(client: ClientId, machine: &Machine) -> Vec<MissingTool> {
     let name = client.title();
     let held = |state: &&State| state.activity == Activity::Await && !state.on.is_empty();
-    let mut found: Vec<Lack> = machine
+    let mut found: Vec<MissingTool> = machine
         .states
         .iter()
         .filter(|(_, state)| held(state) && has_nothing(client, state))
-        .map(|(at, _)| Lack {
+        .map(|(at, _)| MissingTool {
             what: format!("`{at}` lists nothing that {name} has"),
             instead: format!(
                 "list one of its tools: {}; a shell without any tool that writes only reads",
@@ -58,7 +58,7 @@ fn of_machine(client: ClientId, machine: &Machine) -> Vec<Lack> {
         .guards
         .keys()
         .filter(|name| !attainable.named(name, DEPTH_MAX));
-    found.extend(closed.map(|guard| Lack {
+    found.extend(closed.map(|guard| MissingTool {
         what: format!("guard `{guard}` can never hold in {name}: {}", why(client)),
         instead: "let a command or a tool that it has be evidence, too, with `any`".to_owned(),
     }));

@@ -1,6 +1,6 @@
 //! From the entry of a state to the end of its activity: texts filled, effects started, tries counted.
 
-use interlock_expr::text::{Files, Lack, Places, Sources, TextError};
+use interlock_expr::text::{Files, MissingInput, Places, Sources, TextError};
 use serde_json::Value;
 
 use super::{
@@ -58,7 +58,7 @@ impl Work<'_> {
             self.note_left(path, beside.left.into_inner());
         }
         match filled {
-            Ok(Filled::Nothing) | Err(Lack::File(_)) => Ok(()),
+            Ok(Filled::Nothing) | Err(MissingInput::File(_)) => Ok(()),
             Ok(Filled::Tested(output, None)) => self.finish(path, Value::String(output), ""),
             Ok(Filled::Tested(output, Some(file))) => self.write_output(path, output, file),
             Ok(Filled::Work(input, file)) => {
@@ -74,7 +74,7 @@ impl Work<'_> {
                 });
                 Ok(())
             }
-            Err(Lack::Wrong(error)) => self.fail_for_good(path, text_cause(&error)),
+            Err(MissingInput::Wrong(error)) => self.fail_for_good(path, text_cause(&error)),
         }
     }
 
@@ -196,10 +196,10 @@ pub(super) fn counted(state: &State, cause: Cause) -> Cause {
 }
 
 /// Makes a failure of a text that cannot be filled.
-pub(super) fn lack_cause(lack: Lack) -> Cause {
+pub(super) fn lack_cause(lack: MissingInput) -> Cause {
     match lack {
-        Lack::Wrong(error) => text_cause(&error),
-        Lack::File(file) => Cause::new(1, format!("`{file}` cannot be read here")),
+        MissingInput::Wrong(error) => text_cause(&error),
+        MissingInput::File(file) => Cause::new(1, format!("`{file}` cannot be read here")),
     }
 }
 

@@ -391,8 +391,10 @@ fn fill_text(
             body.len()
         )),
         Ok(body) => Ok(body),
-        Err(interlock_expr::text::Lack::Wrong(error)) => Err(error.reason),
-        Err(interlock_expr::text::Lack::File(file)) => Err(format!("`{file}` cannot be read here")),
+        Err(interlock_expr::text::MissingInput::Wrong(error)) => Err(error.reason),
+        Err(interlock_expr::text::MissingInput::File(file)) => {
+            Err(format!("`{file}` cannot be read here"))
+        }
     })
 }
 

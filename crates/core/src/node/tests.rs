@@ -1,7 +1,7 @@
 //! Paths into values, and work as a machine keeps it.
 #![expect(clippy::unwrap_used, reason = "a failed test panics")]
 
-use interlock_expr::text::Form;
+use interlock_expr::text::ValueTemplate;
 use serde_json::{Value, json};
 
 use super::{Mapping, Rule, TOOL, ToolWork, TransformNode, path, work};
@@ -50,7 +50,7 @@ fn work_is_kept_whole() {
     };
     let made: Work = work(TOOL, &tool).unwrap();
     assert_eq!(made.kind, "tool_call");
-    let Form::Plain(input) = made.input else {
+    let ValueTemplate::Plain(input) = made.input else {
         unreachable!("it has no holes");
     };
     assert_eq!(

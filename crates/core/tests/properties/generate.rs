@@ -18,7 +18,7 @@ use interlock_core::{
     },
     policy::{OnDenied, Policy},
 };
-use interlock_expr::text::Form;
+use interlock_expr::text::ValueTemplate;
 use serde_json::json;
 
 /// A small generator of numbers (SplitMix64): the same seed, the same numbers.
@@ -210,7 +210,7 @@ fn state(dice: &mut Dice, count: u64, last: bool) -> State {
         on.insert(EventName::new("error"), rule(dice, count));
         Activity::Task(Work {
             kind: "bash".to_owned(),
-            input: Form::default(),
+            input: ValueTemplate::default(),
         })
     } else {
         Activity::Await

@@ -63,7 +63,7 @@ pub struct Beside {
 
 /// Why a text is not filled.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Lack {
+pub enum MissingInput {
     /// This file has to be read first; its absolute path.
     File(String),
     /// A hole cannot be filled.
@@ -81,7 +81,7 @@ pub struct TextError {
     pub in_template: bool,
 }
 
-impl Lack {
+impl MissingInput {
     /// Returns this, found below `key`.
     #[must_use]
     pub fn below(self, key: &str) -> Self {
@@ -108,19 +108,19 @@ impl Lack {
 }
 
 /// Renders a template to text.
-fn text_of(template: &Template, sources: &Sources<'_>) -> Result<String, Lack> {
+fn text_of(template: &Template, sources: &Sources<'_>) -> Result<String, MissingInput> {
     render(sources, |values, missing| template.render(values, missing))
 }
 
 /// Renders a template to a value.
-pub(super) fn value_of(template: &Template, sources: &Sources<'_>) -> Result<Value, Lack> {
+pub(super) fn value_of(template: &Template, sources: &Sources<'_>) -> Result<Value, MissingInput> {
     render(sources, |values, missing| template.value(values, missing))
 }
 
 fn render<T>(
     sources: &Sources<'_>,
     render: impl Fn(Values<'_>, Missing) -> Result<Rendered<T>, crate::template::Failure>,
-) -> Result<T, Lack> {
+) -> Result<T, MissingInput> {
     let none = Object::new();
     let beside = sources.beside;
     let values = Values {
@@ -132,7 +132,7 @@ fn render<T>(
         _ => Missing::Stays,
     };
     let rendered = render(values, missing).map_err(|failure| {
-        Lack::Wrong(TextError {
+        MissingInput::Wrong(TextError {
             place: String::new(),
             reason: failure.reason,
             in_template: true,
@@ -144,7 +144,7 @@ fn render<T>(
     Ok(rendered.result)
 }
 
-pub(super) fn text(text: &Text, sources: &Sources<'_>) -> Result<String, Lack> {
+pub(super) fn text(text: &Text, sources: &Sources<'_>) -> Result<String, MissingInput> {
     let mut filled = String::new();
     for piece in &text.pieces {
         match piece {
@@ -156,9 +156,9 @@ pub(super) fn text(text: &Text, sources: &Sources<'_>) -> Result<String, Lack> {
 }
 
 /// Puts a part behind what is there, as far as a text may grow.
-fn push(filled: &mut String, part: &str) -> Result<(), Lack> {
+fn push(filled: &mut String, part: &str) -> Result<(), MissingInput> {
     if filled.len().saturating_add(part.len()) > BYTES_MAX {
-        return Err(Lack::wrong(format!(
+        return Err(MissingInput::wrong(format!(
             "the text grows over {} MiB",
             BYTES_MAX / 1024 / 1024
         )));
@@ -167,7 +167,7 @@ fn push(filled: &mut String, part: &str) -> Result<(), Lack> {
     Ok(())
 }
 
-fn value(expr: &Expr, sources: &Sources<'_>) -> Result<String, Lack> {
+fn value(expr: &Expr, sources: &Sources<'_>) -> Result<String, MissingInput> {
     match expr {
         Expr::Key(key) => of_key(key, sources.context),
         Expr::Value(path) => Ok(of_path(path, sources.context)),
@@ -177,9 +177,9 @@ fn value(expr: &Expr, sources: &Sources<'_>) -> Result<String, Lack> {
             let path = text(path, sources)?;
             let path = sources.places.absolute(&path, super::Base::RunDir);
             match sources.files.get(&path) {
-                None => Err(Lack::File(path)),
+                None => Err(MissingInput::File(path)),
                 Some(Ok(bytes)) => Ok(bytes.clone()),
-                Some(Err(why)) => Err(Lack::wrong(why.clone())),
+                Some(Err(why)) => Err(MissingInput::wrong(why.clone())),
             }
         }
         Expr::Path(path, base) => Ok(sources.places.absolute(&text(path, sources)?, *base)),
@@ -193,7 +193,7 @@ fn value(expr: &Expr, sources: &Sources<'_>) -> Result<String, Lack> {
     }
 }
 
-fn of_key(key: &str, context: &Object) -> Result<String, Lack> {
+fn of_key(key: &str, context: &Object) -> Result<String, MissingInput> {
     match context.get(key) {
         Some(Value::String(text)) => Ok(text.clone()),
         Some(Value::Null) => Ok(String::new()),
@@ -201,7 +201,9 @@ fn of_key(key: &str, context: &Object) -> Result<String, Lack> {
         None => {
             let near = nearest(key, context.keys().map(String::as_str));
             let near = near.map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
-            Err(Lack::wrong(format!("`{key}` has no value here{near}")))
+            Err(MissingInput::wrong(format!(
+                "`{key}` has no value here{near}"
+            )))
         }
     }
 }
@@ -232,9 +234,9 @@ fn step<'v>(value: &'v Value, part: &str) -> Option<&'v Value> {
     }
 }
 
-fn of_error(part: ErrorPart, caught: Option<&Caught>) -> Result<String, Lack> {
+fn of_error(part: ErrorPart, caught: Option<&Caught>) -> Result<String, MissingInput> {
     let Some(caught) = caught else {
-        return Err(Lack::wrong(
+        return Err(MissingInput::wrong(
             "`error` has no value before the first error was handled",
         ));
     };
@@ -254,7 +256,7 @@ fn quote(text: &str) -> String {
 }
 
 /// Takes a decimal integer; in arithmetic a shell would evaluate anything else again.
-fn integer(text: String) -> Result<String, Lack> {
+fn integer(text: String) -> Result<String, MissingInput> {
     let trimmed = text.trim();
     let digits = trimmed.strip_prefix(['-', '+']).unwrap_or(trimmed);
     // A leading zero would make a shell read octal digits.
@@ -263,7 +265,7 @@ fn integer(text: String) -> Result<String, Lack> {
         return Ok(trimmed.to_owned());
     }
     let shown: String = text.chars().take(40).collect();
-    Err(Lack::wrong(format!(
+    Err(MissingInput::wrong(format!(
         "`{shown}` is not a decimal integer, and stands in shell arithmetic"
     )))
 }
@@ -272,7 +274,7 @@ fn integer(text: String) -> Result<String, Lack> {
 mod tests {
     use serde_json::{Value, json};
 
-    use super::{BYTES_MAX, Lack, integer, of_path, push, quote};
+    use super::{BYTES_MAX, MissingInput, integer, of_path, push, quote};
 
     #[test]
     fn a_path_leads_into_objects_and_lists() {
@@ -322,7 +324,7 @@ mod tests {
         }
         for bad in ["", "-", "010", "1.5", "0x1f", "a", "x[$(touch y)]", "1 2"] {
             assert!(
-                matches!(integer(bad.to_owned()), Err(Lack::Wrong(_))),
+                matches!(integer(bad.to_owned()), Err(MissingInput::Wrong(_))),
                 "{bad}"
             );
         }

@@ -18,7 +18,7 @@ const LEVEL_MAX: usize = 1000;
 
 /// What a search finds: every pattern that must fit, and those that must not.
 #[derive(Debug, Default)]
-struct Wanted<'c> {
+struct Criteria<'c> {
     tests: Vec<(bool, &'c str)>,
     without: Vec<(bool, &'c str)>,
     /// Whether one of the tests is enough.
@@ -38,9 +38,9 @@ impl Guarded<'_> {
                 let places = words.filter(|word| !word.starts_with('-')).collect();
                 (
                     places,
-                    Wanted {
+                    Criteria {
                         depth_max: Some(1),
-                        ..Wanted::default()
+                        ..Criteria::default()
                     },
                 )
             }
@@ -137,7 +137,7 @@ fn changes_finds(command: &SimpleCommand, view: &LineView<'_>) -> bool {
     deletes(command) || handed_on
 }
 
-fn read_find(command: &SimpleCommand) -> (Vec<&str>, Wanted<'_>) {
+fn read_find(command: &SimpleCommand) -> (Vec<&str>, Criteria<'_>) {
     let words: Vec<&str> = command
         .words
         .iter()
@@ -146,7 +146,7 @@ fn read_find(command: &SimpleCommand) -> (Vec<&str>, Wanted<'_>) {
         .collect();
     let begins = |word: &&&str| !word.starts_with('-') && !matches!(**word, "(" | "!" | "\\(");
     let places: Vec<&str> = words.iter().take_while(begins).copied().collect();
-    let mut wanted = Wanted::default();
+    let mut wanted = Criteria::default();
     let mut negated = false;
     let mut rest = words.get(places.len()..).unwrap_or_default();
     while let Some((word, after)) = rest.split_first() {
@@ -182,7 +182,7 @@ fn read_find(command: &SimpleCommand) -> (Vec<&str>, Wanted<'_>) {
     (places, wanted)
 }
 
-impl Wanted<'_> {
+impl Criteria<'_> {
     fn finds(&self, place: &str, below: &str) -> bool {
         let name = below.rsplit('/').next().unwrap_or(below);
         let shown = format!("{}/{below}", place.trim_end_matches('/'));

@@ -61,10 +61,10 @@ struct Open {
     start: usize,
     anchor: usize,
     values_before: usize,
-    held: Held,
+    held: Collected,
 }
 
-enum Held {
+enum Collected {
     List(Vec<Node>),
     Map {
         entries: Vec<Entry>,
@@ -138,8 +138,8 @@ impl<'a> Reader<'a> {
             .open
             .iter()
             .map(|open| match &open.held {
-                Held::Map { key, .. } => key.as_ref().map(|key| key.text.as_str()),
-                Held::List(_) => None,
+                Collected::Map { key, .. } => key.as_ref().map(|key| key.text.as_str()),
+                Collected::List(_) => None,
             })
             .collect();
         let pairs = keys.windows(2).rev();
@@ -174,14 +174,14 @@ impl Reader<'_> {
                 }
                 Event::SequenceStart(anchor, tag) => {
                     refuse_tag(tag.is_some(), start..end)?;
-                    self.open(start, anchor, Held::List(Vec::new()))?;
+                    self.open(start, anchor, Collected::List(Vec::new()))?;
                 }
                 Event::MappingStart(anchor, tag) => {
                     refuse_tag(tag.is_some(), start..end)?;
                     self.open(
                         start,
                         anchor,
-                        Held::Map {
+                        Collected::Map {
                             entries: Vec::new(),
                             keys: HashSet::new(),
                             key: None,
@@ -248,13 +248,13 @@ impl Reader<'_> {
         matches!(
             self.open.last(),
             Some(Open {
-                held: Held::Map { key: None, .. },
+                held: Collected::Map { key: None, .. },
                 ..
             })
         )
     }
 
-    fn open(&mut self, start: usize, anchor: usize, held: Held) -> Read<()> {
+    fn open(&mut self, start: usize, anchor: usize, held: Collected) -> Read<()> {
         if self.open.len() > DEPTH_MAX {
             return Err(too_deep(start));
         }
@@ -275,8 +275,8 @@ impl Reader<'_> {
             return Ok(());
         };
         let kind = match open.held {
-            Held::List(items) => Kind::List(items),
-            Held::Map {
+            Collected::List(items) => Kind::List(items),
+            Collected::Map {
                 mut entries,
                 merged,
                 ..
@@ -334,8 +334,8 @@ impl Reader<'_> {
     fn put(&mut self, node: Node, merges: bool) -> Read<()> {
         match self.open.last_mut().map(|open| &mut open.held) {
             None => self.root = Some(node),
-            Some(Held::List(items)) => items.push(node),
-            Some(Held::Map {
+            Some(Collected::List(items)) => items.push(node),
+            Some(Collected::Map {
                 entries,
                 keys,
                 key,

@@ -64,7 +64,7 @@ impl Caller {
 
 /// The run that a call is for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Held {
+pub(crate) enum CallerRun {
     /// This one.
     Run(RunId),
     /// None.
@@ -194,15 +194,15 @@ impl Control {
     }
 
     /// Finds the run that a call is for.
-    pub(crate) fn held(&self, caller: &Caller, incoming: &Incoming) -> Result<Held, Refused> {
+    pub(crate) fn held(&self, caller: &Caller, incoming: &Incoming) -> Result<CallerRun, Refused> {
         if let govern::Caller::Run(run) = &self.who {
-            return Ok(Held::Run(run.clone()));
+            return Ok(CallerRun::Run(run.clone()));
         }
         if let Some(run) = self.started_for()? {
-            return Ok(Held::Run(run));
+            return Ok(CallerRun::Run(run));
         }
         match &caller.note {
-            Some(Note { run: Some(run), .. }) => Ok(Held::Run(run.clone())),
+            Some(Note { run: Some(run), .. }) => Ok(CallerRun::Run(run.clone())),
             Some(note) => self.held_by_session(note, incoming.at_ms),
             None => self.held_unseen(Damaged::OfNobody),
         }
@@ -211,9 +211,9 @@ impl Control {
     /// Finds the run that holds calls of servers' tools which no hook has seen.
     ///
     /// One that cannot be read and may hold this session is among them: opening it will refuse.
-    pub(crate) fn held_by_what_is_open(&self) -> Result<Held, Refused> {
+    pub(crate) fn held_by_what_is_open(&self) -> Result<CallerRun, Refused> {
         if let Some(run) = self.started_for()? {
-            return Ok(Held::Run(run));
+            return Ok(CallerRun::Run(run));
         }
         self.held_unseen(Damaged::OfWhomItNames)
     }
@@ -238,7 +238,7 @@ impl Control {
         Ok(Some(run.clone()))
     }
 
-    fn held_unseen(&self, damaged: Damaged) -> Result<Held, Refused> {
+    fn held_unseen(&self, damaged: Damaged) -> Result<CallerRun, Refused> {
         match &self.started {
             Some(run) => self.started_or_later(run, damaged),
             None => self.only_open_run(damaged),
@@ -246,12 +246,12 @@ impl Control {
     }
 
     /// Finds the run of a session that had none when its hook was asked.
-    fn held_by_session(&self, note: &Note, at_ms: u64) -> Result<Held, Refused> {
+    fn held_by_session(&self, note: &Note, at_ms: u64) -> Result<CallerRun, Refused> {
         let home = &self.settings.home;
         Ok(match home.look_up(&note.session, &note.project_root)? {
-            Lookup::Bound(binding) => Held::Run(binding.run),
-            Lookup::Unbound => Held::Nothing,
-            Lookup::Project(run) if self.open(&run)?.run.is_over() => Held::Nothing,
+            Lookup::Bound(binding) => CallerRun::Run(binding.run),
+            Lookup::Unbound => CallerRun::Nothing,
+            Lookup::Project(run) if self.open(&run)?.run.is_over() => CallerRun::Nothing,
             Lookup::Waiting(_) | Lookup::Project(_) => {
                 let bindings = home.lock_bindings()?;
                 let taken = bindings.take_next(
@@ -260,24 +260,24 @@ impl Control {
                     note.process.clone(),
                     at_ms,
                 )?;
-                taken.map_or(Held::Nothing, |binding| Held::Run(binding.run))
+                taken.map_or(CallerRun::Nothing, |binding| CallerRun::Run(binding.run))
             }
         })
     }
 
     /// Returns the run this process started, or one that was opened after its end.
-    fn started_or_later(&self, started: &RunId, damaged: Damaged) -> Result<Held, Refused> {
+    fn started_or_later(&self, started: &RunId, damaged: Damaged) -> Result<CallerRun, Refused> {
         if !self.open(started)?.run.is_over() {
-            return Ok(Held::Run(started.clone()));
+            return Ok(CallerRun::Run(started.clone()));
         }
         Ok(match self.only_open_run(damaged)? {
-            Held::Nothing => Held::Run(started.clone()),
+            CallerRun::Nothing => CallerRun::Run(started.clone()),
             later => later,
         })
     }
 
     /// Finds the run that only this client can mean.
-    fn only_open_run(&self, damaged: Damaged) -> Result<Held, Refused> {
+    fn only_open_run(&self, damaged: Damaged) -> Result<CallerRun, Refused> {
         // Those of others may be many: whether one of them is open matters only where any is nobody's.
         let open = self.open_runs(damaged, |holder| holder != Holder::OtherClient)?;
         let of = |wanted: Holder| -> Vec<RunId> {
@@ -286,21 +286,21 @@ impl Control {
         };
         let (ours, unknown) = (of(Holder::ThisClient), of(Holder::Unknown));
         Ok(match (ours.as_slice(), unknown.as_slice()) {
-            ([only], _) => Held::Run(only.clone()),
+            ([only], _) => CallerRun::Run(only.clone()),
             ([], []) => match of(Holder::Gone).as_slice() {
-                [only] => Held::Run(only.clone()),
-                _ => Held::Nothing,
+                [only] => CallerRun::Run(only.clone()),
+                _ => CallerRun::Nothing,
             },
             ([], _) => {
                 let all = self.open_runs(damaged, |_| true)?;
                 match all.as_slice() {
-                    [] => Held::Nothing,
+                    [] => CallerRun::Nothing,
                     // The only one there is: beside runs of others it could be anybody's.
-                    [(only, Holder::Unknown)] => Held::Run(only.clone()),
-                    _ => Held::Several(all.into_iter().map(|(run, _)| run).collect()),
+                    [(only, Holder::Unknown)] => CallerRun::Run(only.clone()),
+                    _ => CallerRun::Several(all.into_iter().map(|(run, _)| run).collect()),
                 }
             }
-            (_, _) => Held::Several(ours),
+            (_, _) => CallerRun::Several(ours),
         })
     }
 

@@ -11,7 +11,7 @@ use interlock_formats::{Source, load};
 use interlock_project::Library;
 use serde_json::{Value, json};
 
-use super::{Control, Incoming, caller::Held, judged, workflows};
+use super::{Control, Incoming, caller::CallerRun, judged, workflows};
 use crate::{
     answer::Answer,
     refused::{Refused, Word},
@@ -27,7 +27,7 @@ const ENDINGS: [&str; 3] = ["yaml", "yml", "json"];
 impl Control {
     pub(super) fn drafted(&self, incoming: &Incoming) -> Result<Answer, Refused> {
         let (caller, arguments) = self.receive(ControlTool::CreateWorkflow, incoming)?;
-        if let Held::Run(run) = self.held(&caller, incoming)?
+        if let CallerRun::Run(run) = self.held(&caller, incoming)?
             && let Some(answer) = judged(
                 &mut self.open(&run)?,
                 ControlTool::CreateWorkflow,

@@ -9,11 +9,11 @@ use interlock_store::{
 
 use super::{
     AGENT, Control, Incoming,
-    caller::{Caller, Held},
+    caller::{Caller, CallerRun},
     judged, several, workflows,
 };
 use crate::{
-    answer::{Answer, Said},
+    answer::{Answer, RunReply},
     live::{Live, refusal},
     refused::{Refused, Word},
 };
@@ -74,7 +74,7 @@ impl Control {
         );
         Ok(Answer::of_run(
             &live,
-            &Said {
+            &RunReply {
                 message,
                 events: &started.decision.events,
                 focus: None,
@@ -89,9 +89,11 @@ impl Control {
         incoming: &Incoming,
     ) -> Result<Option<Answer>, Refused> {
         match self.held(caller, incoming)? {
-            Held::Nothing => Ok(None),
-            Held::Several(runs) => Err(several(runs)),
-            Held::Run(run) => judged(&mut self.open(&run)?, ControlTool::Start, caller, incoming),
+            CallerRun::Nothing => Ok(None),
+            CallerRun::Several(runs) => Err(several(runs)),
+            CallerRun::Run(run) => {
+                judged(&mut self.open(&run)?, ControlTool::Start, caller, incoming)
+            }
         }
     }
 

@@ -20,7 +20,7 @@ use crate::{
 const REFUSED_MAX: usize = 16;
 
 /// What the reader tells the writer.
-enum Told {
+enum WriterMessage {
     /// Something was no message: this is the answer.
     Refused(Envelope),
     /// An array was read: its answers belong together.
@@ -73,7 +73,7 @@ pub async fn serve(
 async fn read_all(
     reader: &mut (impl AsyncBufRead + Unpin),
     session: &mpsc::Sender<Envelope>,
-    tell: &mpsc::Sender<Told>,
+    tell: &mpsc::Sender<WriterMessage>,
     bytes_max: usize,
 ) -> io::Result<()> {
     let mut line = Vec::new();
@@ -92,13 +92,17 @@ async fn read_all(
             Ok(Frame::One(envelope)) => vec![envelope],
             Ok(Frame::Batch(several)) => {
                 let (batch, envelopes) = taken_apart(several);
-                if tell.send(Told::Batch(batch)).await.is_err() {
+                if tell.send(WriterMessage::Batch(batch)).await.is_err() {
                     return Ok(());
                 }
                 envelopes
             }
             Err(malformed) => {
-                if tell.send(Told::Refused(malformed.answer())).await.is_err() {
+                if tell
+                    .send(WriterMessage::Refused(malformed.answer()))
+                    .await
+                    .is_err()
+                {
                     return Ok(());
                 }
                 continue;
@@ -106,7 +110,7 @@ async fn read_all(
         };
         for envelope in envelopes {
             if let Some(id) = called_off(&envelope)
-                && tell.send(Told::CalledOff(id)).await.is_err()
+                && tell.send(WriterMessage::CalledOff(id)).await.is_err()
             {
                 return Ok(());
             }
@@ -150,7 +154,7 @@ fn taken_apart(several: Vec<Result<Envelope, Malformed>>) -> (Batch, Vec<Envelop
 async fn write_all(
     writer: &mut (impl AsyncWrite + Unpin),
     session: &mut mpsc::Receiver<Envelope>,
-    told: &mut mpsc::Receiver<Told>,
+    told: &mut mpsc::Receiver<WriterMessage>,
 ) -> io::Result<()> {
     let (mut buffer, mut batches) = (Vec::new(), Vec::new());
     let mut reading = true;
@@ -159,12 +163,12 @@ async fn write_all(
             // An array is known before its answers are.
             biased;
             what = told.recv(), if reading => match what {
-                Some(Told::Refused(envelope)) => write_line(writer, &mut buffer, &envelope).await?,
-                Some(Told::Batch(batch)) => {
+                Some(WriterMessage::Refused(envelope)) => write_line(writer, &mut buffer, &envelope).await?,
+                Some(WriterMessage::Batch(batch)) => {
                     batches.push(batch);
                     write_answered(writer, &mut buffer, &mut batches).await?;
                 }
-                Some(Told::CalledOff(id)) => {
+                Some(WriterMessage::CalledOff(id)) => {
                 for batch in &mut batches {
                     batch.waiting.retain(|waiting| *waiting != id);
                 }

@@ -19,7 +19,7 @@ use serde_json::Value;
 
 use super::{Caller, PersonSaid};
 use crate::{
-    answer::{Answer, Said},
+    answer::{Answer, RunReply},
     control::Noted,
     live::Live,
     settings::Settings,
@@ -34,7 +34,7 @@ const NOTE_CHARS_MAX: usize = 2_000;
 
 /// A request to a person, asked through this session.
 #[derive(Debug, Clone)]
-pub(super) struct Asked {
+pub(super) struct PersonRequest {
     key: String,
     pub(super) run: RunId,
     pub(super) id: ApprovalId,
@@ -63,7 +63,7 @@ pub(super) enum About {
 /// The questions of one session that wait.
 #[derive(Debug, Default)]
 pub(super) struct Questions {
-    waiting: VecDeque<Asked>,
+    waiting: VecDeque<PersonRequest>,
 }
 
 impl Questions {
@@ -79,7 +79,7 @@ impl Questions {
         if self.waiting.len() >= WAITING_MAX {
             self.waiting.pop_front();
         }
-        self.waiting.push_back(Asked {
+        self.waiting.push_back(PersonRequest {
             key: key.clone(),
             run,
             id,
@@ -90,7 +90,7 @@ impl Questions {
     }
 
     /// Takes the question that a key leads to; it leads nowhere afterwards.
-    pub(super) fn take(&mut self, key: &str) -> Option<Asked> {
+    pub(super) fn take(&mut self, key: &str) -> Option<PersonRequest> {
         let at = self.waiting.iter().position(|asked| asked.key == key)?;
         self.waiting.remove(at)
     }
@@ -160,7 +160,7 @@ pub(super) fn about_call(live: &Live, call: &ToolCall) -> String {
 /// Gives a person's yes or no to the run; `None`: they gave neither.
 pub(super) fn tell(
     live: &mut Live,
-    asked: &Asked,
+    asked: &PersonRequest,
     said: &PersonSaid,
     person: &str,
     at_ms: u64,
@@ -190,7 +190,7 @@ pub(super) fn transition_answer(
     said: &PersonSaid,
     decision: &Decision,
 ) -> Answer {
-    let mut told = Said {
+    let mut told = RunReply {
         message: String::new(),
         events: &decision.events,
         focus: Some(&decision.path),
@@ -212,7 +212,7 @@ pub(super) fn call_denied(
     said: &PersonSaid,
     decision: &Decision,
 ) -> Answer {
-    let told = Said {
+    let told = RunReply {
         message: String::new(),
         events: &decision.events,
         focus: Some(&decision.path),

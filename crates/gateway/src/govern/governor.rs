@@ -38,8 +38,8 @@ use super::{
     policy::ProjectPolicy,
 };
 use crate::{
-    answer::{Answer, Said},
-    control::{Control, Held, Incoming, Noted, several},
+    answer::{Answer, RunReply},
+    control::{CallerRun, Control, Incoming, Noted, several},
     error::GatewayError,
     governor_queue::waiting,
     refused::{Refused, Word},
@@ -145,13 +145,13 @@ impl Governor {
         let tool = NotedTool::served(call.tool.shown);
         let (held, noted) = self.opened.of_call(&self.control, tool, &incoming)?;
         let run = match held {
-            Held::Nothing if noted.is_there() => return Ok(pass_freely()),
-            Held::Nothing => match self.begin_by_policy(call.at_ms)? {
+            CallerRun::Nothing if noted.is_there() => return Ok(pass_freely()),
+            CallerRun::Nothing => match self.begin_by_policy(call.at_ms)? {
                 Some(run) => run,
                 None => return Ok(pass_freely()),
             },
-            Held::Several(runs) => return Err(several(runs)),
-            Held::Run(run) => run,
+            CallerRun::Several(runs) => return Err(several(runs)),
+            CallerRun::Run(run) => run,
         };
         let id = self.next_id();
         let who = Identity {
@@ -206,19 +206,19 @@ impl Governor {
     ///
     /// Sessions over HTTP each have their own; all that one client started share one.
     fn begin_by_policy(&mut self, at_ms: u64) -> Result<Option<RunId>, Refused> {
-        let mut held = Ok(Held::Nothing);
+        let mut held = Ok(CallerRun::Nothing);
         let (control, shares) = (&self.control, self.who == Caller::Stdio);
         let begun = self.policy.begin(at_ms, || {
             if shares {
                 held = control.held_by_what_is_open();
             }
-            matches!(held, Ok(Held::Nothing))
+            matches!(held, Ok(CallerRun::Nothing))
         })?;
         let Some(run) = begun else {
             return match held? {
-                Held::Nothing => Ok(None),
-                Held::Several(runs) => Err(several(runs)),
-                Held::Run(run) => Ok(Some(run)),
+                CallerRun::Nothing => Ok(None),
+                CallerRun::Several(runs) => Err(several(runs)),
+                CallerRun::Run(run) => Ok(Some(run)),
             };
         };
         self.control.adopt(run.clone());
@@ -288,7 +288,7 @@ impl Governor {
                 Ok(ruling)
             }
             Reply::Ask(refusal) | Reply::Refused(refusal) => {
-                let said = Said {
+                let said = RunReply {
                     message: String::new(),
                     events: &decision.events,
                     focus: Some(&decision.path),
@@ -344,11 +344,11 @@ impl Governor {
         );
         if about_a_run
             && !self.opened.has_notes()?
-            && matches!(self.opened.of_session(&self.control)?, Held::Nothing)
+            && matches!(self.opened.of_session(&self.control)?, CallerRun::Nothing)
         {
             self.begin_by_policy(call.at_ms)?;
         }
-        if about_a_run && let Ok(Held::Run(run)) = self.opened.of_session(&self.control) {
+        if about_a_run && let Ok(CallerRun::Run(run)) = self.opened.of_session(&self.control) {
             self.watch(&run, call.at_ms)?;
         }
         if tool == ControlTool::Transition {
@@ -368,12 +368,12 @@ impl Governor {
 
     fn judge_reading(&mut self, reading: &Reading<'_>) -> Result<Option<NotRead>, Refused> {
         let run = match self.opened.of_session(&self.control)? {
-            Held::Nothing => match self.begin_by_policy(reading.at_ms)? {
+            CallerRun::Nothing => match self.begin_by_policy(reading.at_ms)? {
                 Some(run) => run,
                 None => return Ok(None),
             },
-            Held::Several(runs) => return Err(several(runs)),
-            Held::Run(run) => run,
+            CallerRun::Several(runs) => return Err(several(runs)),
+            CallerRun::Run(run) => run,
         };
         let who = Identity {
             id: self.next_id(),
@@ -396,7 +396,7 @@ impl Governor {
         let decision = live.ask(reading.at_ms, Ask::Propose(Box::new(call)))?;
         Ok(match &decision.reply {
             Reply::Refused(refusal) | Reply::Ask(refusal) => {
-                let said = Said {
+                let said = RunReply {
                     message: String::new(),
                     events: &decision.events,
                     focus: Some(&decision.path),
@@ -410,9 +410,9 @@ impl Governor {
     /// Returns where the run that holds the session stands.
     fn stand(&mut self) -> Result<(Option<RunId>, Standing), Refused> {
         match self.opened.of_session(&self.control)? {
-            Held::Nothing => Ok((None, None)),
-            Held::Several(runs) => Err(several(runs)),
-            Held::Run(run) => {
+            CallerRun::Nothing => Ok((None, None)),
+            CallerRun::Several(runs) => Err(several(runs)),
+            CallerRun::Run(run) => {
                 let standing = lists::standing(&self.opened.live(&run)?.run);
                 Ok((Some(run), standing))
             }

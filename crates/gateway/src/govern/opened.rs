@@ -8,9 +8,9 @@ use super::{
     cached::{Cached, Stamp},
 };
 use crate::{
-    control::{Control, Held, Incoming, Noted},
+    control::{CallerRun, Control, Incoming, Noted},
     governor_queue::waiting,
-    live::{Kept, Live},
+    live::{CachedRun, Live},
     refused::Refused,
 };
 
@@ -35,9 +35,9 @@ enum Looked {
 pub(super) struct Opened {
     who: Caller,
     home: Home,
-    live: Option<Kept>,
+    live: Option<CachedRun>,
     looked: Looked,
-    held: Cached<Held, 3>,
+    held: Cached<CallerRun, 3>,
     no_notes: Cached<(), 1>,
 }
 
@@ -59,10 +59,10 @@ impl Opened {
         control: &Control,
         tool: NotedTool,
         incoming: &Incoming,
-    ) -> Result<(Held, Noted), Refused> {
+    ) -> Result<(CallerRun, Noted), Refused> {
         let noted = self.noted(control, tool, incoming)?;
         if let Caller::Run(run) = &self.who {
-            return Ok((Held::Run(run.clone()), noted));
+            return Ok((CallerRun::Run(run.clone()), noted));
         }
         if noted.is_there() {
             return Ok((control.held(&noted, incoming)?, noted));
@@ -71,9 +71,9 @@ impl Opened {
     }
 
     /// Finds the run that holds the session, where no call says more.
-    pub(super) fn of_session(&mut self, control: &Control) -> Result<Held, Refused> {
+    pub(super) fn of_session(&mut self, control: &Control) -> Result<CallerRun, Refused> {
         match &self.who {
-            Caller::Run(run) => Ok(Held::Run(run.clone())),
+            Caller::Run(run) => Ok(CallerRun::Run(run.clone())),
             Caller::Stdio | Caller::Nobody => self.without_note(control),
         }
     }
@@ -160,18 +160,18 @@ impl Opened {
         }
     }
 
-    fn without_note(&mut self, control: &Control) -> Result<Held, Refused> {
+    fn without_note(&mut self, control: &Control) -> Result<CallerRun, Refused> {
         let seen = Stamp::look(self.home.path(), BOUND);
         match self.held.get(seen) {
-            Some(Held::Run(run)) => {
+            Some(CallerRun::Run(run)) => {
                 let run = run.clone();
                 if !self.live(&run)?.run.is_over() {
-                    return Ok(Held::Run(run));
+                    return Ok(CallerRun::Run(run));
                 }
             }
-            Some(Held::Nothing) => return Ok(Held::Nothing),
+            Some(CallerRun::Nothing) => return Ok(CallerRun::Nothing),
             // Runs may have ended since, which no directory shows.
-            Some(Held::Several(_)) | None => {}
+            Some(CallerRun::Several(_)) | None => {}
         }
         let held = waiting(|| control.held_by_what_is_open())?;
         self.held.keep(seen, held.clone());

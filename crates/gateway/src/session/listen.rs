@@ -17,7 +17,7 @@ use super::{
 use crate::{
     era::{Era, with_subscription},
     message::{Envelope, Outcome, Request},
-    origin::{Origin, Told},
+    origin::{Origin, OriginEvents},
     peer::Tag,
     upstream::kept::{Live, Upstream},
 };
@@ -72,7 +72,7 @@ impl Session {
         self: &Arc<Self>,
         asking: Asking,
         request: Request,
-        told: Told,
+        told: OriginEvents,
     ) -> Outcome {
         let wanted = request
             .params

@@ -14,7 +14,7 @@ use tokio::{sync::mpsc, time::Instant};
 use super::{Asking, Session, serve::invalid};
 use crate::{
     message::{INTERNAL_ERROR, Outcome, Request},
-    origin::{Need, Origin, Told},
+    origin::{Need, Origin, OriginEvents},
 };
 
 /// How long a client may take to come back.
@@ -29,11 +29,11 @@ type Future = Pin<Box<dyn std::future::Future<Output = Outcome> + Send>>;
 /// Requests that wait for their client.
 #[derive(Debug, Default)]
 pub(super) struct Parking {
-    parked: HashMap<String, Parked>,
+    parked: HashMap<String, WaitingRequest>,
 }
 
 /// A request that waits for its client.
-struct Parked {
+struct WaitingRequest {
     work: Work,
     /// What is asked, by the names it was given.
     needs: Vec<(String, Need)>,
@@ -41,7 +41,7 @@ struct Parked {
     until: Instant,
 }
 
-impl fmt::Debug for Parked {
+impl fmt::Debug for WaitingRequest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Parked")
             .field("needs", &self.needs)
@@ -71,7 +71,7 @@ impl Session {
         self: Arc<Self>,
         asking: Asking,
         request: Request,
-        told: Told,
+        told: OriginEvents,
     ) -> Outcome {
         if !may_need_input(&request.method) {
             return self.respond(asking, request, Some(told)).await;
@@ -102,8 +102,13 @@ impl Session {
     }
 
     /// Gives the answers of the client to what waits for them.
-    async fn resume(&self, parked: Parked, origin: &Arc<Origin>, request: &Request) -> Outcome {
-        let Parked {
+    async fn resume(
+        &self,
+        parked: WaitingRequest,
+        origin: &Arc<Origin>,
+        request: &Request,
+    ) -> Outcome {
+        let WaitingRequest {
             work,
             needs,
             digest,
@@ -168,7 +173,7 @@ impl Session {
                 format!("{WAITING_MAX} requests wait for their client, which is the most");
             return Outcome::error(INTERNAL_ERROR, &message);
         }
-        let parked = Parked {
+        let parked = WaitingRequest {
             work,
             needs,
             digest,

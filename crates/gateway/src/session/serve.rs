@@ -12,7 +12,7 @@ use crate::{
     governor_queue::unread,
     message::{INVALID_PARAMS, METHOD_NOT_FOUND, Notification, Outcome, Request},
     now_ms,
-    origin::{Origin, Told},
+    origin::{Origin, OriginEvents},
     peer::Tag,
     upstream::{kept::Upstream, list_cache::Kind},
 };
@@ -104,7 +104,7 @@ impl Session {
         self: Arc<Self>,
         asking: Option<Asking>,
         request: Request,
-        told: Told,
+        told: OriginEvents,
     ) -> Outcome {
         let Some(asking) = asking else {
             let outcome = match request.method.as_str() {
@@ -126,7 +126,7 @@ impl Session {
         self: &Arc<Self>,
         asking: Asking,
         request: Request,
-        told: Option<Told>,
+        told: Option<OriginEvents>,
     ) -> Outcome {
         let modern = asking.origin.era == Era::Modern;
         if modern && REMOVED.contains(&request.method.as_str()) {

@@ -22,7 +22,7 @@ type Pinned = BTreeMap<(String, String), ToolPin>;
 
 /// What is pinned, for all sessions of a run's servers.
 #[derive(Debug, Clone)]
-pub(super) struct Held(Arc<Mutex<State>>);
+pub(super) struct PinnedTools(Arc<Mutex<State>>);
 
 #[derive(Debug)]
 struct State {
@@ -32,7 +32,7 @@ struct State {
     known: Option<Pinned>,
 }
 
-impl Held {
+impl PinnedTools {
     pub(super) fn new(run: Option<(Home, RunId)>) -> Self {
         Self(Arc::new(Mutex::new(State { run, known: None })))
     }

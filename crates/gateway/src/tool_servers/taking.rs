@@ -9,7 +9,7 @@ use std::{
 
 use serde_json::{Value, json};
 
-use super::{held::Held, wanted::WantedServer};
+use super::{held::PinnedTools, wanted::WantedServer};
 use crate::{
     govern::{
         CallEnd, GatewayCall, Govern, Instead, ListedTool, NotRead, OwnCall, PersonSaid, Reading,
@@ -34,7 +34,7 @@ pub(super) struct ServerPolicy {
     pub(super) wanted: Arc<Vec<WantedServer>>,
     /// Every tool that was listed, by the name the session shows it under.
     pub(super) seen: Arc<Mutex<HashMap<String, Seen>>>,
-    pub(super) held: Held,
+    pub(super) held: PinnedTools,
     /// Marks refusals of ours.
     pub(super) mark: Arc<str>,
 }

@@ -14,7 +14,7 @@ use interlock_facts::one_line;
 use interlock_tools::Secrets;
 use serde_json::Value;
 
-use super::{Asked, CANCELLED, LOOK_EVERY, Nodes, Talk, reasoned};
+use super::{CANCELLED, LOOK_EVERY, Nodes, ServerRequest, Talk, reasoned};
 use crate::{
     order::Failed,
     stage::{Answers, People, Said, WantedWord},
@@ -41,7 +41,7 @@ impl Starting<'_> {
     pub(super) fn check(
         &self,
         server: &ServerWork,
-        asked: &Asked,
+        asked: &ServerRequest,
         secrets: &Secrets,
     ) -> Result<(), Failed> {
         if !is_chosen(server) || self.nodes.is_started(asked) {
@@ -71,7 +71,7 @@ impl Starting<'_> {
     }
 
     /// Asks a person; an error: not a yes.
-    fn ask(&self, asked: &Asked, what: &str) -> Result<(), Failed> {
+    fn ask(&self, asked: &ServerRequest, what: &str) -> Result<(), Failed> {
         let name = &asked.name;
         let Some(terminal_prompt) = self.people.and_then(|people| people.here.as_ref()) else {
             let why = format!(
@@ -139,7 +139,7 @@ fn is_chosen(server: &ServerWork) -> bool {
 }
 
 /// Says what is started or called.
-fn shown(asked: &Asked) -> String {
+fn shown(asked: &ServerRequest) -> String {
     let text = |key: &str| asked.written.get(key).and_then(Value::as_str);
     if let Some(url) = text("url") {
         return format!("called at `{}`", one_line(url, SHOWN_MAX));

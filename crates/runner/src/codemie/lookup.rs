@@ -4,7 +4,7 @@ use interlock_core::{
     machine::{Activity, Machine, ServerStart, ServerWork},
     node::{Given, TOOL, ToolWork},
 };
-use interlock_expr::text::Form;
+use interlock_expr::text::ValueTemplate;
 use interlock_tools::Tool;
 
 use super::{
@@ -72,7 +72,7 @@ fn wanted(machine: &Machine) -> Vec<(String, String)> {
     for (name, state) in machines.flat_map(|machine| &machine.states) {
         if let Activity::Task(work) = &state.activity
             && work.kind == TOOL
-            && let Form::Plain(input) = &work.input
+            && let ValueTemplate::Plain(input) = &work.input
             && let Ok(tool) = serde_json::from_value::<ToolWork>(input.clone())
             && tool.server.is_none()
             && Tool::named(&Tool::CODEMIE, &tool.tool).is_none()

@@ -40,7 +40,7 @@ pub struct Nodes {
 
 /// A server that is to be started.
 #[derive(Clone, PartialEq)]
-pub struct Asked {
+pub struct ServerRequest {
     /// Its name.
     pub name: String,
     /// `command` with `args` and `env`, or `url` with `headers`, `auth_token` and `type`; and `single_usage`.
@@ -51,7 +51,7 @@ pub struct Asked {
     pub only: Option<Vec<String>>,
 }
 
-impl fmt::Debug for Asked {
+impl fmt::Debug for ServerRequest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Asked")
             .field("name", &self.name)
@@ -59,7 +59,7 @@ impl fmt::Debug for Asked {
     }
 }
 
-impl Asked {
+impl ServerRequest {
     /// Tells servers apart by all that they are started with.
     pub(super) fn key(&self) -> String {
         let written = serde_json::Value::Object(self.written.clone());
@@ -79,7 +79,7 @@ pub struct NotStarted {
 
 impl NotStarted {
     /// Says that nobody waits for a server any more.
-    pub(super) fn given_up(server: &Asked) -> Self {
+    pub(super) fn given_up(server: &ServerRequest) -> Self {
         Self {
             why: format!("the server `{}` was not waited for any longer", server.name),
             passing: false,
@@ -95,7 +95,7 @@ pub trait Configured: Send + Sync {
     /// It cannot be started or reached.
     fn start(
         &self,
-        server: &Asked,
+        server: &ServerRequest,
         given_up: &dyn Fn() -> bool,
     ) -> Result<Arc<dyn Servers>, NotStarted>;
 
@@ -145,7 +145,7 @@ impl Nodes {
     /// Starts a server, unless one runs already that was started with the same.
     pub(super) fn start(
         &self,
-        server: &Asked,
+        server: &ServerRequest,
         given_up: &dyn Fn() -> bool,
     ) -> Result<Arc<dyn Servers>, NotStarted> {
         let configured = self.configured.as_ref();
@@ -153,7 +153,7 @@ impl Nodes {
     }
 
     /// Tells whether a server runs that was started with the same.
-    pub(super) fn is_started(&self, server: &Asked) -> bool {
+    pub(super) fn is_started(&self, server: &ServerRequest) -> bool {
         self.started.has(server)
     }
 

@@ -11,7 +11,7 @@ use interlock_expr::template::Template;
 use interlock_tools::Secrets;
 use serde_json::{Map, Value, json};
 
-use super::{Asked, Configured, NotStarted, Worked, chosen::Starting, failed, reasoned};
+use super::{Configured, NotStarted, ServerRequest, Worked, chosen::Starting, failed, reasoned};
 use crate::{
     order::Failed,
     stage::{Served, Servers},
@@ -140,7 +140,7 @@ pub(super) fn asked(
     server: &ServerWork,
     given: &Given,
     strict: bool,
-) -> Result<(Asked, Vec<String>), Failed> {
+) -> Result<(ServerRequest, Vec<String>), Failed> {
     let integration = match &server.integration {
         Some(alias) => configured.integration(alias),
         None => Ok(Vec::new()),
@@ -226,7 +226,7 @@ pub(super) fn asked(
         }
     }
     written.insert("single_usage".to_owned(), json!(server.single_usage));
-    let asked = Asked {
+    let asked = ServerRequest {
         name: server.name.clone(),
         written,
         only: server.tools.clone(),

@@ -5,7 +5,7 @@ use std::{
     sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
 };
 
-use super::{Asked, Configured, LOOK_EVERY, NotStarted};
+use super::{Configured, LOOK_EVERY, NotStarted, ServerRequest};
 use crate::stage::Servers;
 
 /// Servers that run, or are being started, by what they are started with.
@@ -29,7 +29,7 @@ impl Started {
     pub(super) fn start(
         &self,
         configured: &dyn Configured,
-        server: &Asked,
+        server: &ServerRequest,
         given_up: &dyn Fn() -> bool,
     ) -> Result<Arc<dyn Servers>, NotStarted> {
         let key = server.key();
@@ -58,7 +58,7 @@ impl Started {
     }
 
     /// Tells whether one runs that was started with the same.
-    pub(super) fn has(&self, server: &Asked) -> bool {
+    pub(super) fn has(&self, server: &ServerRequest) -> bool {
         matches!(self.lock().get(&server.key()), Some(Stand::Running(_)))
     }
 

@@ -14,7 +14,9 @@ use interlock_core::{
 };
 use interlock_facts::RealDisk;
 use interlock_sandbox::{Level, Plan};
-use interlock_tools::{Arguments, Cancel, Carrier, Code, Fault, Seen, Tool, ToolContext, ToolEnd};
+use interlock_tools::{
+    ArgumentError, Arguments, Cancel, Carrier, Code, Seen, Tool, ToolContext, ToolEnd,
+};
 use serde_json::Value;
 
 use super::{CANCELLED, Nodes, Worked, failed, reasoned, servers::Found, watched};
@@ -199,8 +201,8 @@ impl Worked<'_> {
     }
 }
 
-fn misfit(tool: &str, faults: &[Fault]) -> Failed {
-    let faults = Fault::sentence(faults);
+fn misfit(tool: &str, faults: &[ArgumentError]) -> Failed {
+    let faults = ArgumentError::sentence(faults);
     reasoned(
         ARGUMENTS,
         format!("the arguments do not fit `{tool}`: {faults}"),

@@ -12,10 +12,10 @@ use crate::{
 
 /// What was put to a person, by the id of the request.
 #[derive(Debug, Default)]
-pub(super) struct Questions(BTreeMap<String, Asked>);
+pub(super) struct Questions(BTreeMap<String, QuestionState>);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Asked {
+enum QuestionState {
     /// An answer may come.
     Open,
     /// Nobody who is asked here will answer it.
@@ -25,7 +25,7 @@ enum Asked {
 impl Questions {
     /// Tells whether an answer is waited for.
     pub(super) fn are_open(&self) -> bool {
-        self.0.values().any(|asked| *asked == Asked::Open)
+        self.0.values().any(|asked| *asked == QuestionState::Open)
     }
 }
 
@@ -44,7 +44,7 @@ impl<H: Host> Drive<'_, H> {
         let host = &mut *self.host;
         self.questions.0.retain(|id, asked| {
             let still = all.iter().any(|(known, _)| known == id);
-            if !still && *asked == Asked::Open {
+            if !still && *asked == QuestionState::Open {
                 host.withdraw(id);
             }
             still
@@ -52,9 +52,9 @@ impl<H: Host> Drive<'_, H> {
         for (id, one) in all {
             self.questions.0.entry(id).or_insert_with(|| {
                 if host.ask(&one) {
-                    Asked::Open
+                    QuestionState::Open
                 } else {
-                    Asked::PutOff
+                    QuestionState::PutOff
                 }
             });
         }
@@ -70,7 +70,9 @@ impl<H: Host> Drive<'_, H> {
         match answered(&request, said) {
             Some(ask) => self.submit(ask).map(drop),
             None => {
-                self.questions.0.insert(id.to_owned(), Asked::PutOff);
+                self.questions
+                    .0
+                    .insert(id.to_owned(), QuestionState::PutOff);
                 Ok(())
             }
         }

@@ -20,7 +20,7 @@ use super::{Drive, DriveError, Landed};
 use crate::{
     codemie::NodeOrder,
     host::Host,
-    stage::{Heard, Question, StageOrder, Told, concerns},
+    stage::{Heard, Question, StageOrder, Standing, concerns},
 };
 
 /// What a stage under way has not been told yet.
@@ -90,7 +90,7 @@ impl<H: Host> Drive<'_, H> {
         let shared = self.shared.get_or_insert_with(|| Arc::new(machine.clone()));
         Ok(StageOrder {
             machine: Arc::clone(shared),
-            told: Told {
+            told: Standing {
                 refused: None,
                 run: Arc::new(self.run.clone()),
                 events: events.collect(),
@@ -219,12 +219,12 @@ impl<H: Host> Drive<'_, H> {
         }
     }
 
-    fn told(&mut self, id: &str, reply: &Reply) -> Told {
+    fn told(&mut self, id: &str, reply: &Reply) -> Standing {
         let run = Arc::new(self.run.clone());
         let flight = self.flights.get_mut(id);
         let listening = flight.and_then(|flight| flight.listening.as_mut());
         let events = listening.map_or_else(Vec::new, |listening| mem::take(&mut listening.events));
-        Told::new(reply, run, events)
+        Standing::new(reply, run, events)
     }
 
     /// Takes the end of a stage's thread: the run knows already how the stage stands.

@@ -145,15 +145,15 @@ impl Drop for ForegroundGuard<'_> {
 }
 
 /// Holds `SIGTTOU` back from this thread until dropped.
-struct Held(Option<SigSet>);
+struct BlockedSignal(Option<SigSet>);
 
-fn hold_ttou() -> Held {
+fn hold_ttou() -> BlockedSignal {
     let mut set = SigSet::empty();
     set.add(Blocked::SIGTTOU);
-    Held(set.thread_swap_mask(SigmaskHow::SIG_BLOCK).ok())
+    BlockedSignal(set.thread_swap_mask(SigmaskHow::SIG_BLOCK).ok())
 }
 
-impl Drop for Held {
+impl Drop for BlockedSignal {
     fn drop(&mut self) {
         if let Some(before) = &self.0 {
             let _ = before.thread_set_mask();

@@ -24,7 +24,7 @@ use interlock_tools::Arguments;
 use super::{
     calls::{self, Bench, Ended, Job, Judged, facts, plan_of, summary},
     cancel::{CancelToken, Timer, Why},
-    line::{Cut, Line, Outbox, StageOrder, Told},
+    line::{Cut, Line, Outbox, StageOrder, Standing},
     messages::Reader,
     person::Word,
     place::Stages,
@@ -86,7 +86,7 @@ pub(super) struct Attempt<'a> {
     pub(super) machine: &'a Machine,
     pub(super) stages: &'a Stages,
     pub(super) cancel_token: &'a CancelToken,
-    pub(super) told: Told,
+    pub(super) told: Standing,
     pub(super) stage: ModelStage,
     pub(super) screen: &'a dyn Screen,
     pub(super) transcript: Transcript,
@@ -212,7 +212,7 @@ impl<'a> Attempt<'a> {
     }
 
     /// Takes where the run stands now; a refusal that leads nowhere ends the loop.
-    fn heard(&mut self, told: Told, before: &Step) -> Result<(), Halt> {
+    fn heard(&mut self, told: Standing, before: &Step) -> Result<(), Halt> {
         let refused = told.refused.clone();
         self.fold(&told.events)?;
         // The run never goes back to where it was.
@@ -305,7 +305,7 @@ impl<'a> Attempt<'a> {
     }
 
     /// Ends an attempt that cannot go on.
-    pub(super) fn end(&self, code: &str, message: String) -> Result<Told, Halt> {
+    pub(super) fn end(&self, code: &str, message: String) -> Result<Standing, Halt> {
         let code = code.to_owned();
         Ok(self.line.ask_stage(StageAsk::End { code, message })?)
     }
@@ -354,7 +354,7 @@ impl<'a> Attempt<'a> {
     }
 
     /// Has the call at `at` judged.
-    fn propose(&mut self, at: usize) -> Result<Told, Halt> {
+    fn propose(&mut self, at: usize) -> Result<Standing, Halt> {
         let (acted, arguments) = self.call_at(at)?;
         let mut call = facts(self.stages, acted.id, &acted.tool, &arguments);
         let is_asked = !self.lists(&call);
@@ -380,7 +380,7 @@ impl<'a> Attempt<'a> {
     }
 
     /// Carries out the calls at these places and tells their ends in order; `None`: they were given up.
-    fn run(&mut self, places: &[usize]) -> Result<Option<Told>, Halt> {
+    fn run(&mut self, places: &[usize]) -> Result<Option<Standing>, Halt> {
         let mut jobs = Vec::new();
         for &at in places {
             let (acted, arguments) = self.call_at(at)?;

@@ -33,14 +33,14 @@ pub struct Question {
 #[derive(Debug, Clone)]
 pub enum Heard {
     /// The run has answered or moved on.
-    Run(Told),
+    Run(Standing),
     /// A channel says something about the request with this number.
     Channel(usize, super::channel::Said),
 }
 
 /// Where the run stands, as a stage is told.
 #[derive(Debug, Clone)]
-pub struct Told {
+pub struct Standing {
     /// The answer; `None`: nothing was asked.
     pub refused: Option<Refusal>,
     /// The run.
@@ -49,7 +49,7 @@ pub struct Told {
     pub events: Vec<Event>,
 }
 
-impl Told {
+impl Standing {
     /// Makes what a stage is told of a decision.
     #[must_use]
     pub fn new(reply: &Reply, run: Arc<Run>, events: Vec<Event>) -> Self {
@@ -72,7 +72,7 @@ pub struct StageOrder {
     /// The machine of the run.
     pub machine: Arc<Machine>,
     /// Where the run stands, and what has happened in the attempt so far.
-    pub told: Told,
+    pub told: Standing,
 }
 
 impl StageOrder {
@@ -102,7 +102,7 @@ pub(super) struct Cut;
 
 impl Line {
     /// Asks the run something of this attempt.
-    pub(super) fn ask_stage(&self, ask: StageAsk) -> Result<Told, Cut> {
+    pub(super) fn ask_stage(&self, ask: StageAsk) -> Result<Standing, Cut> {
         self.ask(Ask::Stage {
             path: self.path.clone(),
             attempt: self.attempt,
@@ -111,7 +111,7 @@ impl Line {
     }
 
     /// Asks the run something.
-    pub(super) fn ask(&self, ask: Ask) -> Result<Told, Cut> {
+    pub(super) fn ask(&self, ask: Ask) -> Result<Standing, Cut> {
         // A line of its own: what others say meanwhile waits.
         let (reply, answer) = std::sync::mpsc::channel();
         self.send(Ok(Box::new(ask)), reply)?;

@@ -9,7 +9,7 @@ use interlock_core::{
 };
 use interlock_formats::{answer_findings, answer_schema};
 use interlock_models::{Answer, Call};
-use interlock_tools::{Arguments, Deed, Fault, Tool};
+use interlock_tools::{ArgumentError, Arguments, Deed, Tool};
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
@@ -73,7 +73,7 @@ impl Reader<'_> {
         }
     }
 
-    fn kind(&self, call: &Call, read: Result<&Arguments, &Fault>) -> MessageCallKind {
+    fn kind(&self, call: &Call, read: Result<&Arguments, &ArgumentError>) -> MessageCallKind {
         if let Ending::Tool { name, schema } = &self.stage.ending
             && *name == call.name
         {
@@ -94,7 +94,7 @@ impl Reader<'_> {
                 reads: tool.is_some_and(|tool| tool.deed() == Deed::Reads),
             };
         }
-        fault(Code::InvalidArguments, Fault::sentence(&faults))
+        fault(Code::InvalidArguments, ArgumentError::sentence(&faults))
     }
 
     /// Returns the schema of a tool that exists for this run.
@@ -150,14 +150,14 @@ impl Reader<'_> {
 }
 
 /// Checks what is handed in.
-fn handed(read: Result<&Arguments, &Fault>, schema: &Value) -> Handed {
+fn handed(read: Result<&Arguments, &ArgumentError>, schema: &Value) -> Handed {
     match read {
         Ok(arguments) => Handed {
             payload: arguments.value().clone(),
             findings: arguments
                 .faults(schema)
                 .iter()
-                .map(Fault::to_string)
+                .map(ArgumentError::to_string)
                 .collect(),
         },
         Err(why) => Handed {

@@ -19,7 +19,7 @@ use super::{
     act::Attempt,
     cancel::Why,
     channel::{Answers, Open, Said, Wanted},
-    line::{Cut, Heard, Told},
+    line::{Cut, Heard, Standing},
 };
 
 /// Longest that is waited without a look around.
@@ -28,7 +28,7 @@ const LOOK_EVERY: Duration = Duration::from_secs(3600);
 /// What became of a request.
 pub(super) enum Word {
     /// The run has gone on.
-    Told(Told),
+    Told(Standing),
     /// Nobody waits for it here: the run stands.
     Stands,
 }
@@ -123,7 +123,12 @@ impl Attempt<'_> {
     }
 
     /// Takes the word of the channel here; `None`: others may still answer.
-    fn said(&self, request: &Pending, said: Said, elsewhere: bool) -> Result<Option<Told>, Cut> {
+    fn said(
+        &self,
+        request: &Pending,
+        said: Said,
+        elsewhere: bool,
+    ) -> Result<Option<Standing>, Cut> {
         match answered(request, &said) {
             Some(ask) => self.line.ask(ask).map(Some),
             None if elsewhere => Ok(None),
@@ -132,12 +137,12 @@ impl Attempt<'_> {
         }
     }
 
-    fn close(&self, why: NoAnswer) -> Result<Told, Cut> {
+    fn close(&self, why: NoAnswer) -> Result<Standing, Cut> {
         self.line.ask_stage(StageAsk::CloseGrant { why })
     }
 
     /// Waits until the call at `at` is not the next to be answered.
-    fn beyond(&self, at: usize) -> Result<Told, Cut> {
+    fn beyond(&self, at: usize) -> Result<Standing, Cut> {
         self.cancel_token.wake(self.line.answers.clone());
         self.line.wait_beyond(Step::Person(at))?;
         loop {

@@ -16,7 +16,7 @@ use interlock_models::{Heard, Message, ModelError, Options, Part, Request, ToolS
 use super::{
     act::{Attempt, Halt, broken},
     kept::{KeptAnswer, keep},
-    line::Told,
+    line::Standing,
     messages::sha256,
     models::{Model, Tries, usage},
     texts,
@@ -25,7 +25,7 @@ use crate::screen::Piece;
 
 impl Attempt<'_> {
     /// Calls the model and tells what it said; `None`: it was given up.
-    pub(super) fn model(&mut self, logged: bool) -> Result<Option<Told>, Halt> {
+    pub(super) fn model(&mut self, logged: bool) -> Result<Option<Standing>, Halt> {
         let wanted = self.wanted_model();
         let model = match self.stages.models.find(wanted.as_deref()) {
             Ok(model) => model,
@@ -43,7 +43,7 @@ impl Attempt<'_> {
                 model: model.name.clone(),
                 request: digest,
             })?;
-            let goes_on = |told: &Told| {
+            let goes_on = |told: &Standing| {
                 matches!(
                     step(self.machine, &told.run, &self.line.path),
                     Some(Step::Model { logged: true, .. })
@@ -108,12 +108,12 @@ impl Attempt<'_> {
     }
 
     /// Calls the model whose last call came to nothing, now that its wait is over.
-    pub(super) fn again(&mut self) -> Result<Told, Halt> {
+    pub(super) fn again(&mut self) -> Result<Standing, Halt> {
         self.model(false)?.ok_or(Halt::Cut)
     }
 
     /// Has the conversation condensed; `None`: it was given up.
-    pub(super) fn condense(&mut self) -> Result<Option<Told>, Halt> {
+    pub(super) fn condense(&mut self) -> Result<Option<Standing>, Halt> {
         let wanted = self.wanted_model();
         let model = match self.stages.models.find(wanted.as_deref()) {
             Ok(model) => model,

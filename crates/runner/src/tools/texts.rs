@@ -3,7 +3,7 @@
 use std::{fs::File, io::Read as _, path::Path};
 
 use interlock_core::machine::Object;
-use interlock_expr::text::{Base, Files, Lack, Places, Sources, Text};
+use interlock_expr::text::{Base, Files, MissingInput, Places, Sources, Text};
 use serde_json::Value;
 
 use super::fields::Fields;
@@ -55,8 +55,8 @@ pub(super) fn fill(text: &Text, arguments: &Object, places: &Places) -> Result<S
         };
         match text.fill(&sources) {
             Ok(filled) => return Ok(filled),
-            Err(Lack::Wrong(error)) => return Err(error.reason),
-            Err(Lack::File(path)) => {
+            Err(MissingInput::Wrong(error)) => return Err(error.reason),
+            Err(MissingInput::File(path)) => {
                 let read = read_file(&path, places);
                 files.insert(path, read);
             }

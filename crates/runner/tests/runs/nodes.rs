@@ -17,7 +17,7 @@ use interlock_core::{
     machine::{Machine, ServerWork},
 };
 use interlock_models::Kind;
-use interlock_runner::{Asked, Configured, Halt, Nodes, NotStarted, People, Servers};
+use interlock_runner::{Configured, Halt, Nodes, NotStarted, People, ServerRequest, Servers};
 use interlock_testkit::provider::{Reply, Script, text};
 use interlock_tools::Datasource;
 use serde_json::{Value, json};
@@ -31,7 +31,11 @@ use crate::{
 struct Values;
 
 impl Configured for Values {
-    fn start(&self, _: &Asked, _: &dyn Fn() -> bool) -> Result<Arc<dyn Servers>, NotStarted> {
+    fn start(
+        &self,
+        _: &ServerRequest,
+        _: &dyn Fn() -> bool,
+    ) -> Result<Arc<dyn Servers>, NotStarted> {
         Err(NotStarted {
             why: "no server can be started here".to_owned(),
             passing: false,

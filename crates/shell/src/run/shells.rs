@@ -9,7 +9,7 @@ use crate::walk::{Input, Place, Step, Walker};
 
 /// What the words of a shell ask it to do.
 #[derive(Debug, Default)]
-struct Asked {
+struct ShellWords {
     reads_text: bool,
     reads_input: bool,
     pipefail: bool,
@@ -138,8 +138,8 @@ impl Walker<'_> {
     }
 }
 
-fn shell_words(words: &[Arg]) -> Result<Asked, String> {
-    let mut asked = Asked::default();
+fn shell_words(words: &[Arg]) -> Result<ShellWords, String> {
+    let mut asked = ShellWords::default();
     let mut rest = words.iter();
     while let Some(word) = rest.next() {
         let Arg::Literal(text) = word else {
@@ -175,7 +175,7 @@ fn shell_words(words: &[Arg]) -> Result<Asked, String> {
 fn flags<'a>(
     text: &str,
     rest: &mut impl Iterator<Item = &'a Arg>,
-    asked: &mut Asked,
+    asked: &mut ShellWords,
 ) -> Result<(), String> {
     for letter in text.chars().skip(1) {
         match letter {

@@ -8,7 +8,7 @@ use interlock_core::{
     policy::wildcard_matches,
     refusal::{Code, Refusal},
 };
-use interlock_tools::{Arguments, Deed, Fault, Tool};
+use interlock_tools::{ArgumentError, Arguments, Deed, Tool};
 use serde_json::Value;
 
 use super::Simulation;
@@ -66,7 +66,7 @@ impl Simulation {
                 reads: tool.is_some_and(|tool| tool.deed() == Deed::Reads),
             };
         }
-        fault_kind(Code::InvalidArguments, Fault::sentence(&faults))
+        fault_kind(Code::InvalidArguments, ArgumentError::sentence(&faults))
     }
 
     /// Returns the tools that exist here: the built-in ones, and what the workflow names.

@@ -11,7 +11,7 @@ use interlock_core::{
 };
 
 use super::Simulation;
-use crate::output::{Talk, Told};
+use crate::output::{ModelPrompt, Talk};
 
 impl Simulation {
     /// Says what there is to say since the last line; `None`: the workflow has no conversation.
@@ -32,7 +32,7 @@ impl Simulation {
         })
     }
 
-    fn told_at(&self, path: &FramePath) -> Option<Told> {
+    fn told_at(&self, path: &FramePath) -> Option<ModelPrompt> {
         let (machine, run) = (&self.machine, &self.run);
         let frame = run.frame(path)?;
         let stage = stage_of(machine, frame)?;
@@ -50,7 +50,7 @@ impl Simulation {
             };
             format!("{by}: {}", said.text)
         });
-        Some(Told {
+        Some(ModelPrompt {
             path: shown_path(machine, run, path),
             system: said(stage_text(machine, run, path, &stage.body)),
             task: said(stage_task(machine, run, path)),

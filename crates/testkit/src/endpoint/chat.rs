@@ -2,18 +2,18 @@
 
 use serde_json::{Value, json};
 
-use super::{Answer, Asked, Said, Wire, items, text_of, text_said, word};
+use super::{Answer, HttpRequest, Said, Wire, items, text_of, text_said, word};
 
 /// `…/chat/completions`, streamed or whole.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Chat;
 
 impl Wire for Chat {
-    fn asks(&self, asked: &Asked) -> bool {
+    fn asks(&self, asked: &HttpRequest) -> bool {
         asked.method == "POST" && asked.path.ends_with("/chat/completions")
     }
 
-    fn aside(&self, asked: &Asked) -> Answer {
+    fn aside(&self, asked: &HttpRequest) -> Answer {
         if asked.path.contains("/models") {
             return Answer::json(&json!({"object": "list", "data": []}));
         }
@@ -40,7 +40,7 @@ impl Wire for Chat {
             .collect()
     }
 
-    fn say(&self, _asked: &Asked, body: &Value, turn: usize, said: Option<&Said>) -> Answer {
+    fn say(&self, _asked: &HttpRequest, body: &Value, turn: usize, said: Option<&Said>) -> Answer {
         let (message, reason) = message(turn, said);
         let base = |kind: &str, choice: Value| {
             json!({

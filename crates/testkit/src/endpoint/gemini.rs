@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Answer, Asked, Said, Wire, items, text_said, word};
+use super::{Answer, HttpRequest, Said, Wire, items, text_said, word};
 
 /// Side requests want a decision in this shape.
 const DECIDED: &str = r#"{"reasoning":"x","next_speaker":"user","model_choice":"flash","complexity_score":1,"complexity_reasoning":"x"}"#;
@@ -12,12 +12,12 @@ const DECIDED: &str = r#"{"reasoning":"x","next_speaker":"user","model_choice":"
 pub(crate) struct Gemini;
 
 impl Wire for Gemini {
-    fn asks(&self, asked: &Asked) -> bool {
+    fn asks(&self, asked: &HttpRequest) -> bool {
         let path = asked.path.to_lowercase();
         asked.method == "POST" && path.contains("generatecontent")
     }
 
-    fn aside(&self, asked: &Asked) -> Answer {
+    fn aside(&self, asked: &HttpRequest) -> Answer {
         if asked.path.contains("countTokens") {
             return Answer::json(&json!({"totalTokens": 10}));
         }
@@ -46,7 +46,7 @@ impl Wire for Gemini {
         responses.map(read).collect()
     }
 
-    fn say(&self, asked: &Asked, body: &Value, turn: usize, said: Option<&Said>) -> Answer {
+    fn say(&self, asked: &HttpRequest, body: &Value, turn: usize, said: Option<&Said>) -> Answer {
         let part = match said {
             Some(Said::Function {
                 name, arguments, ..

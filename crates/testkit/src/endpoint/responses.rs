@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Answer, Asked, Said, Wire, items, text_of, text_said, word};
+use super::{Answer, HttpRequest, Said, Wire, items, text_of, text_said, word};
 
 /// Kinds of input items that bring the result of a call.
 const RESULTS: [&str; 2] = ["function_call_output", "custom_tool_call_output"];
@@ -12,11 +12,11 @@ const RESULTS: [&str; 2] = ["function_call_output", "custom_tool_call_output"];
 pub(crate) struct Responses;
 
 impl Wire for Responses {
-    fn asks(&self, asked: &Asked) -> bool {
+    fn asks(&self, asked: &HttpRequest) -> bool {
         asked.method == "POST" && asked.path.ends_with("/responses")
     }
 
-    fn aside(&self, asked: &Asked) -> Answer {
+    fn aside(&self, asked: &HttpRequest) -> Answer {
         if asked.path.contains("/models") {
             return Answer::json(&json!({"object": "list", "data": [], "models": []}));
         }
@@ -55,7 +55,7 @@ impl Wire for Responses {
             .collect()
     }
 
-    fn say(&self, _asked: &Asked, _body: &Value, turn: usize, said: Option<&Said>) -> Answer {
+    fn say(&self, _asked: &HttpRequest, _body: &Value, turn: usize, said: Option<&Said>) -> Answer {
         let item = item(turn, said);
         let response = format!("resp_{turn}");
         let mut events = String::new();

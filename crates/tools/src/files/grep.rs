@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::{
     list::place_of,
-    walk::{self, Left, Start},
+    walk::{self, Skipped, Start},
 };
 use crate::{
     Code, ToolContext, ToolEnd,
@@ -56,7 +56,7 @@ pub(crate) fn grep(input: &Value, around: &ToolContext<'_>) -> Result<ToolEnd, F
         },
         glob: optional(input, "glob"),
     };
-    let mut told = Told {
+    let mut told = Matches {
         mode,
         text: String::new(),
         bytes_max: around.result_bytes_max,
@@ -134,10 +134,10 @@ impl Search<'_> {
             look(Path::new(real))?;
             return Ok(unread);
         }
-        let left = Left {
+        let left = Skipped {
             ignored: true,
             glob: self.glob,
-            ..Left::default()
+            ..Skipped::default()
         };
         for entry in walk::walk(real, left, around)?.flatten() {
             if walk::is_file(&entry) && !look(entry.path())? {
@@ -230,14 +230,14 @@ impl Sink for InFile {
 }
 
 /// What the model is told.
-struct Told {
+struct Matches {
     mode: Mode,
     text: String,
     bytes_max: usize,
     is_full: bool,
 }
 
-impl Told {
+impl Matches {
     /// Takes what was found in one file; tells whether there is room for more.
     fn take(&mut self, shown: &str, file: &InFile) -> bool {
         match self.mode {

@@ -7,7 +7,7 @@ use interlock_core::glob::compile_plain;
 use rustix::fs::FileType;
 use serde_json::{Value, json};
 
-use super::walk::{self, Left};
+use super::walk::{self, Skipped};
 use crate::{
     Code, ToolContext, ToolEnd,
     disk::{Directory, Trouble},
@@ -28,9 +28,9 @@ pub(crate) fn glob(input: &Value, around: &ToolContext<'_>) -> Result<ToolEnd, F
     let pattern = text(input, "pattern");
     let matcher = matcher(pattern)?;
     let real = base(input, Bounds::Machine, around)?;
-    let left = Left {
+    let left = Skipped {
         version_control: names_version_control(pattern, &real),
-        ..Left::default()
+        ..Skipped::default()
     };
     let found = files(&real, left, Some(&matcher), ENTRIES_MAX, around)?;
     let mut lines = found.paths;
@@ -90,7 +90,7 @@ struct Files {
 
 fn files(
     real: &str,
-    left: Left<'_>,
+    left: Skipped<'_>,
     matcher: Option<&GlobSet>,
     max: usize,
     around: &ToolContext<'_>,
@@ -172,10 +172,10 @@ pub(crate) fn as_object(input: &Value, around: &ToolContext<'_>) -> Result<ToolE
     });
     let matcher = whole.as_deref().map(matcher).transpose()?;
     let real = base(input, Bounds::Datasources, around)?;
-    let left = Left {
+    let left = Skipped {
         version_control: names_version_control(pattern.unwrap_or_default(), &real),
         below: input.get("recursive") == Some(&Value::Bool(false)),
-        ..Left::default()
+        ..Skipped::default()
     };
     let found = files(&real, left, matcher.as_ref(), FILES_MAX, around)?;
     let mut told = json!({"files": found.paths});

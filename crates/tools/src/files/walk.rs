@@ -16,7 +16,7 @@ const DEPTH_MAX: usize = 256;
 
 /// What is left out of a walk.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Left<'a> {
+pub(crate) struct Skipped<'a> {
     /// Whether files that ignore files name are left out.
     pub(crate) ignored: bool,
     /// Whether version control's own directory is walked through, too.
@@ -28,7 +28,11 @@ pub(crate) struct Left<'a> {
 }
 
 /// Walks through `real` in the order of paths; links are not followed.
-pub(crate) fn walk(real: &str, left: Left<'_>, around: &ToolContext<'_>) -> Result<Walk, Failure> {
+pub(crate) fn walk(
+    real: &str,
+    left: Skipped<'_>,
+    around: &ToolContext<'_>,
+) -> Result<Walk, Failure> {
     let mut builder = WalkBuilder::new(real);
     builder
         .standard_filters(false)

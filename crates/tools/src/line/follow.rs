@@ -13,7 +13,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use interlock_sandbox::carried::{Order, Told};
+use interlock_sandbox::carried::{CarrierMessage, Order};
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
     fs::{OFlags, fcntl_getfl, fcntl_setfl},
@@ -53,7 +53,7 @@ pub(super) enum Stop {
 }
 
 /// What is to be carried out, and how.
-pub(super) struct Wanted<'a> {
+pub(super) struct CommandSpec<'a> {
     pub(super) program: &'a Path,
     pub(super) order: &'a Order,
     pub(super) timeout: Duration,
@@ -67,12 +67,12 @@ pub(super) struct Outcome {
     pub(super) out: HeadTail,
     pub(super) err: HeadTail,
     /// The last that was told.
-    pub(super) told: Option<Told>,
+    pub(super) told: Option<CarrierMessage>,
     pub(super) stopped: Option<Stop>,
 }
 
 /// Carries the order out.
-pub(super) fn follow(wanted: &Wanted<'_>, around: &ToolContext<'_>) -> io::Result<Outcome> {
+pub(super) fn follow(wanted: &CommandSpec<'_>, around: &ToolContext<'_>) -> io::Result<Outcome> {
     let mut order = serde_json::to_vec(wanted.order)?;
     order.push(b'\n');
     let (ours, theirs) = UnixStream::pair()?;
@@ -265,7 +265,7 @@ impl Follow<'_> {
 #[derive(Debug, Default)]
 struct Report {
     bytes: Vec<u8>,
-    last: Option<Told>,
+    last: Option<CarrierMessage>,
     is_over: bool,
 }
 
@@ -285,10 +285,12 @@ impl Report {
         }
         while let Some(end) = self.bytes.iter().position(|byte| *byte == b'\n') {
             let line: Vec<u8> = self.bytes.drain(..=end).collect();
-            let Ok(told) = serde_json::from_slice::<Told>(&line) else {
+            let Ok(told) = serde_json::from_slice::<CarrierMessage>(&line) else {
                 continue;
             };
-            if let (Told::Started { level, not_held }, Some(progress)) = (&told, around.progress) {
+            if let (CarrierMessage::Started { level, not_held }, Some(progress)) =
+                (&told, around.progress)
+            {
                 progress(Progress::Held {
                     level: *level,
                     not_held,

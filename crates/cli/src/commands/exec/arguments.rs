@@ -23,7 +23,7 @@ struct Words {
 #[derive(Debug)]
 pub(super) struct Arguments {
     /// By whose leave.
-    pub(super) wanted: Wanted,
+    pub(super) wanted: Permission,
     /// The shell line.
     pub(super) line: String,
     /// The project; found from the directory when left out.
@@ -40,7 +40,7 @@ pub(super) struct Arguments {
 
 /// By whose leave a line runs.
 #[derive(Debug)]
-pub(super) enum Wanted {
+pub(super) enum Permission {
     /// A verdict's.
     Ticket(String),
     /// The same, handed on by a first process that listens at this place.
@@ -53,7 +53,7 @@ pub(super) enum Wanted {
 }
 
 /// A line by somebody's leave, with no option.
-fn plain(wanted: Wanted, line: String) -> Arguments {
+fn plain(wanted: Permission, line: String) -> Arguments {
     Arguments {
         wanted,
         line,
@@ -75,17 +75,17 @@ pub(super) fn read(arguments: &[OsString]) -> Result<Arguments, String> {
         })
         .collect::<Result<_, _>>()?;
     if words == ["--planned"] {
-        return Ok(plain(Wanted::Planned, String::new()));
+        return Ok(plain(Permission::Planned, String::new()));
     }
     if let ["--ticket", ticket, "--", line] = words.as_slice() {
-        let wanted = Wanted::Ticket((*ticket).to_owned());
+        let wanted = Permission::Ticket((*ticket).to_owned());
         return Ok(plain(wanted, (*line).to_owned()));
     }
     #[cfg(target_os = "linux")]
     if let [option, place, "--ticket", ticket, "--", line] = words.as_slice()
         && *option == interlock_sandbox::behind::OPTION
     {
-        let wanted = Wanted::Behind {
+        let wanted = Permission::Behind {
             place: (*place).to_owned(),
             ticket: (*ticket).to_owned(),
         };
@@ -95,7 +95,7 @@ pub(super) fn read(arguments: &[OsString]) -> Result<Arguments, String> {
         && !line.is_empty()
     {
         let line: Vec<String> = line.iter().map(|word| (*word).to_owned()).collect();
-        return Ok(plain(Wanted::Stance(Stance::NoWrite), line_of(&line)));
+        return Ok(plain(Permission::Stance(Stance::NoWrite), line_of(&line)));
     }
     let whole = std::iter::once("exec").chain(words.iter().copied());
     let args = Words::try_parse_from(whole)
@@ -110,7 +110,7 @@ pub(super) fn read(arguments: &[OsString]) -> Result<Arguments, String> {
     let require = args.require.map(level).transpose()?;
     let at_most = args.at_most.map_or(Ok(Level::Full), level)?;
     Ok(Arguments {
-        wanted: Wanted::Stance(match args.held {
+        wanted: Permission::Stance(match args.held {
             Held::NoWrite => Stance::NoWrite,
             Held::Writing => Stance::Writing,
             Held::Free => Stance::Free,

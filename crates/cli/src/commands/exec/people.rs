@@ -12,7 +12,7 @@ use interlock_sandbox::{
 };
 use interlock_shell::split_entry;
 
-use super::arguments::{Arguments, Wanted};
+use super::arguments::{Arguments, Permission};
 
 /// Makes the plan of a line as it would be in a state of the stance asked for.
 pub(super) fn plan(arguments: &Arguments) -> Result<Plan, String> {
@@ -59,7 +59,7 @@ fn reaches(plan: &mut Plan, network: bool) {
 
 /// Makes the policy of a state with the stance asked for.
 fn policy(arguments: &Arguments) -> Result<Policy, String> {
-    let Wanted::Stance(stance) = arguments.wanted else {
+    let Permission::Stance(stance) = arguments.wanted else {
         return Err("a ticket has a state of its own".to_owned());
     };
     let tools: Option<&[&str]> = match stance {

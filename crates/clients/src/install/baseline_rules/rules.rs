@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::super::{
-    Fault,
+    EditError,
     edit::pointed,
     json::{At, Syntax, Text},
     record::Added,
@@ -60,7 +60,11 @@ impl Rules {
     }
 
     /// Puts in what is not there; what is there under the same key stays as it is.
-    pub(crate) fn put(&self, text: Option<&str>, added: &mut Vec<Added>) -> Result<String, Fault> {
+    pub(crate) fn put(
+        &self,
+        text: Option<&str>,
+        added: &mut Vec<Added>,
+    ) -> Result<String, EditError> {
         match self.language {
             Language::Json(syntax) => self.put_json(text, syntax, added),
             Language::Toml => self.put_toml(text, added),
@@ -72,7 +76,7 @@ impl Rules {
         text: Option<&str>,
         syntax: Syntax,
         added: &mut Vec<Added>,
-    ) -> Result<String, Fault> {
+    ) -> Result<String, EditError> {
         let (mut text, _) = Text::of_file(text, syntax)?;
         for wanted in &self.wanted {
             let keys: Vec<&str> = wanted.at.iter().map(String::as_str).collect();
@@ -101,7 +105,7 @@ impl Rules {
         Ok(text.into_string())
     }
 
-    fn put_toml(&self, text: Option<&str>, added: &mut Vec<Added>) -> Result<String, Fault> {
+    fn put_toml(&self, text: Option<&str>, added: &mut Vec<Added>) -> Result<String, EditError> {
         let mut text = toml::Text::parse(text.unwrap_or_default())?;
         for wanted in &self.wanted {
             let ([key], Some(value)) = (wanted.at.as_slice(), wanted.value.as_str()) else {
@@ -121,7 +125,7 @@ pub(crate) fn take(
     before: &str,
     language: Language,
     added: &[Added],
-) -> Result<Option<String>, Fault> {
+) -> Result<Option<String>, EditError> {
     if added.is_empty() {
         return Ok(Some(before.to_owned()));
     }
@@ -131,7 +135,7 @@ pub(crate) fn take(
     }
 }
 
-fn take_json(before: &str, syntax: Syntax, added: &[Added]) -> Result<Option<String>, Fault> {
+fn take_json(before: &str, syntax: Syntax, added: &[Added]) -> Result<Option<String>, EditError> {
     let (mut text, _) = Text::of_file(Some(before), syntax)?;
     let mut took = false;
     for Added { at, value, item } in added.iter().rev() {
@@ -159,7 +163,7 @@ fn take_json(before: &str, syntax: Syntax, added: &[Added]) -> Result<Option<Str
     Ok((!(took && text.is_bare())).then(|| text.into_string()))
 }
 
-fn take_toml(before: &str, added: &[Added]) -> Result<Option<String>, Fault> {
+fn take_toml(before: &str, added: &[Added]) -> Result<Option<String>, EditError> {
     let mut text = toml::Text::parse(before)?;
     let mut took = false;
     for Added { at, value, .. } in added.iter().rev() {

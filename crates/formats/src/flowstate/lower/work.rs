@@ -2,7 +2,7 @@
 
 use indexmap::IndexMap;
 use interlock_core::machine::{Activity, OnCrash, Work};
-use interlock_expr::text::{Base, Expr, Form, Piece, Text};
+use interlock_expr::text::{Base, Expr, Piece, Text, ValueTemplate};
 use serde_json::{Value, json};
 
 use super::Lowering;
@@ -20,7 +20,7 @@ pub(super) struct Made {
     pub(super) on_crash: OnCrash,
 }
 
-type Fields = IndexMap<String, Form>;
+type Fields = IndexMap<String, ValueTemplate>;
 
 impl Lowering<'_> {
     /// Makes the activity of a tool that a runner carries out.
@@ -61,7 +61,7 @@ impl Lowering<'_> {
         }
         let work = Work {
             kind: kind.to_owned(),
-            input: Form::Object(fields),
+            input: ValueTemplate::Object(fields),
         };
         let (activity, on_crash) = match kind {
             "pause" => (Activity::Pause(work), OnCrash::Retry),
@@ -83,14 +83,14 @@ impl Lowering<'_> {
             .iter()
             .map(|(name, tree)| (name.text.clone(), of_tree(tree)))
             .collect();
-        fields.insert("arguments".to_owned(), Form::Object(arguments));
+        fields.insert("arguments".to_owned(), ValueTemplate::Object(arguments));
         if !custom.env.is_empty() {
             fields.insert("extra-env".to_owned(), texts(&custom.env));
         }
         Made {
             activity: Activity::Task(Work {
                 kind: "custom".to_owned(),
-                input: Form::Object(fields),
+                input: ValueTemplate::Object(fields),
             }),
             on_crash: OnCrash::Ask,
         }
@@ -102,7 +102,7 @@ fn custom_fields(name: &str, tool: &CustomTool) -> Fields {
     let plain = |text: &Text| serde_json::to_value(text).unwrap_or(Value::Null);
     let mut fields = Fields::new();
     let mut put = |key: &str, value: Value| {
-        fields.insert(key.to_owned(), Form::Plain(value));
+        fields.insert(key.to_owned(), ValueTemplate::Plain(value));
     };
     put("tool", json!(name));
     let command: Vec<Value> = tool
@@ -153,7 +153,7 @@ const NAMES: &str = "env-names";
 /// Puts the rewritten command in, and its values into the environment.
 fn safe_command(command: &Written, fields: &mut Fields) {
     let env = match fields.get("env") {
-        Some(Form::Object(env)) => env.clone(),
+        Some(ValueTemplate::Object(env)) => env.clone(),
         _ => Fields::new(),
     };
     let taken: Vec<&str> = env.keys().map(String::as_str).collect();
@@ -168,19 +168,19 @@ fn safe_command(command: &Written, fields: &mut Fields) {
             .map(|(name, text)| (name, of_text(text))),
     );
     if !env.is_empty() {
-        fields.insert("env".to_owned(), Form::Object(env));
+        fields.insert("env".to_owned(), ValueTemplate::Object(env));
     }
     let names: Fields = safe
         .names
         .into_iter()
-        .map(|(name, written)| (name, Form::Plain(written.into())))
+        .map(|(name, written)| (name, ValueTemplate::Plain(written.into())))
         .collect();
     if !names.is_empty() {
-        fields.insert(NAMES.to_owned(), Form::Object(names));
+        fields.insert(NAMES.to_owned(), ValueTemplate::Object(names));
     }
 }
 
-fn condition_of(flow: &Flow, condition: &Condition) -> Form {
+fn condition_of(flow: &Flow, condition: &Condition) -> ValueTemplate {
     let mut fields = Fields::new();
     fields.insert("command".to_owned(), of_text(condition.command.text()));
     if let Some(timeout) = &condition.timeout {
@@ -190,14 +190,14 @@ fn condition_of(flow: &Flow, condition: &Condition) -> Form {
     if flow.shell_safe {
         safe_command(&condition.command, &mut fields);
     }
-    Form::Object(fields)
+    ValueTemplate::Object(fields)
 }
 
 /// Returns the folder of a command: its own, the file's, or the run's.
-fn directory(flow: &Flow, own: Option<Text>) -> Form {
+fn directory(flow: &Flow, own: Option<Text>) -> ValueTemplate {
     let written = own.or_else(|| flow.cwd.as_ref().map(Text::plain));
     let path = written.unwrap_or_else(|| Text::plain("./"));
-    Form::Text(hole(Expr::Path(path, Base::RunDir)))
+    ValueTemplate::Text(hole(Expr::Path(path, Base::RunDir)))
 }
 
 fn hole(expr: Expr) -> Text {
@@ -206,41 +206,43 @@ fn hole(expr: Expr) -> Text {
     }
 }
 
-fn form(given: &Given) -> Form {
+fn form(given: &Given) -> ValueTemplate {
     match given {
         Given::Text(text) => of_text(text.text()),
-        Given::Texts(items) => Form::List(items.iter().map(Written::text).map(of_text).collect()),
+        Given::Texts(items) => {
+            ValueTemplate::List(items.iter().map(Written::text).map(of_text).collect())
+        }
         Given::Map(map) => texts(map),
-        Given::Options(options) => Form::List(options.iter().map(option).collect()),
+        Given::Options(options) => ValueTemplate::List(options.iter().map(option).collect()),
         Given::Flag(flag) => word(&flag.to_string()),
         Given::Name(name) => word(&name.text),
-        Given::Condition(_) => Form::default(),
+        Given::Condition(_) => ValueTemplate::default(),
     }
 }
 
-fn option(choice: &Choice) -> Form {
+fn option(choice: &Choice) -> ValueTemplate {
     let mut fields = Fields::new();
     fields.insert("value".to_owned(), of_text(choice.value.text()));
     if let Some(description) = &choice.description {
         fields.insert("description".to_owned(), of_text(description.text()));
     }
-    Form::Object(fields)
+    ValueTemplate::Object(fields)
 }
 
-fn texts(map: &IndexMap<String, Written>) -> Form {
-    Form::Object(
+fn texts(map: &IndexMap<String, Written>) -> ValueTemplate {
+    ValueTemplate::Object(
         map.iter()
             .map(|(name, text)| (name.clone(), of_text(text.text())))
             .collect(),
     )
 }
 
-fn of_tree(tree: &Tree) -> Form {
+fn of_tree(tree: &Tree) -> ValueTemplate {
     match tree {
         Tree::Text(text) => of_text(text.text()),
-        Tree::Null(_) => Form::Plain(Value::Null),
-        Tree::List(_, items) => Form::List(items.iter().map(of_tree).collect()),
-        Tree::Map(_, fields) => Form::Object(
+        Tree::Null(_) => ValueTemplate::Plain(Value::Null),
+        Tree::List(_, items) => ValueTemplate::List(items.iter().map(of_tree).collect()),
+        Tree::Map(_, fields) => ValueTemplate::Object(
             fields
                 .iter()
                 .map(|(name, field)| (name.text.clone(), of_tree(field)))
@@ -249,13 +251,13 @@ fn of_tree(tree: &Tree) -> Form {
     }
 }
 
-fn of_text(text: Text) -> Form {
+fn of_text(text: Text) -> ValueTemplate {
     match text.as_plain() {
         Some(plain) => word(plain),
-        None => Form::Text(text),
+        None => ValueTemplate::Text(text),
     }
 }
 
-fn word(text: &str) -> Form {
-    Form::Plain(Value::String(text.to_owned()))
+fn word(text: &str) -> ValueTemplate {
+    ValueTemplate::Plain(Value::String(text.to_owned()))
 }

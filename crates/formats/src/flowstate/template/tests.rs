@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 
 use interlock_core::machine::Object;
-use interlock_expr::text::{Caught, Lack, Places, Sources};
+use interlock_expr::text::{Caught, MissingInput, Places, Sources};
 use proptest::prelude::*;
 use serde_json::json;
 
 use super::Template;
 
-fn fill(text: &str) -> Result<String, Lack> {
+fn fill(text: &str) -> Result<String, MissingInput> {
     let context: Object = [
         ("x", "X"),
         ("max", "3"),
@@ -127,7 +127,7 @@ fn paths_and_files_are_named_with_and_without_quotes() {
     check("{{ file(n.txt) == 'x' }}", "false");
     assert_eq!(
         fill("{{ file(o.txt) }}"),
-        Err(Lack::File("/run/o.txt".to_owned()))
+        Err(MissingInput::File("/run/o.txt".to_owned()))
     );
 }
 

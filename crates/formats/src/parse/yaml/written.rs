@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, ops::Range};
 
-use super::{Held, Read, Reader, SyntaxError, mark_len, not_text};
+use super::{Collected, Read, Reader, SyntaxError, mark_len, not_text};
 use crate::{
     node::{Kind, Node},
     parse::Scalars,
@@ -85,7 +85,7 @@ impl Reader<'_> {
     /// Refuses a key that tabs indent, which the parser lets pass at the top level.
     pub(super) fn refuse_tab(&self, start: usize) -> Read<()> {
         let is_block = self.open.last().is_some_and(|open| {
-            matches!(open.held, Held::Map { key: None, .. })
+            matches!(open.held, Collected::Map { key: None, .. })
                 && !self.places.rest(open.start).starts_with('{')
         });
         let before = self.places.line_before(start);

@@ -13,7 +13,7 @@ use bytes::Bytes;
 use futures_util::stream;
 
 use super::{
-    conversation::{Asked, Held},
+    conversation::{ActivityGuard, OpenRequest},
     events::{Event, Reader, Weight},
     refuse::{empty, typed},
 };
@@ -56,7 +56,7 @@ pub(crate) enum Answer {
 }
 
 /// Waits until it is clear how the answer is written.
-pub(crate) async fn wait(asked: &Asked, begin: Begin) -> Answer {
+pub(crate) async fn wait(asked: &OpenRequest, begin: Begin) -> Answer {
     let mut reader = asked.events.read(None);
     let mut seen = Vec::new();
     let time = match begin {
@@ -111,7 +111,7 @@ pub(crate) fn events(
     seen: Vec<Event>,
     reader: Reader,
     manner: Manner,
-    holds: (Option<Asked>, Held),
+    holds: (Option<OpenRequest>, ActivityGuard),
 ) -> Response<Body> {
     let number = reader.events.number;
     let mut waiting = VecDeque::new();
@@ -148,7 +148,7 @@ pub(crate) struct Flow {
     /// How.
     pub(crate) manner: Manner,
     /// What ends with it.
-    pub(crate) _holds: (Option<Asked>, Held),
+    pub(crate) _holds: (Option<OpenRequest>, ActivityGuard),
 }
 
 /// Answers with a stream.

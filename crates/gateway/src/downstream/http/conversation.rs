@@ -105,7 +105,7 @@ struct Route {
 ///
 /// Where every request stands alone, dropping it before its end cancels it.
 #[derive(Debug)]
-pub(crate) struct Asked {
+pub(crate) struct OpenRequest {
     conversation: Arc<Conversation>,
     /// The stream.
     pub(crate) events: Arc<Events>,
@@ -176,9 +176,9 @@ impl Conversation {
     }
 
     /// Holds it open as long as an answer is being read.
-    pub(crate) fn hold(self: &Arc<Self>) -> Held {
+    pub(crate) fn hold(self: &Arc<Self>) -> ActivityGuard {
         self.open.fetch_add(1, Ordering::Relaxed);
-        Held {
+        ActivityGuard {
             conversation: Arc::clone(self),
             afterwards: None,
         }
@@ -204,7 +204,7 @@ impl Conversation {
     pub(crate) async fn ask(
         self: &Arc<Self>,
         mut envelopes: Vec<Envelope>,
-    ) -> Result<Asked, Refused> {
+    ) -> Result<OpenRequest, Refused> {
         let asked = self.enter(&mut envelopes)?;
         for envelope in envelopes {
             self.tell(envelope).await?;
@@ -212,7 +212,7 @@ impl Conversation {
         Ok(asked)
     }
 
-    fn enter(self: &Arc<Self>, envelopes: &mut [Envelope]) -> Result<Asked, Refused> {
+    fn enter(self: &Arc<Self>, envelopes: &mut [Envelope]) -> Result<OpenRequest, Refused> {
         let mut table = self.table();
         table.next += 1;
         let keep = if self.kind == Kind::Session {
@@ -241,7 +241,7 @@ impl Conversation {
             return Err(refused);
         }
         table.streams.insert(events.number, Arc::clone(&events));
-        Ok(Asked {
+        Ok(OpenRequest {
             conversation: Arc::clone(self),
             events,
             sent,
@@ -491,7 +491,7 @@ fn rename_in_result(result: &mut Box<serde_json::value::RawValue>, id: &Id) {
     }
 }
 
-impl Asked {
+impl OpenRequest {
     /// Returns the session it belongs to.
     pub(crate) fn conversation(&self) -> &Arc<Conversation> {
         &self.conversation
@@ -529,7 +529,7 @@ impl Asked {
     }
 }
 
-impl Drop for Asked {
+impl Drop for OpenRequest {
     fn drop(&mut self) {
         match self.conversation.kind {
             Kind::Stateless => self.cancel(),
@@ -541,12 +541,12 @@ impl Drop for Asked {
 }
 
 /// Keeps a session from being idle while something of it is read.
-pub(crate) struct Held {
+pub(crate) struct ActivityGuard {
     conversation: Arc<Conversation>,
     afterwards: Option<Box<dyn FnOnce() + Send>>,
 }
 
-impl Held {
+impl ActivityGuard {
     /// Does something once it is not held any more.
     pub(crate) fn then(mut self, afterwards: impl FnOnce() + Send + 'static) -> Self {
         self.afterwards = Some(Box::new(afterwards));
@@ -554,13 +554,13 @@ impl Held {
     }
 }
 
-impl std::fmt::Debug for Held {
+impl std::fmt::Debug for ActivityGuard {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Held").finish_non_exhaustive()
     }
 }
 
-impl Drop for Held {
+impl Drop for ActivityGuard {
     fn drop(&mut self) {
         self.conversation.touch();
         self.conversation.open.fetch_sub(1, Ordering::Relaxed);

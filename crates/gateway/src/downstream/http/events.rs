@@ -60,14 +60,14 @@ pub(crate) struct Events {
     /// Its number within the session; 0: the one of no request.
     pub(crate) number: u64,
     keep: Keep,
-    kept: Mutex<Kept>,
+    kept: Mutex<Backlog>,
     arrived: Notify,
     /// Bytes of all streams together.
     all_bytes: Arc<AtomicUsize>,
 }
 
 #[derive(Debug)]
-struct Kept {
+struct Backlog {
     events: VecDeque<Event>,
     bytes: usize,
     /// The place of the next event, and of the next that nobody has read; the first is 1.
@@ -78,7 +78,7 @@ struct Kept {
     ended: Option<Instant>,
 }
 
-impl Default for Kept {
+impl Default for Backlog {
     fn default() -> Self {
         Self {
             events: VecDeque::new(),
@@ -91,7 +91,7 @@ impl Default for Kept {
     }
 }
 
-impl Kept {
+impl Backlog {
     fn is_full_with(&self, text: &Bytes) -> bool {
         self.events.len() >= EVENTS_MAX || self.bytes + text.len() > BYTES_MAX
     }
@@ -109,7 +109,7 @@ impl Events {
         })
     }
 
-    fn kept(&self) -> MutexGuard<'_, Kept> {
+    fn kept(&self) -> MutexGuard<'_, Backlog> {
         // A panic in between leaves at worst a wrong count of bytes.
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -143,7 +143,7 @@ impl Events {
         true
     }
 
-    fn drop_first(&self, kept: &mut Kept) {
+    fn drop_first(&self, kept: &mut Backlog) {
         if let Some(event) = kept.events.pop_front() {
             let bytes = event.text.len();
             kept.bytes = kept.bytes.saturating_sub(bytes);
@@ -241,7 +241,7 @@ impl Reader {
         };
         self.next = event.place + 1;
         kept.unread = kept.unread.max(self.next);
-        let read = |kept: &Kept| {
+        let read = |kept: &Backlog| {
             let first = kept.events.front();
             first.is_some_and(|first| first.place < self.next)
         };
