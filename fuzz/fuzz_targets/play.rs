@@ -5,7 +5,7 @@
 
 use interlock_formats::{NoWorkflows, Source, load};
 use interlock_simulate::{
-    Setting,
+    Scenario,
     cases::{CaseFile, WorkflowText},
 };
 use libfuzzer_sys::fuzz_target;
@@ -21,6 +21,6 @@ fuzz_target!(|text: &str| {
         return;
     };
     for case in &file.cases {
-        let _ = case.play(&loaded.machine, &Setting::default());
+        let _ = case.play(&loaded.machine, &Scenario::default());
     }
 });

@@ -13,7 +13,7 @@ use interlock_facts::{
     protected_paths,
 };
 use interlock_sandbox::{
-    Asked, Level, Plan, Surroundings as ToolContext,
+    JudgedLine, Level, Plan, Surroundings as ToolContext,
     plan::{Free, ProbedSpan, Protected, Start},
 };
 
@@ -51,7 +51,7 @@ pub fn plan(line: &Line<'_>, disk: &dyn Disk) -> Plan {
         .filter_map(|command| program(command))
         .collect();
     let start = Start::Line(line.text.to_owned());
-    let asked = Asked {
+    let asked = JudgedLine {
         policy: line.hold.policy,
         facts: line.facts,
         start: &start,
@@ -205,7 +205,7 @@ pub fn plan_for_person(host: &Host, asked: &PersonsLine<'_>) -> Result<Plan, Str
         .filter_map(program)
         .collect();
     let start = Start::Line(asked.text.to_owned());
-    let line = Asked {
+    let line = JudgedLine {
         policy: asked.policy,
         facts: &facts,
         start: &start,

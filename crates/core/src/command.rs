@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::{
     call::{CallResult, ToolCall, WrittenPath},
-    dialogue::Opening,
+    dialogue::RunInput,
     machine::{Machine, ModeRules, Object},
     names::{AgentId, CallId, Digest, FramePath},
     parts::{Cause, ProbedCommand, PromptCall, PromptEnd, ProtectedChange, TokenPlace, ToolChange},
@@ -45,7 +45,7 @@ pub enum Ask {
         /// What becomes of calls in stages that list no tools; `None`: as the machine says.
         mode: Option<ModeRules>,
         /// What a conversation begins with; read where the machine has one.
-        opening: Option<Opening>,
+        opening: Option<RunInput>,
     },
     /// May this call run?
     Propose(Box<ToolCall>),

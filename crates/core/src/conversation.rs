@@ -11,7 +11,7 @@ use interlock_expr::{
 use serde_json::{Value, json};
 
 use crate::{
-    dialogue::{Dialogue, Said, condense},
+    dialogue::{Conversation, Said, condense},
     machine::{Machine, ModelStage, Object},
     names::FramePath,
     place::stage_of,
@@ -92,7 +92,7 @@ pub(crate) fn complete_task(
             matches!(name.as_str(), "task" | "interlock") || item.keys.contains(name)
         };
         if !names.iter().any(is_named) {
-            let item = sent(machine, Dialogue::text_of(&item.value));
+            let item = sent(machine, Conversation::text_of(&item.value));
             lines.push(format!("Current task: {item}"));
         }
     }

@@ -29,7 +29,7 @@ use interlock_expr::text::Places;
 
 use crate::{
     command::{Ask, Command},
-    dialogue::Opening,
+    dialogue::RunInput,
     event::Event,
     evolve,
     machine::{Machine, ModeRules, Object},
@@ -207,7 +207,7 @@ impl<'a> Work<'a> {
         by: &str,
         places: Option<&Places>,
         mode: Option<&ModeRules>,
-        opening: Option<&Opening>,
+        opening: Option<&RunInput>,
     ) -> Answered {
         if self.run.phase != Phase::New {
             return Err(Refusal::new(Code::RunOpen, "the run has begun already"));

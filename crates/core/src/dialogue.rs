@@ -14,7 +14,7 @@ use crate::{data::parse_output, names::StateName};
 /// What one line of execution carries along beside its context.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Dialogue {
+pub struct Conversation {
     /// The conversation, oldest first.
     pub history: Vec<Said>,
     /// What the next state is given: the output of the one before, a list where lines met, or the item.
@@ -33,7 +33,7 @@ pub struct Dialogue {
 /// What a person begins a conversation with.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Opening {
+pub struct RunInput {
     /// What is said; empty: nothing. The keys of one that is an object enter the context.
     pub text: String,
     /// Names of the files that come with it.
@@ -74,7 +74,7 @@ pub struct Item {
     pub keys: Vec<String>,
 }
 
-impl Dialogue {
+impl Conversation {
     /// Returns what the next state is given: the item within an iteration, else the output before.
     #[must_use]
     pub fn given(&self) -> &Value {

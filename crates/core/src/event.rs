@@ -15,7 +15,7 @@ use serde_json::Value;
 use crate::{
     attempt::{Finish, NoAnswer, PendingCall, Usage},
     call::WrittenPath,
-    dialogue::Opening,
+    dialogue::RunInput,
     machine::{DataFlags, ModeRules, Object, Outcome, Target},
     names::{
         AgentId, ApprovalId, CallId, Digest, EventName, FramePath, InterruptName, MachineId, RunId,
@@ -55,7 +55,7 @@ pub enum Event {
         mode: Option<ModeRules>,
         /// What a person began the conversation with; `None`: its lines carry none.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        opening: Option<Opening>,
+        opening: Option<RunInput>,
     },
     /// The output of a state entered the context and the conversation of its line.
     OutputKept {

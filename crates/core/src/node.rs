@@ -3,7 +3,7 @@
 //! A format puts one of these structs, as JSON, into the `input` of a
 //! [`Work`](crate::machine::Work) whose `kind` is the constant beside it
 //! ([`work`] does both). Templates and expressions ride along unevaluated:
-//! they are computed over [`Given`] when the work is carried out, because an
+//! they are computed over [`Inputs`] when the work is carried out, because an
 //! argument's type is known only then. Context and conversation are those of
 //! the frame, so the log does not repeat them.
 
@@ -19,7 +19,7 @@ use serde_json::Value;
 
 use crate::{
     conversation::beside,
-    dialogue::Dialogue,
+    dialogue::Conversation,
     machine::{Machine, Object, ServerWork, Work},
     names::FramePath,
     run::Run,
@@ -57,7 +57,7 @@ pub fn work(kind: &str, node: &impl Serialize) -> Result<Work, serde_json::Error
     })
 }
 
-/// Tells whether work of this kind wants [`Given`].
+/// Tells whether work of this kind wants [`Inputs`].
 #[must_use]
 pub fn is_node(kind: &str) -> bool {
     [TOOL, TRANSFORM, DOCUMENTS_TREE, RECORDS].contains(&kind)
@@ -65,18 +65,18 @@ pub fn is_node(kind: &str) -> bool {
 
 /// What such work is computed over: the frame as it was when the state was entered.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Given {
+pub struct Inputs {
     /// The context.
     pub context: Arc<Object>,
     /// The conversation, and what the state is given as its task.
-    pub dialogue: Arc<Dialogue>,
+    pub dialogue: Arc<Conversation>,
     /// The input of the run: an object, or text; null: none.
     pub input: Value,
     /// What templates have beside the context: `task` and `interlock`.
     pub beside: Object,
 }
 
-impl Given {
+impl Inputs {
     /// Takes what the frame at `path` has; `None`: there is no such frame.
     #[must_use]
     pub fn of(machine: &Machine, run: &Run, path: &FramePath) -> Option<Self> {

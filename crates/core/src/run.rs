@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     attempt::Usage,
     call::WrittenPath,
-    dialogue::Opening,
+    dialogue::RunInput,
     machine::{ModeRules, Outcome},
     names::{AgentId, CallId, Digest, FramePath, RunId, StateName},
     parts::{CallMarks, Cause, ProbedCommand, ProtectedChange, ToolChange},
@@ -101,7 +101,7 @@ pub struct Run {
     pub spent: Usage,
     /// What a person began the conversation with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub opening: Option<Arc<Opening>>,
+    pub opening: Option<Arc<RunInput>>,
 }
 
 /// A changed tool of a server as a person has accepted it.

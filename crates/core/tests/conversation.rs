@@ -13,7 +13,7 @@ use interlock_core::{
     call::{CallFacts, CallKind, ToolCall},
     command::{ActivityOutcome, Answer, Ask, Command, StageAsk},
     decide,
-    dialogue::Opening,
+    dialogue::RunInput,
     event::{Cause, Event, Passing},
     evolve,
     machine::Machine,
@@ -48,7 +48,7 @@ impl Driven {
             by: "ana".to_owned(),
             places: Some(Places::default()),
             mode: None,
-            opening: Some(Opening {
+            opening: Some(RunInput {
                 text: input.to_owned(),
                 attached: Vec::new(),
             }),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use interlock_core::{
     machine::Object,
     node::{
-        Given, NodeError, NodeOutput, ToolWork,
+        Inputs, NodeError, NodeOutput, ToolWork,
         tool::{arguments, output},
     },
 };
@@ -36,10 +36,10 @@ struct Case {
 }
 
 fn made(case: &Case) -> Result<NodeOutput, NodeError> {
-    let given = Given {
+    let given = Inputs {
         context: Arc::new(case.context.clone()),
         beside: case.beside.clone(),
-        ..Given::default()
+        ..Inputs::default()
     };
     match &case.result {
         None => arguments(&case.work, &case.schema, &given),

@@ -27,7 +27,7 @@ use interlock_core::{
     machine::Machine,
     names::FramePath,
     node::{
-        DOCUMENTS_TREE, Given, NodeError, NodeOutput, RECORDS, TOOL, TRANSFORM, TransformNode,
+        DOCUMENTS_TREE, Inputs, NodeError, NodeOutput, RECORDS, TOOL, TRANSFORM, TransformNode,
         transform,
     },
     run::Run,
@@ -76,7 +76,7 @@ pub(crate) fn carry(
     control: &Arc<Control>,
     outbox: Outbox,
 ) -> Outcome {
-    let Some(given) = Given::of(&node.machine, &node.run, &node.path) else {
+    let Some(given) = Inputs::of(&node.machine, &node.run, &node.path) else {
         return Failed::new(FAILED, "its frame is not there any more").into();
     };
     let mut work = Worked {
@@ -105,7 +105,7 @@ pub(crate) fn carry(
 struct Worked<'a> {
     order: &'a Order,
     node: &'a NodeOrder,
-    given: Given,
+    given: Inputs,
     around: &'a Surroundings,
     control: &'a Arc<Control>,
     talk: Talk,

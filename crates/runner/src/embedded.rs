@@ -26,7 +26,7 @@ use crate::{
     lease::{Before, Lease, LeaseError},
     order::{Failed, Order, Outcome},
     program::{Control, RecordError, Stop, end_leftovers},
-    stage::{self, Answers, CancelToken, Open, Question, Said, Stages},
+    stage::{self, Answers, CancelToken, ChannelAnswer, Open, Question, Stages},
     surroundings::{EFFECT_VARIABLE, Surroundings},
     tools::read_file,
 };
@@ -96,7 +96,7 @@ enum Message {
     Asked(Question),
     Said {
         id: String,
-        said: Said,
+        said: ChannelAnswer,
     },
 }
 

@@ -5,7 +5,7 @@ use interlock_expr::text::Files;
 
 use crate::{
     order::{Order, Outcome},
-    stage::{Question, Said},
+    stage::{ChannelAnswer, Question},
 };
 
 /// What a run is driven over.
@@ -114,7 +114,7 @@ pub enum Happening {
         /// The id of the request.
         id: String,
         /// What it says.
-        said: Said,
+        said: ChannelAnswer,
     },
     /// Somebody asks that the run be cancelled.
     CancelAsked {

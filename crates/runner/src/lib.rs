@@ -43,9 +43,9 @@ pub use resume::{Resumed, answer, resume_pause};
 pub use screen::{NullScreen, Piece, Screen};
 pub use slots::Slots;
 pub use stage::{
-    Answers, Channel, Heard as StageHeard, KeptAnswer, KeptResult, Model, Models, Open, People,
-    Question as StageQuestion, Said, Served, ServedEnd, Servers, StageOrder, Stages, Standing,
-    TerminalPrompt, Transcript, Tries, Wanted,
+    Answers, Channel, ChannelAnswer, Heard as StageHeard, KeptAnswer, KeptResult, Model, Models,
+    Open, People, PersonRequest, Question as StageQuestion, Served, ServedEnd, Servers, StageOrder,
+    Stages, Standing, TerminalPrompt, Transcript, Tries,
 };
 pub use surroundings::Surroundings;
 pub use tools::Question;

@@ -24,7 +24,7 @@ mod terminal_prompt;
 mod texts;
 mod transcript;
 
-pub use channel::{Answers, Channel, Open, Said, Wanted};
+pub use channel::{Answers, Channel, ChannelAnswer, Open, PersonRequest};
 pub use kept::{KeptAnswer, KeptResult};
 pub use line::{Heard, Question, StageOrder, Standing};
 pub use models::{Model, Models, Tries};
@@ -36,7 +36,7 @@ pub use transcript::Transcript;
 pub(crate) use act::act;
 pub(crate) use calls::unknown;
 pub(crate) use cancel::CancelToken;
-pub(crate) use channel::Wanted as WantedWord;
+pub(crate) use channel::PersonRequest as WantedWord;
 pub(crate) use kept::{keep, read};
 pub(crate) use line::Outbox;
 pub(crate) use messages::{finish, sha256};

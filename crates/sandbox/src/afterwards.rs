@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use crate::links::Links;
-use crate::plan::{Afterwards, Free, Protected};
+use crate::plan::{Free, PostCheck, Protected};
 use crate::run::{Answer, Change, Changed};
 
 mod ancestors;
@@ -21,7 +21,7 @@ mod tree;
 mod written;
 
 use ancestors::Ancestors;
-use put_back::Aside;
+use put_back::Quarantine;
 use settled::Nearest;
 use tree::Tree;
 use written::Written;
@@ -62,7 +62,7 @@ struct Watched {
 impl Before {
     /// Looks at all that `afterwards` names and `is_held` does not answer for.
     pub(crate) fn look(
-        afterwards: &Afterwards,
+        afterwards: &PostCheck,
         project: &Path,
         is_held: &dyn Fn(&Protected) -> bool,
         links: &Links,
@@ -132,7 +132,7 @@ impl Before {
             unseen: self.written.unseen(),
             ..Found::default()
         };
-        let aside = |root: &Path| Aside::new(self.aside.as_deref(), root);
+        let aside = |root: &Path| Quarantine::new(self.aside.as_deref(), root);
         found.changed = self.ancestors.put_back(&|path| aside(path));
         let settled = self.nearest.settled();
         let is_settled = |nearest: &PathBuf| settled.contains(nearest.as_path());
@@ -147,7 +147,7 @@ impl Before {
 }
 
 impl Watched {
-    fn compare(&self, aside: &Aside, changed: &mut Vec<Changed>) {
+    fn compare(&self, aside: &Quarantine, changed: &mut Vec<Changed>) {
         let now = Tree::read(&self.path, &self.free, None);
         // Parents come before what is in them.
         let mut told: Vec<(PathBuf, Change)> = Vec::new();

@@ -68,7 +68,7 @@ mod system;
 
 pub use level::{Level, NotHeld, Reach, Reached};
 pub use plan::Plan;
-pub use plan::derive::{Asked, Surroundings};
+pub use plan::derive::{JudgedLine, Surroundings};
 pub use run::{
     Answer, Change, Changed, Ended, Exit, Probed, RunError, Started, Watcher, run, run_telling,
     run_watched,

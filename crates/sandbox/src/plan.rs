@@ -33,7 +33,7 @@ pub struct Plan {
     /// What the kernel holds it to; `None`: nothing, the environment alone is set.
     pub confinement: Option<Confinement>,
     /// What is compared and put back after it.
-    pub afterwards: Afterwards,
+    pub afterwards: PostCheck,
     /// The least level at which it may start.
     pub require: Level,
 }
@@ -171,7 +171,7 @@ pub enum LeftOver {
 /// What is looked at after a command.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Afterwards {
+pub struct PostCheck {
     /// Protected things: mounted read-only where that can be, else compared and put back.
     pub protected: Vec<Protected>,
     /// Patterns, relative to the project, of files whose writes are reported.

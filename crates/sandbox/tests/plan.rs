@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use interlock_core::facts::{NetworkDirection, NetworkUse, ShellFacts};
 use interlock_core::policy::Policy;
 use interlock_sandbox::plan::{Calls, Column, Free, LeftOver, Network, Protected, Start};
-use interlock_sandbox::{Asked, Level, Plan, Surroundings, seatbelt};
+use interlock_sandbox::{JudgedLine, Level, Plan, Surroundings, seatbelt};
 
 fn policy(tools: &[&str]) -> Policy {
     Policy {
@@ -45,7 +45,7 @@ fn around() -> Surroundings {
 
 fn plan(policy: &Policy, facts: &ShellFacts, covered: &[&str]) -> Plan {
     let start = Start::Line("x".to_owned());
-    let asked = Asked {
+    let asked = JudgedLine {
         policy,
         facts,
         start: &start,
@@ -218,7 +218,7 @@ fn a_writing_state_writes_project_temporary_and_caches() {
 fn what_the_person_allows_is_not_held_but_compared() {
     let policy = policy(&["Read", "Edit", "Bash"]);
     let start = Start::Line("sudo x".to_owned());
-    let asked = Asked {
+    let asked = JudgedLine {
         policy: &policy,
         facts: &ShellFacts::default(),
         start: &start,

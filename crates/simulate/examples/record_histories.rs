@@ -22,7 +22,7 @@ use event_names::event_names;
 use interlock_core::{event::Event, evolve, names::RunId, run::Run};
 use interlock_formats::{NoWorkflows, Source, load};
 use interlock_simulate::{
-    Setting,
+    Scenario,
     cases::{CaseFile, WorkflowText, find_case_files},
 };
 
@@ -94,7 +94,7 @@ fn played(path: &PathBuf) -> Vec<Vec<Event>> {
     let Ok(loaded) = load(&source, None, &NoWorkflows) else {
         return Vec::new();
     };
-    let setting = Setting::default();
+    let setting = Scenario::default();
     let cases = file.cases.iter();
     cases
         .map(|case| case.recorded(&loaded.machine, &setting))

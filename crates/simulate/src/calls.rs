@@ -9,10 +9,10 @@ use interlock_facts::{Disk, GivenDisk, Proposal, Surroundings, facts, locate};
 use interlock_sandbox::Level;
 use interlock_tools::{Arguments, Tool as BuiltIn};
 
-use crate::{input::ToolLine, simulation::Setting};
+use crate::{input::ToolLine, simulation::Scenario};
 
 /// Makes the call of a line, with its facts.
-pub(crate) fn call(setting: &Setting, line: &ToolLine, id: String) -> ToolCall {
+pub(crate) fn call(setting: &Scenario, line: &ToolLine, id: String) -> ToolCall {
     let mut disk = GivenDisk::empty();
     for (path, text) in &line.files {
         disk.put(&setting.project_root, path, text.clone());
@@ -21,7 +21,12 @@ pub(crate) fn call(setting: &Setting, line: &ToolLine, id: String) -> ToolCall {
 }
 
 /// Makes the call of a line, asking `disk` what only files tell.
-pub(crate) fn call_on(setting: &Setting, line: &ToolLine, id: String, disk: &dyn Disk) -> ToolCall {
+pub(crate) fn call_on(
+    setting: &Scenario,
+    line: &ToolLine,
+    id: String,
+    disk: &dyn Disk,
+) -> ToolCall {
     let client = line.client.as_deref().unwrap_or(&setting.client);
     let client = ClientId::named(client).unwrap_or(ClientId::ClaudeCode);
     let plain = plain_call(client, &line.tool, &line.input);
@@ -49,7 +54,7 @@ pub(crate) fn call_on(setting: &Setting, line: &ToolLine, id: String, disk: &dyn
 
 /// Makes the call of a built-in tool of a stage, with its facts.
 pub(crate) fn built_in(
-    setting: &Setting,
+    setting: &Scenario,
     line: &ToolLine,
     tool: BuiltIn,
     arguments: &Arguments,
@@ -64,7 +69,7 @@ pub(crate) fn built_in(
 }
 
 /// Finds a path that a call was seen to write.
-pub(crate) fn written(setting: &Setting, path: &str) -> Result<WrittenPath, String> {
+pub(crate) fn written(setting: &Scenario, path: &str) -> Result<WrittenPath, String> {
     let found = locate(path, &surroundings(setting), &GivenDisk::empty())?;
     Ok(WrittenPath {
         path: found.real,
@@ -85,7 +90,7 @@ pub(crate) fn known_client(client: &str) -> Result<(), String> {
 }
 
 /// Simulate judges as if under `interlock exec`.
-fn surroundings(setting: &Setting) -> Surroundings {
+fn surroundings(setting: &Scenario) -> Surroundings {
     let home = setting.home.trim_end_matches('/');
     Surroundings {
         home: Some(home.to_owned()),

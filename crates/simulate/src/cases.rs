@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use crate::{
     input::InputLine,
-    simulation::{Setting, Simulation},
+    simulation::{Scenario, Simulation},
 };
 
 pub use source::{WorkflowText, find_case_files};
@@ -121,7 +121,7 @@ pub type Load<'a> = &'a dyn Fn(&str, &str) -> Result<Machine, String>;
 /// [`BadCaseFile`] when the file or its workflow cannot be read.
 pub fn play_file(
     path: &Path,
-    setting: &Setting,
+    setting: &Scenario,
     load: Load<'_>,
 ) -> Result<Vec<CaseOutcome>, BadCaseFile> {
     let file = CaseFile::parse(&read(path)?)
@@ -146,7 +146,7 @@ fn read(path: &Path) -> Result<String, BadCaseFile> {
 impl Case {
     /// Plays the case against a fresh run of `machine`.
     #[must_use]
-    pub fn play(&self, machine: &Machine, setting: &Setting) -> CaseOutcome {
+    pub fn play(&self, machine: &Machine, setting: &Scenario) -> CaseOutcome {
         let mut simulation = self.begin(machine, setting);
         let failure = self.steps.iter().enumerate().find_map(|(index, step)| {
             let differences = play_step(&mut simulation, step);
@@ -164,7 +164,7 @@ impl Case {
 
     /// Plays the case, and returns all that is recorded of its run.
     #[must_use]
-    pub fn recorded(&self, machine: &Machine, setting: &Setting) -> Vec<Event> {
+    pub fn recorded(&self, machine: &Machine, setting: &Scenario) -> Vec<Event> {
         let mut simulation = self.begin(machine, setting);
         for step in &self.steps {
             play_step(&mut simulation, step);
@@ -172,8 +172,8 @@ impl Case {
         simulation.events().to_vec()
     }
 
-    fn begin(&self, machine: &Machine, setting: &Setting) -> Simulation {
-        let setting = Setting {
+    fn begin(&self, machine: &Machine, setting: &Scenario) -> Simulation {
+        let setting = Scenario {
             input: self.input.clone(),
             level: self.level.unwrap_or(setting.level),
             ..setting.clone()

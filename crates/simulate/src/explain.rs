@@ -19,7 +19,7 @@ use crate::{
     calls,
     input::ToolLine,
     output::Verdict,
-    simulation::{Setting, Simulation},
+    simulation::{Scenario, Simulation},
 };
 
 /// What a shell line would do, and what it is told.
@@ -137,7 +137,7 @@ pub fn explain(
     machine: &Machine,
     state: &str,
     line: &str,
-    setting: &Setting,
+    setting: &Scenario,
     disk: &dyn Disk,
 ) -> Result<Explanation, UnknownState> {
     let standing = standing_in(machine, state).ok_or_else(|| unknown(machine, state))?;

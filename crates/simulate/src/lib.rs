@@ -15,4 +15,4 @@ mod simulation;
 pub use explain::{Explanation, Reach, explain};
 pub use input::{BadLine, InputLine};
 pub use output::{CallVerdict, OutputLine, Verdict};
-pub use simulation::{Setting, Simulation};
+pub use simulation::{Scenario, Simulation};

@@ -13,7 +13,7 @@ use interlock_core::{
     call::{ToolCall, WrittenPath},
     command::{ActivityOutcome, Answer, Ask, Command, TransitionRequest},
     decide,
-    dialogue::Opening,
+    dialogue::RunInput,
     event::Event,
     evolve,
     facts::SimpleCommand,
@@ -35,7 +35,7 @@ use crate::{
 
 /// Where a simulation plays, as far as paths go.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Setting {
+pub struct Scenario {
     /// The project root, absolute and normalised.
     pub project_root: String,
     /// The home directory.
@@ -60,7 +60,7 @@ pub struct Setting {
     pub input: String,
 }
 
-impl Default for Setting {
+impl Default for Scenario {
     fn default() -> Self {
         Self {
             project_root: "/project".to_owned(),
@@ -82,7 +82,7 @@ impl Default for Setting {
 #[derive(Debug, Clone)]
 pub struct Simulation {
     machine: Machine,
-    setting: Setting,
+    setting: Scenario,
     run: Run,
     now_ms: u64,
     lines: usize,
@@ -102,7 +102,7 @@ pub struct Simulation {
 impl Simulation {
     /// Starts a run of `machine` at time 0.
     #[must_use]
-    pub fn new(machine: Machine, setting: Setting) -> Self {
+    pub fn new(machine: Machine, setting: Scenario) -> Self {
         let mut simulation = Self {
             machine,
             setting,
@@ -127,7 +127,7 @@ impl Simulation {
             by: "simulate".to_owned(),
             places,
             mode: None,
-            opening: Some(Opening {
+            opening: Some(RunInput {
                 text: simulation.setting.input.clone(),
                 attached: Vec::new(),
             }),

@@ -5,7 +5,7 @@
 use std::{error::Error, fmt, path::Path};
 
 use interlock_formats::{NoWorkflows, Source, load, render};
-use interlock_simulate::{Setting, cases::play_file};
+use interlock_simulate::{Scenario, cases::play_file};
 
 /// What went wrong, shown as it is: the harness prints the debug form.
 struct Shown(String);
@@ -30,8 +30,8 @@ fn case_file(path: &Path) -> datatest_stable::Result<()> {
             .map(|loaded| loaded.machine)
             .map_err(|diagnostics| render(&diagnostics, false))
     };
-    let outcomes =
-        play_file(path, &Setting::default(), &machine).map_err(|error| Shown(error.to_string()))?;
+    let outcomes = play_file(path, &Scenario::default(), &machine)
+        .map_err(|error| Shown(error.to_string()))?;
     let failures: String = outcomes
         .iter()
         .filter(|outcome| outcome.failure.is_some())

@@ -8,7 +8,7 @@ use interlock_core::machine::Machine;
 use interlock_facts::GivenDisk;
 use interlock_formats::{NoWorkflows, Source, load};
 use interlock_sandbox::Level;
-use interlock_simulate::{Setting, explain};
+use interlock_simulate::{Scenario, explain};
 use serde::Deserialize;
 
 const STATES: &str = r"
@@ -97,9 +97,9 @@ fn every_line_of_a_dangerous_kind_is_judged_as_a_person_classed_it() {
 }
 
 fn judged(machine: &Machine, state: &str, line: &str) -> (Wanted, String) {
-    let setting = Setting {
+    let setting = Scenario {
         level: Level::Files,
-        ..Setting::default()
+        ..Scenario::default()
     };
     let told = explain(machine, state, line, &setting, &GivenDisk::empty()).unwrap();
     match told.code {

@@ -4,7 +4,7 @@
 
 use interlock_core::machine::Machine;
 use interlock_formats::{NoWorkflows, Source, load};
-use interlock_simulate::{Setting, Simulation};
+use interlock_simulate::{Scenario, Simulation};
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -41,9 +41,9 @@ fn counts(machine: &Machine, line: &str) -> bool {
 
 /// The same where the shell is given variables of these names.
 fn counts_given(machine: &Machine, line: &str, variables: &[&str]) -> bool {
-    let setting = Setting {
+    let setting = Scenario {
         variables: variables.iter().map(|name| (*name).to_owned()).collect(),
-        ..Setting::default()
+        ..Scenario::default()
     };
     let mut simulation = Simulation::new(machine.clone(), setting);
     let mut step = |line: serde_json::Value| simulation.step(&line.to_string()).unwrap();

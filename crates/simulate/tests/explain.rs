@@ -4,7 +4,7 @@
 use interlock_core::machine::Machine;
 use interlock_facts::GivenDisk;
 use interlock_formats::{NoWorkflows, Source, load};
-use interlock_simulate::{Setting, explain};
+use interlock_simulate::{Scenario, explain};
 use serde_json::json;
 
 const WORKFLOW: &str = r"
@@ -47,7 +47,7 @@ fn every_line_of_the_table_is_told_what_it_says() {
             &machine,
             state,
             line,
-            &Setting::default(),
+            &Scenario::default(),
             &GivenDisk::empty(),
         )
         .unwrap();
@@ -84,7 +84,7 @@ fn the_facts_come_in_the_shape_of_the_contract() {
             &machine(),
             state,
             line,
-            &Setting::default(),
+            &Scenario::default(),
             &GivenDisk::empty(),
         )
         .unwrap();
@@ -124,7 +124,7 @@ fn every_kind_of_state_can_be_asked() {
             &machine(),
             state,
             "rm -rf build",
-            &Setting::default(),
+            &Scenario::default(),
             &GivenDisk::empty(),
         )
         .map(|told| told.code.map(|code| code.as_str()))
@@ -146,7 +146,7 @@ fn the_rule_that_decided_is_named_with_what_would_pass() {
             &machine(),
             state,
             line,
-            &Setting::default(),
+            &Scenario::default(),
             &GivenDisk::empty(),
         )
         .unwrap();
@@ -179,7 +179,7 @@ fn a_person_reads_the_facts_on_lines_of_their_own() {
         &machine(),
         "tests",
         "cd src && cargo test -q 2>&1 | tail -20 > out",
-        &Setting::default(),
+        &Scenario::default(),
         &GivenDisk::empty(),
     )
     .unwrap();
@@ -199,15 +199,15 @@ fn a_person_reads_the_facts_on_lines_of_their_own() {
 
 #[test]
 fn entries_of_the_person_open_privilege_and_system_where_tools_may_write() {
-    let setting = Setting {
+    let setting = Scenario {
         allowed_by_person: vec![
             "sudo systemctl restart app".to_owned(),
             "apt-get install".to_owned(),
             "make deploy".to_owned(),
         ],
-        ..Setting::default()
+        ..Scenario::default()
     };
-    let code = |state: &str, line: &str, setting: &Setting| {
+    let code = |state: &str, line: &str, setting: &Scenario| {
         explain(&machine(), state, line, setting, &GivenDisk::empty())
             .unwrap()
             .code
@@ -216,7 +216,11 @@ fn entries_of_the_person_open_privilege_and_system_where_tools_may_write() {
     let refused = Some("command_not_allowed");
     for line in ["sudo systemctl restart app", "apt-get install -y jq"] {
         assert_eq!(code("writes", line, &setting), None, "{line}");
-        assert_eq!(code("writes", line, &Setting::default()), refused, "{line}");
+        assert_eq!(
+            code("writes", line, &Scenario::default()),
+            refused,
+            "{line}"
+        );
         assert_eq!(code("tests", line, &setting), refused, "{line}");
     }
     for line in ["sudo systemctl stop app", "sudo ls", "apt-get remove jq"] {

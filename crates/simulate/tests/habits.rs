@@ -9,7 +9,7 @@ use interlock_core::{facts::NetworkDirection, machine::Machine};
 use interlock_facts::GivenDisk;
 use interlock_formats::{NoWorkflows, Source, load};
 use interlock_sandbox::Level;
-use interlock_simulate::{Explanation, Reach, Setting, Simulation, explain};
+use interlock_simulate::{Explanation, Reach, Scenario, Simulation, explain};
 use rows::{Kind, Row, rows};
 use serde_json::{Value, json};
 
@@ -140,7 +140,7 @@ fn counts(row: &Row) -> bool {
     let machine = load(&Source::new("w.yaml", &text), None, &NoWorkflows)
         .unwrap()
         .machine;
-    let setting = Setting::default();
+    let setting = Scenario::default();
     let told = explain(&machine, "works", &row.line, &setting, &GivenDisk::empty());
     let ends: Vec<Value> = told
         .unwrap()
@@ -192,10 +192,10 @@ fn told(row: &Row, level: Level) -> Explanation {
         Kind::Fetch => "fetches",
         _ => "reads",
     };
-    let setting = Setting {
+    let setting = Scenario {
         transparent: vec!["rtk".to_owned()],
         level,
-        ..Setting::default()
+        ..Scenario::default()
     };
     explain(&machine(), state, &row.line, &setting, &GivenDisk::empty()).unwrap()
 }

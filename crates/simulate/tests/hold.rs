@@ -13,7 +13,7 @@ use interlock_core::{
 };
 use interlock_facts::{GivenDisk, Proposal, Surroundings, facts};
 use interlock_formats::{NoWorkflows, Source, load};
-use interlock_simulate::{Setting, Simulation};
+use interlock_simulate::{Scenario, Simulation};
 use serde_json::{Value, json};
 
 const WORKFLOW: &str = r"
@@ -205,9 +205,9 @@ fn what_a_workflow_itself_writes_is_judged_and_nobody_is_asked() {
 fn beside_what_a_person_lets_run_unconfined_nothing_unknown_runs() {
     let allowed = ["sudo systemctl restart db", "reboot"].map(str::to_owned);
     let judged = |state: &str, line: &str| {
-        let setting = Setting {
+        let setting = Scenario {
             allowed_by_person: allowed.to_vec(),
-            ..Setting::default()
+            ..Scenario::default()
         };
         let mut simulation = Simulation::new(machine(state), setting);
         let call = json!({"tool": "Bash", "input": {"command": line}});
@@ -257,7 +257,7 @@ fn beside_what_a_person_lets_run_unconfined_nothing_unknown_runs() {
 
 #[test]
 fn code_in_a_line_runs_only_where_the_kernel_holds_it_and_a_refusal_says_so() {
-    let mut simulation = Simulation::new(machine("reads"), Setting::default());
+    let mut simulation = Simulation::new(machine("reads"), Scenario::default());
     for line in [
         "python3 -c 'print(1)'",
         "curl -s https://example.com | python3 -c 'print(1)'",

@@ -2,7 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a failed test panics")]
 
 use interlock_core::machine::Machine;
-use interlock_simulate::{Setting, Simulation};
+use interlock_simulate::{Scenario, Simulation};
 use serde_json::{Value, json};
 
 fn to(state: &str) -> Value {
@@ -29,7 +29,7 @@ fn simulation() -> Simulation {
         "interrupts": {"db": {"file_pattern": "db/*.sql", "target": "check"}},
     }))
     .unwrap();
-    Simulation::new(machine, Setting::default())
+    Simulation::new(machine, Scenario::default())
 }
 
 /// Feeds `lines` and compares the answer to the last one.
@@ -151,7 +151,7 @@ fn time_only_passes_when_told() {
         },
     }))
     .unwrap();
-    let mut simulation = Simulation::new(machine, Setting::default());
+    let mut simulation = Simulation::new(machine, Scenario::default());
     let mut status = |line: &str| {
         let answer = simulation.step(line).unwrap();
         (answer.report.status.as_str(), answer.report.effects.len())

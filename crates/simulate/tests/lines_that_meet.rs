@@ -6,7 +6,7 @@
 )]
 
 use interlock_core::machine::{Limits, Machine};
-use interlock_simulate::{OutputLine, Setting, Simulation};
+use interlock_simulate::{OutputLine, Scenario, Simulation};
 use serde_json::{Map, Value, json};
 
 /// A machine from a short form: each state with the states it leads to by `done`.
@@ -77,7 +77,7 @@ struct Play(Simulation);
 
 impl Play {
     fn of(machine: Machine) -> Self {
-        Self(Simulation::new(machine, Setting::default()))
+        Self(Simulation::new(machine, Scenario::default()))
     }
 
     fn say(&mut self, line: Value) -> Value {

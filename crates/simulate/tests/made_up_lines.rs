@@ -11,7 +11,7 @@ use interlock_core::{
     command::{ActivityOutcome, Answer, Ask, Command, EffectFate, Stage},
     conversation::outputs_before,
     decide,
-    dialogue::Opening,
+    dialogue::RunInput,
     effects,
     event::{Cause, Event},
     evolve,
@@ -236,7 +236,7 @@ fn play(machine: &Machine, dice: &mut Dice, what: String) -> bool {
         by: "ana".to_owned(),
         places: Some(Places::default()),
         mode: None,
-        opening: Some(Opening {
+        opening: Some(RunInput {
             text: r#"{"good": true}"#.to_owned(),
             attached: Vec::new(),
         }),

@@ -3,7 +3,7 @@
 
 use interlock_core::event::Event;
 use interlock_formats::{NoWorkflows, Source, load};
-use interlock_simulate::{Setting, Simulation};
+use interlock_simulate::{Scenario, Simulation};
 use serde_json::{Value, json};
 
 const WORKFLOW: &str = r#"
@@ -31,9 +31,9 @@ fn marks(lines: &[Value]) -> Vec<Value> {
     let machine = load(&Source::new("w.yaml", WORKFLOW), None, &NoWorkflows)
         .unwrap()
         .machine;
-    let setting = Setting {
+    let setting = Scenario {
         allowed_by_person: vec!["sudo systemctl restart db".to_owned()],
-        ..Setting::default()
+        ..Scenario::default()
     };
     let mut simulation = Simulation::new(machine, setting);
     for line in lines {

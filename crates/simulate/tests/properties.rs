@@ -2,7 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a failed test panics")]
 
 use interlock_core::{machine::Machine, run::Run};
-use interlock_simulate::{Setting, Simulation};
+use interlock_simulate::{Scenario, Simulation};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -120,7 +120,7 @@ proptest! {
 
     #[test]
     fn every_line_is_answered_and_the_same_lines_are_answered_alike(lines in lines()) {
-        let mut first = Simulation::new(machine(), Setting::default());
+        let mut first = Simulation::new(machine(), Scenario::default());
         let mut second = first.clone();
         let mut files = 0;
         for line in &lines {
@@ -153,7 +153,7 @@ proptest! {
 
     #[test]
     fn no_text_is_too_strange_to_be_answered(text in ".{0,200}", json in "\\{\"(tool|transition|result|approve|state)\": .{0,80}\\}") {
-        let mut simulation = Simulation::new(machine(), Setting::default());
+        let mut simulation = Simulation::new(machine(), Scenario::default());
         let _ = simulation.step(&text);
         let _ = simulation.step(&json);
     }

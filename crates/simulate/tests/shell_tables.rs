@@ -15,7 +15,7 @@ use folder::Template;
 use interlock_core::machine::Machine;
 use interlock_facts::RealDisk;
 use interlock_formats::{NoWorkflows, Source, load};
-use interlock_simulate::{Setting, explain};
+use interlock_simulate::{Scenario, explain};
 use interlock_testkit::sample;
 use rows::{Row, rows};
 
@@ -83,11 +83,11 @@ fn every_harmless_line_changes_nothing_and_passes() {
 /// Returns why a state that may only read refuses the line.
 fn verdict(row: &Row, template: &Template, machine: &Machine) -> Option<String> {
     let place = |name: &str| template.place(name).display().to_string();
-    let setting = Setting {
+    let setting = Scenario {
         project_root: place("project"),
         home: place("home"),
         temporary: place("tmp"),
-        ..Setting::default()
+        ..Scenario::default()
     };
     let told = explain(machine, "reads", &row.line, &setting, &RealDisk).unwrap();
     told.code

@@ -6,7 +6,7 @@
 )]
 
 use interlock_core::{event::Event, machine::Machine};
-use interlock_simulate::{OutputLine, Setting, Simulation};
+use interlock_simulate::{OutputLine, Scenario, Simulation};
 use serde_json::{Value, json};
 
 /// Plan may only read; Execute may write; a fork of two tests; all hand in an object.
@@ -73,7 +73,7 @@ impl Play {
 }
 
 fn play() -> Play {
-    Play(Simulation::new(machine().seal(), Setting::default()))
+    Play(Simulation::new(machine().seal(), Scenario::default()))
 }
 
 #[test]
@@ -259,7 +259,7 @@ fn a_command_has_a_key_although_nobody_knows_what_it_does() {
         ("npm test; $X", "deny"),
         ("git status | tee a", "deny"),
     ] {
-        let mut play = Play(Simulation::new(machine.clone(), Setting::default()));
+        let mut play = Play(Simulation::new(machine.clone(), Scenario::default()));
         let said = play.say(json!({"tool": "Bash", "input": {"command": line}}));
         assert_eq!(said["verdict"], verdict, "{line}: {said}");
     }

@@ -3,7 +3,7 @@
 use std::{fs, path::Path};
 
 use interlock_core::{
-    dialogue::Opening,
+    dialogue::RunInput,
     machine::{ModeRules, Object},
     names::RunId,
 };
@@ -37,7 +37,7 @@ pub struct NewDurable<'a> {
     /// What becomes of calls in stages that list no tools; `None`: as the machine says.
     pub mode: Option<ModeRules>,
     /// What the conversation begins with; read where the machine has one.
-    pub opening: Option<Opening>,
+    pub opening: Option<RunInput>,
 }
 
 /// Where a durable run comes from.

@@ -9,7 +9,7 @@ use interlock_core::{
     Decision, Reply,
     command::{Ask, Command},
     decide,
-    dialogue::Opening,
+    dialogue::RunInput,
     event::Event,
     evolve,
     machine::{ModeRules, Object},
@@ -92,7 +92,7 @@ impl Home {
         id: &RunId,
         new: &NewRun<'_>,
         asked: (Object, &str, Option<Places>, Option<ModeRules>),
-        opening: Option<Opening>,
+        opening: Option<RunInput>,
         also: &dyn Fn(&Path) -> Result<(), StoreError>,
     ) -> Result<Started, StartError> {
         let Begun { run, decision } = Begun::with(id, new, asked, opening)?;
@@ -283,7 +283,7 @@ impl Begun {
         id: &RunId,
         new: &NewRun<'_>,
         (input, by, places, mode): (Object, &str, Option<Places>, Option<ModeRules>),
-        opening: Option<Opening>,
+        opening: Option<RunInput>,
     ) -> Result<Self, StartError> {
         let ask = Ask::Start {
             input,

@@ -23,7 +23,7 @@ const REQUESTS_MAX: usize = 10_000;
 
 /// A request for a message.
 #[derive(Debug, Clone)]
-pub struct Asked {
+pub struct ModelRequest {
     /// The protocol.
     pub wire: Wire,
     /// The path, with its query.
@@ -40,7 +40,7 @@ pub struct Asked {
     pub turn: usize,
 }
 
-impl Asked {
+impl ModelRequest {
     /// The first header of that name.
     pub fn header(&self, name: &str) -> Option<&str> {
         let found = self.headers.iter().find(|(known, _)| known == name);
@@ -184,7 +184,7 @@ impl Reply {
         self
     }
 
-    fn answer(self, asked: &Asked) -> Answer {
+    fn answer(self, asked: &ModelRequest) -> Answer {
         let (status, kind, body) = match self.what {
             What::Say(said, stop) => {
                 let body = wire::stream(asked.wire, asked.turn, &said, stop);
@@ -211,7 +211,7 @@ impl Reply {
     }
 }
 
-type Replying = dyn Fn(&Asked) -> Reply + Send + Sync;
+type Replying = dyn Fn(&ModelRequest) -> Reply + Send + Sync;
 
 /// What is sent back to each request.
 #[derive(Clone)]
@@ -225,7 +225,7 @@ impl fmt::Debug for Script {
 
 impl Script {
     /// Replies by a function of the request.
-    pub fn new(reply: impl Fn(&Asked) -> Reply + Send + Sync + 'static) -> Script {
+    pub fn new(reply: impl Fn(&ModelRequest) -> Reply + Send + Sync + 'static) -> Script {
         Script(Arc::new(reply))
     }
 
@@ -261,13 +261,13 @@ impl Script {
 #[derive(Debug)]
 pub struct Provider {
     server: Server,
-    asked: Arc<Mutex<Vec<Asked>>>,
+    asked: Arc<Mutex<Vec<ModelRequest>>>,
 }
 
 impl Provider {
     /// Starts a provider on a free port of 127.0.0.1.
     pub fn start(script: Script) -> io::Result<Provider> {
-        let asked: Arc<Mutex<Vec<Asked>>> = Arc::default();
+        let asked: Arc<Mutex<Vec<ModelRequest>>> = Arc::default();
         let seen = Arc::clone(&asked);
         let server = Server::start(move |request| respond(request, &script, &seen))?;
         Ok(Provider { server, asked })
@@ -284,7 +284,7 @@ impl Provider {
     }
 
     /// Every request for a message so far, in order of arrival.
-    pub fn asked(&self) -> Vec<Asked> {
+    pub fn asked(&self) -> Vec<ModelRequest> {
         self.asked
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
@@ -295,7 +295,7 @@ impl Provider {
 fn respond(
     request: &http::HttpRequest,
     script: &Script,
-    seen: &Mutex<Vec<Asked>>,
+    seen: &Mutex<Vec<ModelRequest>>,
 ) -> io::Result<Answer> {
     let Some(wire) = Wire::of(&request.method, &request.path) else {
         return Ok(Answer::missing(
@@ -304,7 +304,7 @@ fn respond(
     };
     let body: Value = serde_json::from_slice(&request.body).map_err(io::Error::other)?;
     let mut all = seen.lock().unwrap_or_else(PoisonError::into_inner);
-    let asked = Asked {
+    let asked = ModelRequest {
         wire,
         path: request.path.clone(),
         headers: request.headers.clone(),

@@ -3,7 +3,7 @@
 use interlock_confine::shell_of_person;
 use interlock_facts::RealDisk;
 use interlock_shell::Dialect;
-use interlock_simulate::{Setting, explain};
+use interlock_simulate::{Scenario, explain};
 
 use crate::{
     app::{App, variable},
@@ -15,7 +15,7 @@ use crate::{
 
 pub(crate) fn run(app: &App, args: &ExplainArgs) -> Done {
     let loaded = live::load(app, &args.workflow)?;
-    let setting = Setting {
+    let setting = Scenario {
         shell: shell(args.shell),
         variables: std::env::vars_os()
             .filter_map(|(name, _)| name.into_string().ok())

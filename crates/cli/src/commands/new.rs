@@ -14,7 +14,7 @@ use interlock_clients::{ClientId, install::detect};
 use interlock_expr::nearest::nearest;
 use interlock_formats::{Severity, Source, check, load, render as shown};
 use interlock_project::Origin;
-use interlock_simulate::{Setting, cases::CaseFile};
+use interlock_simulate::{Scenario, cases::CaseFile};
 use serde_json::json;
 
 use crate::{
@@ -245,7 +245,7 @@ fn try_out(app: &App, files: &Files) -> Result<usize, Failure> {
         anyhow!("the new cases cannot be read, so nothing was written: {error}")
     })?;
     for case in &cases.cases {
-        let outcome = case.play(&loaded.machine, &Setting::default());
+        let outcome = case.play(&loaded.machine, &Scenario::default());
         if let Some(failure) = outcome.failure {
             let differs: Vec<String> = failure
                 .differences

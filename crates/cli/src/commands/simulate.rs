@@ -7,7 +7,7 @@ use std::{
 
 use anyhow::Context as _;
 use interlock_sandbox::Level;
-use interlock_simulate::{Setting, Simulation, input::short_form};
+use interlock_simulate::{Scenario, Simulation, input::short_form};
 use serde_json::Value;
 
 use crate::{
@@ -45,14 +45,14 @@ pub(crate) fn run(app: &App, args: &SimulateArgs) -> Done {
 }
 
 /// Returns the paths that lines are judged by: those of this project and person.
-pub(crate) fn setting(app: &App, level: Level) -> Setting {
+pub(crate) fn setting(app: &App, level: Level) -> Scenario {
     let path = |name: &str| {
         variable(name)
             .and_then(|value| value.into_string().ok())
             .filter(|path| path.starts_with('/'))
     };
-    let usual = Setting::default();
-    Setting {
+    let usual = Scenario::default();
+    Scenario {
         project_root: app
             .directory
             .to_str()
@@ -60,7 +60,7 @@ pub(crate) fn setting(app: &App, level: Level) -> Setting {
         home: path("HOME").unwrap_or(usual.home),
         temporary: path("TMPDIR").unwrap_or(usual.temporary),
         level,
-        ..Setting::default()
+        ..Scenario::default()
     }
 }
 

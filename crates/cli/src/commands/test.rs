@@ -6,7 +6,7 @@ use anyhow::Context as _;
 use interlock_core::machine::Machine;
 use interlock_formats::{Source, load, render};
 use interlock_simulate::{
-    Setting,
+    Scenario,
     cases::{BadCaseFile, CaseOutcome, find_case_files, play_file},
 };
 use serde_json::json;
@@ -28,7 +28,7 @@ pub(crate) fn run(app: &App, args: &TestArgs) -> Done {
             .map_err(|found| render(&found, false))
     };
     for file in files(app, args)? {
-        match play_file(&file, &Setting::default(), &load) {
+        match play_file(&file, &Scenario::default(), &load) {
             Ok(outcomes) => {
                 for outcome in &outcomes {
                     report(app, args, &file, outcome)?;

@@ -12,7 +12,7 @@ use std::{
 };
 
 use interlock_clients::notify;
-use interlock_core::{dialogue::Dialogue, machine::Machine};
+use interlock_core::{dialogue::Conversation, machine::Machine};
 use interlock_expr::text::Places;
 use interlock_project::configuration_directory;
 use interlock_runner::{Embedded, Screen, Surroundings, Terminal};
@@ -143,7 +143,7 @@ impl Carrying {
                 halted.tell(app);
                 if let Some(result) = halted.result() {
                     app.output
-                        .document(&format!("{}\n", Dialogue::text_of(result)))?;
+                        .document(&format!("{}\n", Conversation::text_of(result)))?;
                 }
             }
             Shown::Lines(lines) => lines.catch_up(Some(&halted.line()))?,

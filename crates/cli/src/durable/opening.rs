@@ -3,7 +3,7 @@
 use std::path::{Component, Path, PathBuf};
 
 use anyhow::anyhow;
-use interlock_core::{dialogue::Opening, machine::Object};
+use interlock_core::{dialogue::RunInput, machine::Object};
 use serde_json::Value;
 
 use super::inputs::text_of;
@@ -15,7 +15,7 @@ const FILES_MAX: usize = 20;
 /// Reads what a conversation begins with.
 ///
 /// A usage error: two inputs, too many files, one that is not there or lies outside the project.
-pub(super) fn of(args: &CarryArgs, project: &Path, here: &Path) -> Result<Opening, Failure> {
+pub(super) fn of(args: &CarryArgs, project: &Path, here: &Path) -> Result<RunInput, Failure> {
     let text = match (&args.text, &args.input) {
         (Some(_), Some(_)) => {
             return Err(usage(
@@ -39,7 +39,7 @@ pub(super) fn of(args: &CarryArgs, project: &Path, here: &Path) -> Result<Openin
             attached.push(name);
         }
     }
-    Ok(Opening { text, attached })
+    Ok(RunInput { text, attached })
 }
 
 /// Refuses files for a workflow that has no conversation.

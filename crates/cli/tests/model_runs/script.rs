@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use interlock_testkit::provider::{self, Asked, Reply, Say, Script, Stop};
+use interlock_testkit::provider::{self, ModelRequest, Reply, Say, Script, Stop};
 use serde_json::{Value, json};
 
 use crate::{
@@ -51,7 +51,7 @@ impl Models {
         Script::new(move |asked| models.reply(asked))
     }
 
-    fn reply(&self, asked: &Asked) -> Reply {
+    fn reply(&self, asked: &ModelRequest) -> Reply {
         let text = texts(&asked.body);
         let mut shared = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
         let Shared { models, wrong } = &mut *shared;
@@ -131,7 +131,7 @@ fn part(part: &Part) -> Vec<Say> {
     vec![say; part.times.unwrap_or(1)]
 }
 
-fn differences(wanted: &Wanted, asked: &Asked, text: &str) -> Vec<String> {
+fn differences(wanted: &Wanted, asked: &ModelRequest, text: &str) -> Vec<String> {
     let mut wrong = Vec::new();
     let lacking = wanted.has.iter().filter(|part| !text.contains(*part));
     wrong.extend(lacking.map(|part| format!("the request lacks {part:?}")));

@@ -9,7 +9,7 @@ use crate::{
     attempt::{NoAnswer, StageAttempt, Usage},
     command::{StageAsk, ToolThere, offered},
     conversation::{beside, complete_task, is_too_long, sent},
-    dialogue::Dialogue,
+    dialogue::Conversation,
     event::Event,
     holds::{Scope, unmet},
     machine::{Machine, ModeRules, ModelStage, Object, StageRules},
@@ -271,7 +271,7 @@ impl<'a> Work<'a> {
         let state = state.unwrap_or_else(|| machine.shown(&frame.at).to_string());
         let mut question = format!("may `{state}` begin?");
         if let Some(dialogue) = frame.dialogue.as_deref() {
-            let given = Dialogue::text_of(dialogue.given());
+            let given = Conversation::text_of(dialogue.given());
             let _ = write!(question, "\n\nThe output before:\n{given}");
         }
         if let Some(Ok(task)) = stage_task(self.machine, &self.run, path) {

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::{child_mut, enter};
 use crate::{
     data::{apply, contribution, parse_output},
-    dialogue::{Dialogue, Opening, Said, Speaker, condense},
+    dialogue::{Conversation, RunInput, Said, Speaker, condense},
     event::Event,
     machine::DataFlags,
     names::StateName,
@@ -18,7 +18,7 @@ use crate::{
 const FILE_NAMES: &str = "file_names";
 
 /// Begins the conversation of the outermost line.
-pub(super) fn open(frame: &mut Frame, opening: &Opening) {
+pub(super) fn open(frame: &mut Frame, opening: &RunInput) {
     frame.before = Some(Box::new(before(frame, StateName::new(""))));
     let parsed = parse_output(&opening.text);
     let mut context = (*frame.context).clone();
@@ -38,14 +38,14 @@ pub(super) fn open(frame: &mut Frame, opening: &Opening) {
         text: opening.text.clone(),
     };
     frame.context = Arc::new(context);
-    frame.dialogue = Some(Arc::new(Dialogue {
+    frame.dialogue = Some(Arc::new(Conversation {
         history: if opening.text.is_empty() {
             Vec::new()
         } else {
             vec![said]
         },
         task: Value::from(opening.text.as_str()),
-        ..Dialogue::default()
+        ..Conversation::default()
     }));
     frame.output = Arc::new(parsed);
 }
@@ -153,7 +153,7 @@ fn restore(frame: &mut Frame, before: BeforeOutput) {
 
 fn change_opening(run: &mut Run, text: &str, at_ms: u64) {
     let seq = run.seq;
-    let opening = Opening {
+    let opening = RunInput {
         text: text.to_owned(),
         attached: run
             .opening
@@ -175,7 +175,7 @@ fn change_opening(run: &mut Run, text: &str, at_ms: u64) {
 
 /// Takes the output of the state that the line stands in.
 fn keep(frame: &mut Frame, flags: &DataFlags) {
-    let text = Dialogue::text_of(&frame.output);
+    let text = Conversation::text_of(&frame.output);
     let parsed = match frame.output.as_ref() {
         Value::String(text) => parse_output(text),
         other => other.clone(),

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::{activities::open_branch, approvals, child_mut, enter};
 use crate::{
-    dialogue::{Dialogue, Item, Said, Speaker},
+    dialogue::{Conversation, Item, Said, Speaker},
     event::{BranchOutcome, Event},
     machine::Object,
     names::StateName,
@@ -196,7 +196,7 @@ fn seen_by_item(frame: &Frame, value: &Value, keys: Option<&[String]>) -> Arc<Ob
     context
 }
 
-fn of_item(frame: &Frame, value: &Value, index: usize, total: usize) -> Dialogue {
+fn of_item(frame: &Frame, value: &Value, index: usize, total: usize) -> Conversation {
     let mut dialogue = frame.dialogue.as_deref().cloned().unwrap_or_default();
     dialogue.history.push(Said {
         by: Speaker::Person,
@@ -302,7 +302,7 @@ fn task_of(frame: &Frame) -> Value {
 
 /// Returns the last output of a line as it stands in a list of several.
 fn listed(frame: &Frame) -> Value {
-    Dialogue::listed(&task_of(frame))
+    Conversation::listed(&task_of(frame))
 }
 
 /// Ends a spread: what its lines wrote is merged in the order of the items.
@@ -437,8 +437,8 @@ fn join_lists(so_far: Option<&Value>, base: Option<&Value>, value: &Value) -> Op
 }
 
 /// Returns the assistant's state that spoke last, in the order of the lines.
-fn last_spoken(before: Option<&Dialogue>, lines: &[&Child]) -> Option<StateName> {
-    let spoke = |dialogue: Option<&Dialogue>| dialogue?.spoke.clone();
+fn last_spoken(before: Option<&Conversation>, lines: &[&Child]) -> Option<StateName> {
+    let spoke = |dialogue: Option<&Conversation>| dialogue?.spoke.clone();
     let newest = lines
         .iter()
         .rev()
@@ -447,7 +447,7 @@ fn last_spoken(before: Option<&Dialogue>, lines: &[&Child]) -> Option<StateName>
 }
 
 /// Appends to the conversation what each line has said, in their order.
-fn merge_histories(before: Option<&Dialogue>, lines: &[&Child]) -> Vec<Said> {
+fn merge_histories(before: Option<&Conversation>, lines: &[&Child]) -> Vec<Said> {
     let before: &[Said] = before.map_or(&[], |dialogue| dialogue.history.as_slice());
     let mut cleared = !lines.is_empty();
     let mut new = Vec::new();

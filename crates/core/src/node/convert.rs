@@ -80,7 +80,7 @@ fn is(value: &Value, word: &str) -> bool {
 fn text(value: &Value) -> Option<Value> {
     match value {
         Value::String(_) | Value::Null => None,
-        other => Some(Value::String(crate::dialogue::Dialogue::text_of(other))),
+        other => Some(Value::String(crate::dialogue::Conversation::text_of(other))),
     }
 }
 

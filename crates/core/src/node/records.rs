@@ -3,10 +3,10 @@
 use interlock_expr::template::{Missing, Values};
 use serde_json::{Value, json};
 
-use super::{Given, NodeError, NodeOutput, RecordsNode, tool::TEMPLATE};
+use super::{Inputs, NodeError, NodeOutput, RecordsNode, tool::TEMPLATE};
 use crate::{
     data::parse_output,
-    dialogue::Dialogue,
+    dialogue::Conversation,
     event::Event,
     evolve::fold,
     machine::{Activity, Machine, Object},
@@ -159,7 +159,7 @@ pub fn request(
     node: &RecordsNode,
     record: &Record,
     number: usize,
-    given: &Given,
+    given: &Inputs,
 ) -> Result<String, NodeError> {
     let mut given = given.clone();
     let item = item(record, number, None);
@@ -168,7 +168,7 @@ pub fn request(
         Some(task) => super::tool::fill(task, given.values(), node.strict)?.0,
         None => String::new(),
     };
-    let output = Dialogue::text_of(&record.output);
+    let output = Conversation::text_of(&record.output);
     Ok(format!(
         "{task}\n\nThe output of the state `{}`:\n{output}",
         record.state
@@ -182,7 +182,7 @@ pub fn request(
 pub fn output(
     node: &RecordsNode,
     items: Vec<Value>,
-    given: &Given,
+    given: &Inputs,
 ) -> Result<NodeOutput, NodeError> {
     let Some(template) = &node.output else {
         return Ok(NodeOutput {

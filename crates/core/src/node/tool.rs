@@ -3,11 +3,11 @@
 use interlock_expr::template::{Missing, Template, Values};
 use serde_json::Value;
 
-use super::{Given, NodeError, NodeOutput, ToolWork, convert, path};
+use super::{Inputs, NodeError, NodeOutput, ToolWork, convert, path};
 use crate::{
     conversation::cut,
     data::parse_output,
-    dialogue::{Dialogue, pointed},
+    dialogue::{Conversation, pointed},
     machine::Object,
 };
 
@@ -27,7 +27,7 @@ pub const POINTER: &str = "pointer_missing";
 ///
 /// # Errors
 /// `template_error` or `tool_arguments`.
-pub fn arguments(work: &ToolWork, schema: &Value, given: &Given) -> Result<NodeOutput, NodeError> {
+pub fn arguments(work: &ToolWork, schema: &Value, given: &Inputs) -> Result<NodeOutput, NodeError> {
     let mut warnings = Vec::new();
     let scope = scope(work, given, &mut warnings)?;
     let mut making = Making {
@@ -54,10 +54,10 @@ pub fn arguments(work: &ToolWork, schema: &Value, given: &Given) -> Result<NodeO
 ///
 /// # Errors
 /// `pointer_missing` or `template_error`.
-pub fn output(work: &ToolWork, result: &str, given: &Given) -> Result<NodeOutput, NodeError> {
+pub fn output(work: &ToolWork, result: &str, given: &Inputs) -> Result<NodeOutput, NodeError> {
     let mut text = result.to_owned();
     if let Some(pointer) = &work.pointer {
-        text = Dialogue::text_of(&part(result, pointer)?);
+        text = Conversation::text_of(&part(result, pointer)?);
     }
     let mut making = Making {
         values: given.values(),
@@ -106,7 +106,7 @@ fn part(result: &str, pointer: &str) -> Result<Value, NodeError> {
 }
 
 /// Returns the names that templates of the arguments see.
-fn scope(work: &ToolWork, given: &Given, warnings: &mut Vec<String>) -> Result<Object, NodeError> {
+fn scope(work: &ToolWork, given: &Inputs, warnings: &mut Vec<String>) -> Result<Object, NodeError> {
     let Some(key) = &work.input_key else {
         return Ok((*given.context).clone());
     };

@@ -7,11 +7,11 @@ use interlock_expr::{
 use serde_json::Value;
 
 use super::{
-    Given, Mapping, NodeError, NodeOutput, OnError, Rule, Source, TransformNode, convert, path,
+    Inputs, Mapping, NodeError, NodeOutput, OnError, Rule, Source, TransformNode, convert, path,
 };
 use crate::{
     data::parse_output,
-    dialogue::{Dialogue, Speaker},
+    dialogue::{Conversation, Speaker},
     machine::Object,
 };
 
@@ -27,7 +27,7 @@ const FAILED: &str = "transform_error";
 /// the input is not there, and the node is strict.
 pub fn transform(
     node: &TransformNode,
-    given: &Given,
+    given: &Inputs,
     faults: impl Fn(&Value, &Value) -> Vec<String>,
 ) -> Result<NodeOutput, NodeError> {
     let mut made = Made {
@@ -59,7 +59,7 @@ struct Made<'n> {
 impl Made<'_> {
     fn whole(
         &mut self,
-        given: &Given,
+        given: &Inputs,
         faults: impl Fn(&Value, &Value) -> Vec<String>,
     ) -> Result<(), NodeError> {
         let source = self.source(given)?;
@@ -106,7 +106,7 @@ impl Made<'_> {
     }
 
     /// Returns the object that mappings see.
-    fn source(&mut self, given: &Given) -> Result<Object, NodeError> {
+    fn source(&mut self, given: &Inputs) -> Result<Object, NodeError> {
         let (all, bare) = whole_source(self.node.source, given);
         let Some(key) = &self.node.input_key else {
             return match (all.is_empty(), bare) {
@@ -223,7 +223,7 @@ impl Made<'_> {
 }
 
 /// Returns what a source holds, and whether it may well be empty.
-fn whole_source(source: Source, given: &Given) -> (Object, bool) {
+fn whole_source(source: Source, given: &Inputs) -> (Object, bool) {
     let input = || object(read(given.input.clone()));
     match source {
         Source::ContextStore => ((*given.context).clone(), true),
@@ -307,6 +307,6 @@ impl super::NodeOutput {
     /// Returns the output as text: text as it is, anything else as JSON.
     #[must_use]
     pub fn text(&self) -> String {
-        Dialogue::text_of(&self.output)
+        Conversation::text_of(&self.output)
     }
 }

@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::asked::{EntryRequest, PendingTransition};
 use crate::{
     attempt::StageAttempt,
-    dialogue::Dialogue,
+    dialogue::Conversation,
     machine::Object,
     names::{InterruptName, MachineId, StateName},
     parts::{BranchOutcome, Cause, InterruptHit},
@@ -66,7 +66,7 @@ pub struct Frame {
     pub exits: Vec<StateName>,
     /// What its line carries along beside the context.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub dialogue: Option<Arc<Dialogue>>,
+    pub dialogue: Option<Arc<Conversation>>,
     /// What the line was before its last output, while a person may change that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<Box<BeforeOutput>>,
@@ -109,7 +109,7 @@ pub struct BeforeOutput {
     pub context: Arc<Object>,
     /// What the line carries along.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub dialogue: Option<Arc<Dialogue>>,
+    pub dialogue: Option<Arc<Conversation>>,
     /// As in [`Frame`].
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub captured: BTreeSet<String>,

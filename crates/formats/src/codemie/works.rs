@@ -4,7 +4,7 @@
 //! nevertheless is left out, never guessed.
 
 use interlock_core::{
-    dialogue::Dialogue,
+    dialogue::Conversation,
     machine::{AgentWork, Object, ServerStart, ServerWork},
     node::{Mapping, OnError, RecordsNode, Rule, Source, ToolWork, TransformNode, TreeNode},
 };
@@ -223,7 +223,7 @@ fn value<'v>(config: &'v Value, name: &str) -> Option<&'v Value> {
 
 /// Returns a text; a number or a truth value as it is written.
 fn text(config: &Value, name: &str) -> Option<String> {
-    value(config, name).map(Dialogue::text_of)
+    value(config, name).map(Conversation::text_of)
 }
 
 /// Returns the texts of a list, or the lines of a text.
@@ -236,7 +236,11 @@ fn lines(config: &Value, name: &str) -> Vec<String> {
 
 fn texts(config: &Value, name: &str) -> Vec<String> {
     let items = value(config, name).and_then(Value::as_array);
-    items.into_iter().flatten().map(Dialogue::text_of).collect()
+    items
+        .into_iter()
+        .flatten()
+        .map(Conversation::text_of)
+        .collect()
 }
 
 /// Returns a schema; JSON as text is read.

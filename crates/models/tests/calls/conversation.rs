@@ -64,7 +64,7 @@ fn text_and_calls_arrive_whole_from_every_kind() {
 fn played(
     kind: Kind,
 ) -> (
-    Vec<interlock_testkit::provider::Asked>,
+    Vec<interlock_testkit::provider::ModelRequest>,
     interlock_models::Request,
 ) {
     let said = vec![

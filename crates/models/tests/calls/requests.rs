@@ -133,7 +133,7 @@ fn zoo() -> Value {
 }
 
 /// Sends, and returns what arrived; held against the published shape.
-fn sent(kind: Kind, request: &Request) -> interlock_testkit::provider::Asked {
+fn sent(kind: Kind, request: &Request) -> interlock_testkit::provider::ModelRequest {
     let model = Strict::start(Script::new(|_| {
         interlock_testkit::provider::Reply::say(vec![text("done")])
     }));

@@ -45,7 +45,7 @@ impl Drop for Strict {
 }
 
 /// Holds a request against the schema of its kind, in `tests/schemas`.
-fn hold(asked: &provider::Asked) {
+fn hold(asked: &provider::ModelRequest) {
     static SCHEMAS: std::sync::OnceLock<[jsonschema::Validator; 4]> = std::sync::OnceLock::new();
     let schemas = SCHEMAS.get_or_init(|| {
         let texts = [

@@ -10,7 +10,7 @@ use interlock_core::{
     conversation::cut,
     machine::{AgentWork, ServerStart, ServerWork},
     names::CallId,
-    node::Given,
+    node::Inputs,
     place::stage_of,
 };
 use interlock_tool_names::server_name;
@@ -42,7 +42,7 @@ pub(crate) fn fitted(
     let (Some(agent), Some(nodes)) = (found, around.nodes.as_deref()) else {
         return Ok(None);
     };
-    let given = Given::of(&order.machine, run, &order.path).unwrap_or_default();
+    let given = Inputs::of(&order.machine, run, &order.path).unwrap_or_default();
     let mut fitted = stages.clone();
     if !agent.datasources.is_empty() {
         let wanted = |id: &str| agent.datasources.iter().any(|wanted| wanted == id);
@@ -130,7 +130,7 @@ impl Joined {
         &mut self,
         starting: &Starting<'_>,
         server: &ServerWork,
-        given: &Given,
+        given: &Inputs,
     ) -> Result<(), Failed> {
         let configured = starting.nodes.configured.as_ref();
         let (asked, secrets) = asked(configured, server, given, false)?;

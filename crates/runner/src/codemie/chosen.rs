@@ -17,7 +17,7 @@ use serde_json::Value;
 use super::{CANCELLED, LOOK_EVERY, Nodes, ServerRequest, Talk, reasoned};
 use crate::{
     order::Failed,
-    stage::{Answers, People, Said, WantedWord},
+    stage::{Answers, ChannelAnswer, People, WantedWord},
 };
 
 /// The code of a server that nobody has allowed.
@@ -103,20 +103,20 @@ impl Starting<'_> {
                     return Err(Failed::new(CANCELLED, "it was stopped"));
                 }
                 Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => break Said::Broken,
+                Err(RecvTimeoutError::Disconnected) => break ChannelAnswer::Broken,
             }
         };
         match word {
-            Said::Yes { by } => self.talk.note(
+            ChannelAnswer::Yes { by } => self.talk.note(
                 "server_allowed",
                 format!("{by} allowed the server `{name}`"),
             ),
-            Said::No { by, note } => {
+            ChannelAnswer::No { by, note } => {
                 let note = note.map_or_else(String::new, |note| format!(": {note}"));
                 let why = format!("{by} did not allow the server `{name}` {what}{note}");
                 Err(reasoned(NOT_ALLOWED, why, None))
             }
-            Said::Later | Said::Broken => {
+            ChannelAnswer::Later | ChannelAnswer::Broken => {
                 let why = format!("nobody allowed the server `{name}` {what}");
                 Err(reasoned(NOT_ALLOWED, why, None))
             }

@@ -2,7 +2,7 @@
 
 use interlock_core::{
     machine::{Activity, Machine, ServerStart, ServerWork},
-    node::{Given, TOOL, ToolWork},
+    node::{Inputs, TOOL, ToolWork},
 };
 use interlock_expr::text::ValueTemplate;
 use interlock_tools::Tool;
@@ -37,7 +37,7 @@ pub fn look_up(
             is_open = true;
             continue;
         }
-        let (asked, _) = asked(configured, &server, &Given::default(), false)
+        let (asked, _) = asked(configured, &server, &Inputs::default(), false)
             .map_err(|failed| failed.message)?;
         let started = configured.start(&asked, &|| false);
         let started = started.map_err(|why| why.to_string())?;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use interlock_core::{
     event::Passing,
     machine::{ServerStart, ServerWork},
-    node::{Given, tool::fill},
+    node::{Inputs, tool::fill},
 };
 use interlock_expr::template::Template;
 use interlock_tools::Secrets;
@@ -138,7 +138,7 @@ pub(super) fn not_started(why: &NotStarted) -> Failed {
 pub(super) fn asked(
     configured: &dyn Configured,
     server: &ServerWork,
-    given: &Given,
+    given: &Inputs,
     strict: bool,
 ) -> Result<(ServerRequest, Vec<String>), Failed> {
     let integration = match &server.integration {
@@ -238,7 +238,7 @@ pub(super) fn asked(
 }
 
 /// Lays values below what templates see beside the context.
-pub(super) fn with(given: &Given, values: &[(String, String)]) -> Given {
+pub(super) fn with(given: &Inputs, values: &[(String, String)]) -> Inputs {
     let mut given = given.clone();
     for (name, value) in values {
         let known = given.beside.entry(name.clone());

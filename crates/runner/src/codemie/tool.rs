@@ -8,7 +8,7 @@ use interlock_core::{
     hold_at, judge_written,
     names::CallId,
     node::{
-        Given, NodeOutput, ToolWork,
+        Inputs, NodeOutput, ToolWork,
         tool::{ARGUMENTS, arguments, output},
     },
 };
@@ -184,7 +184,7 @@ impl Worked<'_> {
         work: &ToolWork,
         whose: &Whose,
         result: &str,
-        given: &Given,
+        given: &Inputs,
     ) -> Result<NodeOutput, Failed> {
         let made = output(work, result, given).map_err(|error| failed(&error))?;
         let of_server = match whose {

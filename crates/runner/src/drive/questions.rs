@@ -7,7 +7,7 @@ use interlock_core::pending::{About, Pending, pending};
 use super::{Drive, DriveError};
 use crate::{
     host::Host,
-    stage::{Said, answered},
+    stage::{ChannelAnswer, answered},
 };
 
 /// What was put to a person, by the id of the request.
@@ -61,7 +61,11 @@ impl<H: Host> Drive<'_, H> {
     }
 
     /// Takes what a channel says; what was answered meanwhile stays as it is.
-    pub(super) fn said(&mut self, id: &str, said: &Said) -> Result<(), DriveError<H::Error>> {
+    pub(super) fn said(
+        &mut self,
+        id: &str,
+        said: &ChannelAnswer,
+    ) -> Result<(), DriveError<H::Error>> {
         let all = pending(self.machine, &self.run).into_iter();
         let mut meant = all.filter(|one| one.id.as_ref().is_some_and(|own| own.as_str() == id));
         let Some(request) = meant.next() else {

@@ -10,7 +10,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{channel::Said, line::Heard};
+use super::{channel::ChannelAnswer, line::Heard};
 
 /// Why an attempt is to end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,7 +58,7 @@ impl CancelToken {
         let waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(waiting) = waiting.as_ref() {
             // Nobody waits any more when it cannot be sent.
-            let _ = waiting.send(Heard::Channel(NO_REQUEST, Said::Broken));
+            let _ = waiting.send(Heard::Channel(NO_REQUEST, ChannelAnswer::Broken));
         }
     }
 

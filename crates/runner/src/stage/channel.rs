@@ -7,7 +7,7 @@ pub trait Channel: Send + Sync {
     /// Asks; what is said goes to `answers`, at most once.
     ///
     /// Returns at once. Asked again while another request is open, the new one waits for its turn.
-    fn ask(&self, wanted: Wanted, answers: Answers) -> Box<dyn Open>;
+    fn ask(&self, wanted: PersonRequest, answers: Answers) -> Box<dyn Open>;
 }
 
 /// A request that a channel has.
@@ -18,7 +18,7 @@ pub trait Open: Send {
 
 /// What a person is asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Wanted {
+pub struct PersonRequest {
     /// The id of the request, by which it can be answered from elsewhere.
     pub id: String,
     /// The path of the stage.
@@ -31,7 +31,7 @@ pub struct Wanted {
 
 /// What a channel says.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Said {
+pub enum ChannelAnswer {
     /// Yes.
     Yes {
         /// Who.
@@ -52,16 +52,16 @@ pub enum Said {
 
 /// Where a channel says what it has to say.
 #[derive(Clone)]
-pub struct Answers(Arc<dyn Fn(Said) + Send + Sync>);
+pub struct Answers(Arc<dyn Fn(ChannelAnswer) + Send + Sync>);
 
 impl Answers {
     /// Gives what is said to `to`.
-    pub(crate) fn new(to: impl Fn(Said) + Send + Sync + 'static) -> Self {
+    pub(crate) fn new(to: impl Fn(ChannelAnswer) + Send + Sync + 'static) -> Self {
         Self(Arc::new(to))
     }
 
     /// Says it; whoever asked may be gone.
-    pub fn say(&self, said: Said) {
+    pub fn say(&self, said: ChannelAnswer) {
         (self.0)(said);
     }
 }

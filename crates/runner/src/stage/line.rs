@@ -35,7 +35,7 @@ pub enum Heard {
     /// The run has answered or moved on.
     Run(Standing),
     /// A channel says something about the request with this number.
-    Channel(usize, super::channel::Said),
+    Channel(usize, super::channel::ChannelAnswer),
 }
 
 /// Where the run stands, as a stage is told.

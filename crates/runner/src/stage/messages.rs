@@ -193,13 +193,13 @@ fn unfenced(text: &str) -> &str {
 }
 
 pub(crate) const fn finish(finish: interlock_models::Finish) -> Finish {
-    use interlock_models::Finish as Said;
+    use interlock_models::Finish as ChannelAnswer;
     match finish {
-        Said::ToolCalls => Finish::ToolCalls,
-        Said::Stop => Finish::Stop,
-        Said::Length => Finish::Length,
-        Said::Refused => Finish::Refused,
-        Said::Error => Finish::Error,
+        ChannelAnswer::ToolCalls => Finish::ToolCalls,
+        ChannelAnswer::Stop => Finish::Stop,
+        ChannelAnswer::Length => Finish::Length,
+        ChannelAnswer::Refused => Finish::Refused,
+        ChannelAnswer::Error => Finish::Error,
     }
 }
 

@@ -18,7 +18,7 @@ use interlock_core::{
 use super::{
     act::Attempt,
     cancel::Why,
-    channel::{Answers, Open, Said, Wanted},
+    channel::{Answers, ChannelAnswer, Open, PersonRequest},
     line::{Cut, Heard, Standing},
 };
 
@@ -126,13 +126,13 @@ impl Attempt<'_> {
     fn said(
         &self,
         request: &Pending,
-        said: Said,
+        said: ChannelAnswer,
         elsewhere: bool,
     ) -> Result<Option<Standing>, Cut> {
         match answered(request, &said) {
             Some(ask) => self.line.ask(ask).map(Some),
             None if elsewhere => Ok(None),
-            None if said == Said::Later => self.close(NoAnswer::Deferred).map(Some),
+            None if said == ChannelAnswer::Later => self.close(NoAnswer::Deferred).map(Some),
             None => self.close(NoAnswer::NoChannel).map(Some),
         }
     }
@@ -175,7 +175,7 @@ impl Attempt<'_> {
 }
 
 /// Makes a person's answer of what a channel says; `None`: it is none.
-pub(crate) fn answered(request: &Pending, said: &Said) -> Option<Ask> {
+pub(crate) fn answered(request: &Pending, said: &ChannelAnswer) -> Option<Ask> {
     let answer = |by: &String, note: Option<&String>| Answer {
         by: by.clone(),
         note: note.cloned(),
@@ -183,28 +183,28 @@ pub(crate) fn answered(request: &Pending, said: &Said) -> Option<Ask> {
         ..Answer::default()
     };
     match said {
-        Said::Yes { by } => Some(Ask::Approve(answer(by, None))),
-        Said::No { by, note } => Some(Ask::Reject(answer(by, note.as_ref()))),
-        Said::Later | Said::Broken => None,
+        ChannelAnswer::Yes { by } => Some(Ask::Approve(answer(by, None))),
+        ChannelAnswer::No { by, note } => Some(Ask::Reject(answer(by, note.as_ref()))),
+        ChannelAnswer::Later | ChannelAnswer::Broken => None,
     }
 }
 
 /// Says what is waited for, where nobody is asked here.
 pub(crate) fn elsewhere(request: &Pending) -> String {
-    let Wanted { id, tool, text, .. } = wanted(request);
+    let PersonRequest { id, tool, text, .. } = wanted(request);
     let colon = if tool.is_empty() { "" } else { ": " };
     format!("waits for `interlock approve` or `reject` ({id}): {tool}{colon}{text}")
 }
 
 /// Says what a person is asked.
-pub(crate) fn wanted(request: &Pending) -> Wanted {
+pub(crate) fn wanted(request: &Pending) -> PersonRequest {
     let (tool, text) = match &request.about {
         About::Call { tool, summary, .. } => (tool.clone(), summary.clone()),
         About::Entry { message } | About::Transition { message, .. } => {
             (String::new(), message.clone())
         }
     };
-    Wanted {
+    PersonRequest {
         id: request
             .id
             .as_ref()

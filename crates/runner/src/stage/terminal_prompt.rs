@@ -13,7 +13,7 @@ use crate::{
     screen::Screen,
 };
 
-use super::channel::{Answers, Channel, Open, Said, Wanted};
+use super::channel::{Answers, Channel, ChannelAnswer, Open, PersonRequest};
 
 /// The terminal that a person sits at, as a place where they are asked.
 ///
@@ -39,7 +39,7 @@ struct Queue {
 }
 
 struct Request {
-    wanted: Wanted,
+    wanted: PersonRequest,
     answers: Answers,
     control: Arc<Control>,
     /// Why it was taken back.
@@ -63,12 +63,12 @@ impl TerminalPrompt {
 }
 
 impl Channel for TerminalPrompt {
-    fn ask(&self, wanted: Wanted, answers: Answers) -> Box<dyn Open> {
+    fn ask(&self, wanted: PersonRequest, answers: Answers) -> Box<dyn Open> {
         let withdrawn = Arc::new(Mutex::new(None));
         let control = match Control::new() {
             Ok(control) => Arc::new(control),
             Err(_) => {
-                answers.say(Said::Broken);
+                answers.say(ChannelAnswer::Broken);
                 return Box::new(Ticket {
                     control: None,
                     withdrawn,
@@ -130,7 +130,7 @@ impl Shared {
             Ok(_) => queue.served = true,
             Err(_) => {
                 for request in queue.waiting.drain(..) {
-                    request.answers.say(Said::Broken);
+                    request.answers.say(ChannelAnswer::Broken);
                 }
             }
         }
@@ -153,7 +153,7 @@ impl Shared {
         if request.control.stopped().is_some() {
             return;
         }
-        let Wanted {
+        let PersonRequest {
             id,
             path,
             tool,
@@ -176,7 +176,7 @@ impl Shared {
         );
         match said {
             Typed::Text(said) => request.answers.say(said),
-            Typed::End => request.answers.say(Said::Broken),
+            Typed::End => request.answers.say(ChannelAnswer::Broken),
             Typed::Stopped => {
                 let why = request
                     .withdrawn
@@ -192,19 +192,19 @@ impl Shared {
     }
 
     /// Reads what a person typed; `None`: it is no answer.
-    fn meant(&self, typed: &str) -> Option<Said> {
+    fn meant(&self, typed: &str) -> Option<ChannelAnswer> {
         let typed = typed.trim();
         let (word, rest) = typed.split_once(char::is_whitespace).unwrap_or((typed, ""));
         let note = Some(rest.trim().to_owned()).filter(|note| !note.is_empty());
         match word.to_lowercase().as_str() {
-            "y" | "yes" if note.is_none() => Some(Said::Yes {
+            "y" | "yes" if note.is_none() => Some(ChannelAnswer::Yes {
                 by: self.by.clone(),
             }),
-            "n" | "no" => Some(Said::No {
+            "n" | "no" => Some(ChannelAnswer::No {
                 by: self.by.clone(),
                 note,
             }),
-            "d" | "defer" if note.is_none() => Some(Said::Later),
+            "d" | "defer" if note.is_none() => Some(ChannelAnswer::Later),
             _ => None,
         }
     }

@@ -10,9 +10,10 @@ use interlock_models::{
     Answer, Cancel, Client, Heard, Key, Kind, ModelError, Provider, Request, RetryPolicy, Usage,
 };
 use interlock_runner::{
-    Answers, Channel, Halt, Model, Models, Open, People, Said, Stages, Surroundings, Tries, Wanted,
+    Answers, Channel, ChannelAnswer, Halt, Model, Models, Open, People, PersonRequest, Stages,
+    Surroundings, Tries,
 };
-use interlock_testkit::provider::{self, Asked, Reply, Say, Script, call, text};
+use interlock_testkit::provider::{self, ModelRequest, Reply, Say, Script, call, text};
 use interlock_tools::Tool;
 use serde_json::{Value, json};
 
@@ -34,7 +35,7 @@ impl Scripted {
         })
     }
 
-    pub(crate) fn asked(&self) -> Vec<Asked> {
+    pub(crate) fn asked(&self) -> Vec<ModelRequest> {
         self.provider.asked()
     }
 }
@@ -72,7 +73,7 @@ impl Models for Scripted {
 }
 
 /// Answers each request by the next of these; then nobody is there.
-struct Answering(Mutex<Vec<Said>>, Mutex<Vec<Wanted>>);
+struct Answering(Mutex<Vec<ChannelAnswer>>, Mutex<Vec<PersonRequest>>);
 
 struct Asking;
 
@@ -81,11 +82,11 @@ impl Open for Asking {
 }
 
 impl Channel for Answering {
-    fn ask(&self, wanted: Wanted, answers: Answers) -> Box<dyn Open> {
+    fn ask(&self, wanted: PersonRequest, answers: Answers) -> Box<dyn Open> {
         self.1.lock().unwrap().push(wanted);
         let mut left = self.0.lock().unwrap();
         let said = if left.is_empty() {
-            Said::Broken
+            ChannelAnswer::Broken
         } else {
             left.remove(0)
         };
@@ -303,12 +304,12 @@ fn a_yes_is_for_one_call_and_a_no_for_one() {
     );
     let by = || "ana".to_owned();
     let answers = vec![
-        Said::Yes { by: by() },
-        Said::No {
+        ChannelAnswer::Yes { by: by() },
+        ChannelAnswer::No {
             by: by(),
             note: Some("not that".to_owned()),
         },
-        Said::Later,
+        ChannelAnswer::Later,
     ];
     let here = Arc::new(Answering(Mutex::new(answers), Mutex::default()));
     let people = People {

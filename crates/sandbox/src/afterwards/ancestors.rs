@@ -6,7 +6,7 @@ use std::io;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use super::put_back::{Aside, open_directory};
+use super::put_back::{Quarantine, open_directory};
 use crate::run::{Answer, Change, Changed};
 
 /// Directories that are to stay where they are, outermost first.
@@ -33,7 +33,7 @@ impl Ancestors {
     }
 
     /// Moves back those that were moved away.
-    pub(super) fn put_back(&mut self, aside: &dyn Fn(&Path) -> Aside) -> Vec<Changed> {
+    pub(super) fn put_back(&mut self, aside: &dyn Fn(&Path) -> Quarantine) -> Vec<Changed> {
         let mut changed = Vec::new();
         for (path, held) in &mut self.held {
             let Some(held) = held.take() else { continue };
@@ -65,7 +65,7 @@ fn is_there(path: &Path, held: &File) -> bool {
     before.dev() == now.dev() && before.ino() == now.ino()
 }
 
-fn move_back(path: &Path, held: &File, aside: &Aside) -> io::Result<Answer> {
+fn move_back(path: &Path, held: &File, aside: &Quarantine) -> io::Result<Answer> {
     let from = whereabouts(held)?;
     let gone = from.symlink_metadata().is_err() || !is_there(&from, held);
     if path.symlink_metadata().is_ok() {

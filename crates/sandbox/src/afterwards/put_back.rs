@@ -12,13 +12,13 @@ use nix::unistd::{Gid, Uid, fchown, fchownat, symlinkat};
 
 /// Where what appeared is moved.
 #[derive(Debug)]
-pub(super) struct Aside {
+pub(super) struct Quarantine {
     directory: Option<PathBuf>,
     /// Beside the protected thing, where the directory is on another file system.
     beside: PathBuf,
 }
 
-impl Aside {
+impl Quarantine {
     pub(super) fn new(directory: Option<&Path>, root: &Path) -> Self {
         Self {
             directory: directory.map(Path::to_path_buf),
@@ -104,7 +104,7 @@ pub(super) fn directory(
     path: &Path,
     mode: u32,
     owner: (u32, u32),
-    aside: &Aside,
+    aside: &Quarantine,
 ) -> io::Result<()> {
     aside.clear(path, std::fs::Metadata::is_dir)?;
     let (parent, name) = parent(path)?;
@@ -134,7 +134,7 @@ pub(super) fn file(
     bytes: &[u8],
     mode: u32,
     owner: (u32, u32),
-    aside: &Aside,
+    aside: &Quarantine,
 ) -> io::Result<()> {
     aside.clear(path, std::fs::Metadata::is_file)?;
     let (parent, name) = parent(path)?;
@@ -163,7 +163,7 @@ pub(super) fn file(
 }
 
 /// Makes `path` lead to `target` again.
-pub(super) fn link(path: &Path, target: &Path, aside: &Aside) -> io::Result<()> {
+pub(super) fn link(path: &Path, target: &Path, aside: &Quarantine) -> io::Result<()> {
     aside.clear(path, |_| false)?;
     let (parent, name) = parent(path)?;
     Ok(symlinkat(target, &parent, name.as_path())?)

@@ -7,7 +7,7 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use super::put_back::{self, Aside};
+use super::put_back::{self, Quarantine};
 use crate::plan::Free;
 use crate::run::{Answer, Change};
 
@@ -191,7 +191,7 @@ impl Tree {
         &self,
         path: &Path,
         change: Change,
-        aside: &Aside,
+        aside: &Quarantine,
     ) -> io::Result<Answer> {
         let entry = self.entries.get(path.as_os_str());
         match (change, entry) {

@@ -7,7 +7,7 @@ use interlock_core::policy::{Policy, Stance};
 
 use crate::level::Level;
 use crate::plan::{
-    Afterwards, Calls, Column, Confinement, LeftOver, Network, Place, Plan, Protected, Start,
+    Calls, Column, Confinement, LeftOver, Network, Place, Plan, PostCheck, Protected, Start,
     environment, places,
 };
 
@@ -42,7 +42,7 @@ pub struct Surroundings {
 
 /// One line, as it was judged.
 #[derive(Debug, Clone, Copy)]
-pub struct Asked<'a> {
+pub struct JudgedLine<'a> {
     /// The policy of the state.
     pub policy: &'a Policy,
     /// What the line would do.
@@ -60,7 +60,7 @@ pub struct Asked<'a> {
 impl Plan {
     /// Makes the plan of one judged line.
     #[must_use]
-    pub fn for_line(asked: &Asked<'_>, around: &Surroundings) -> Self {
+    pub fn for_line(asked: &JudgedLine<'_>, around: &Surroundings) -> Self {
         let column = column(asked);
         let confinement = match column {
             Column::Free => None,
@@ -68,8 +68,8 @@ impl Plan {
             _ => Some(confinement(column, asked, around)),
         };
         let afterwards = match column {
-            Column::Free => Afterwards::default(),
-            _ => Afterwards {
+            Column::Free => PostCheck::default(),
+            _ => PostCheck {
                 protected: around.protected.clone(),
                 reported: around.interrupts.clone(),
                 aside: around.aside.clone(),
@@ -98,7 +98,7 @@ impl Plan {
     }
 }
 
-fn column(asked: &Asked<'_>) -> Column {
+fn column(asked: &JudgedLine<'_>) -> Column {
     match asked.policy.stance() {
         Stance::Free => Column::Free,
         Stance::NoWrite if asked.covered.is_empty() => Column::NoWrite,
@@ -108,12 +108,12 @@ fn column(asked: &Asked<'_>) -> Column {
 }
 
 /// Whether the line reaches in `direction`, and does nothing else with a network: the verdict was about that.
-fn only_reaches(asked: &Asked<'_>, direction: NetworkDirection) -> bool {
+fn only_reaches(asked: &JudgedLine<'_>, direction: NetworkDirection) -> bool {
     let network = &asked.facts.network;
     !network.is_empty() && network.iter().all(|reach| reach.direction == direction)
 }
 
-fn confinement(column: Column, asked: &Asked<'_>, around: &Surroundings) -> Confinement {
+fn confinement(column: Column, asked: &JudgedLine<'_>, around: &Surroundings) -> Confinement {
     let reading = column == Column::NoWrite;
     Confinement {
         writable: writable(column, asked, around),
@@ -154,7 +154,7 @@ fn sockets(policy: &Policy, around: &Surroundings) -> Vec<PathBuf> {
 }
 
 /// The places a line of `column` may write; the same place is listed once.
-fn writable(column: Column, asked: &Asked<'_>, around: &Surroundings) -> Vec<Place> {
+fn writable(column: Column, asked: &JudgedLine<'_>, around: &Surroundings) -> Vec<Place> {
     let at = |paths: &[PathBuf]| paths.iter().cloned().map(Place::at).collect::<Vec<_>>();
     let places = match column {
         Column::Free | Column::NoWrite => Vec::new(),

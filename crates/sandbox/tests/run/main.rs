@@ -244,7 +244,7 @@ fn bash_starts_without_foreign_code() {
     let trial = Trial::new(User::Own);
     fs::write(trial.path("outside/evil"), "echo evil").unwrap();
     let plan = trial.no_write("set -x; cd project 2>/dev/null; ls /nowhere 2>/dev/null; f; true");
-    let asked = interlock_sandbox::Asked {
+    let asked = interlock_sandbox::JudgedLine {
         policy: &interlock_core::policy::Policy {
             allowed_tools: Some(vec!["Bash".to_owned()]),
             ..Default::default()

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use interlock_sandbox::plan::{
-    Afterwards, Calls, Column, Confinement, Environment, LeftOver, Network, Place, Protected, Start,
+    Calls, Column, Confinement, Environment, LeftOver, Network, Place, PostCheck, Protected, Start,
 };
 use interlock_sandbox::{Ended, Level, Plan};
 
@@ -136,9 +136,9 @@ impl Trial {
             project: self.path("project"),
             environment,
             confinement: Some(confinement),
-            afterwards: Afterwards {
+            afterwards: PostCheck {
                 aside: Some(self.path("aside")),
-                ..Afterwards::default()
+                ..PostCheck::default()
             },
             require: Level::Environment,
         }

@@ -4,9 +4,9 @@
 use std::{fs, sync::Arc};
 
 use interlock_core::{
-    dialogue::{Dialogue, Said, Speaker},
+    dialogue::{Conversation, Said, Speaker},
     machine::Object,
-    node::{Given, TransformNode, transform},
+    node::{Inputs, TransformNode, transform},
 };
 use interlock_expr::number::deep_equal;
 use serde::Deserialize;
@@ -57,12 +57,12 @@ fn check(case: &Case) {
     // A machine read from a log has the same node.
     let kept = serde_json::to_string(&node).unwrap();
     let node: TransformNode = serde_json::from_str(&kept).unwrap();
-    let given = Given {
+    let given = Inputs {
         context: Arc::new(case.context.clone()),
-        dialogue: Arc::new(Dialogue {
+        dialogue: Arc::new(Conversation {
             history: case.said.iter().map(|line| said(line)).collect(),
             task: json!("the task"),
-            ..Dialogue::default()
+            ..Conversation::default()
         }),
         input: case.input.clone(),
         beside: Object::new(),
