@@ -28,7 +28,7 @@ pub(crate) enum Say {
     Rewrite {
         /// Whether it asks its person first.
         asks: bool,
-        /// Why.
+        /// The reason given.
         reason: String,
         /// All the arguments.
         input: Value,

@@ -125,7 +125,7 @@ pub enum InstallError {
         path: PathBuf,
         /// Read or written.
         what: &'static str,
-        /// Why.
+        /// The underlying error.
         source: io::Error,
     },
     /// The file is not what the client would accept either, or cannot be added to.
@@ -137,7 +137,7 @@ pub enum InstallError {
         line: usize,
         /// The column in characters, from 1.
         column: usize,
-        /// Why.
+        /// The reason given.
         reason: String,
     },
     /// The file is a link to where nothing should be written.

@@ -35,7 +35,7 @@ impl NoAnswer {
 /// A message of a model, as the engine sees it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ModelMessage {
-    /// Of the whole message as it is kept beside the log.
+    /// Digest of the whole message, which is kept beside the log.
     pub digest: Digest,
     /// Why it ended there.
     pub finish: Finish,
@@ -80,7 +80,7 @@ pub enum Finish {
 pub struct MessageCall {
     /// The tool's name as the model wrote it.
     pub tool: String,
-    /// Of its arguments, in canonical JSON; of the text where that cannot be made.
+    /// Digest of the arguments in canonical JSON, or of their text where that cannot be made.
     pub digest: Digest,
     /// What it is.
     pub kind: MessageCallKind,
@@ -198,7 +198,7 @@ pub struct PendingCall {
     pub id: CallId,
     /// The tool.
     pub tool: String,
-    /// Of its arguments.
+    /// Digest of the arguments.
     pub digest: Digest,
     /// Whether its tool does nothing but read files of this machine, so that it may be judged while others like it run.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]

@@ -31,7 +31,7 @@ pub struct ToolCall {
     pub foreign: bool,
     /// What kind of tool it is.
     pub kind: CallKind,
-    /// Of the tool's name and its arguments.
+    /// Digest of the tool's name and arguments.
     pub digest: Digest,
     /// The arguments in one line, for people.
     pub summary: String,

@@ -88,16 +88,16 @@ pub enum Ask {
     Reject(Answer),
     /// An activity that Interlock carries out has ended.
     EndActivity {
-        /// Of which frame; `None`: the only one running.
+        /// Path of the frame; `None`: the only one running.
         path: Option<String>,
-        /// How.
+        /// How it ended.
         outcome: ActivityOutcome,
     },
     /// Stand still.
     Pause {
         /// Who asks.
         by: String,
-        /// Why.
+        /// The reason given.
         reason: Option<String>,
     },
     /// Go on; what was reported of protected things counts as seen by whoever asks.
@@ -139,9 +139,9 @@ pub enum Ask {
         project: String,
         /// `trust`, `this_time`, `no`.
         word: String,
-        /// Of what it widens.
+        /// Digest of what it widens.
         digest: Digest,
-        /// Who.
+        /// Name of whoever did it.
         by: String,
     },
     /// End without an outcome.
@@ -155,7 +155,7 @@ pub enum Ask {
         path: FramePath,
         /// The attempt that is meant.
         attempt: u32,
-        /// What.
+        /// What is asked or told.
         ask: StageAsk,
     },
     /// Something of an effect under way that is no model stage's attempt.
@@ -164,14 +164,14 @@ pub enum Ask {
         path: FramePath,
         /// The try that is meant.
         attempt: u32,
-        /// What.
+        /// What is asked or told.
         ask: NodeAsk,
     },
     /// Time has passed; waits that are due end, and tries that are due begin.
     Advance,
     /// These are the files that the texts of a state name.
     Supply {
-        /// Of which frame.
+        /// Path of the frame.
         path: FramePath,
         /// Every file that is asked for, by absolute path.
         files: Files,
@@ -180,7 +180,7 @@ pub enum Ask {
     LoseEffects,
     /// A person says what became of an effect that was lost.
     SettleEffect {
-        /// Of which state; `None`: the only one.
+        /// Path of the state; `None`: the only one.
         path: Option<String>,
         /// What became of it.
         how: EffectFate,
@@ -278,7 +278,7 @@ impl TransitionRequest {
 /// A yes that a person gave before the run was asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Consent {
-    /// Who.
+    /// Name of whoever did it.
     pub by: String,
     /// To exactly what; anything else is asked anew.
     pub question: Digest,

@@ -46,7 +46,7 @@ pub struct RunInput {
 pub struct Said {
     /// Who said it.
     pub by: Speaker,
-    /// What.
+    /// What was said.
     pub text: String,
 }
 

@@ -88,12 +88,12 @@ fn stand<'a>(
 fn effect(machine: &Machine, run: &Run, path: &FramePath) -> Option<Effect> {
     let frame = run
         .frame(path)
-        .filter(|frame| frame.parked.is_none() && frame.held.is_none())?;
+        .filter(|frame| frame.stay.parked.is_none() && frame.stay.held.is_none())?;
     let state = machine
         .called(frame.machine.as_ref())?
         .states
         .get(&frame.at)?;
-    let seq = frame.entered_seq;
+    let seq = frame.stay.entered_seq;
     let mut effect = Effect {
         id: format!("{}/{path}/{seq}", run.id),
         attempt: 1,
@@ -110,7 +110,7 @@ fn effect(machine: &Machine, run: &Run, path: &FramePath) -> Option<Effect> {
         stage: Stage::Running,
         late_ms: None,
     };
-    if let Some(running) = &frame.effect {
+    if let Some(running) = &frame.stay.effect {
         effect.attempt = running.attempt;
         effect.kind.clone_from(&running.kind);
         effect.input = Arc::clone(&running.input);
@@ -124,7 +124,7 @@ fn effect(machine: &Machine, run: &Run, path: &FramePath) -> Option<Effect> {
         effect.late_ms = late_ms(state, running);
         return Some(effect);
     }
-    if machine.limits.at_once.is_some() || frame.gathering {
+    if machine.limits.at_once.is_some() || frame.stay.gathering {
         // It begins when there is room, or when the lines have met.
         return None;
     }
@@ -141,7 +141,7 @@ pub(crate) fn late_ms(state: &State, running: &Running) -> Option<u64> {
 /// Tells whether a stage waits for a person's word on one of its calls.
 #[must_use]
 pub fn asks(frame: &Frame) -> bool {
-    let calls = frame.acting.iter().flat_map(|acting| &acting.calls);
+    let calls = frame.stay.acting.iter().flat_map(|acting| &acting.calls);
     calls
         .into_iter()
         .any(|call| matches!(call.fate, CallStatus::Asked))
@@ -159,7 +159,7 @@ fn not_started(run: &Run, frame: &Frame, state: &State, mut effect: Effect) -> O
     match &state.activity {
         Activity::Wait { wait_ms } => {
             effect.input = Arc::new(json!({ "wait_ms": wait_ms }));
-            effect.stage = Stage::Waiting(frame.entered_ms.saturating_add(*wait_ms));
+            effect.stage = Stage::Waiting(frame.stay.entered_ms.saturating_add(*wait_ms));
             Some(effect)
         }
         Activity::Task(_)
@@ -181,9 +181,9 @@ fn not_started(run: &Run, frame: &Frame, state: &State, mut effect: Effect) -> O
             }
             Some(effect)
         }
-        Activity::Each(_) if frame.items.is_some() => {
+        Activity::Each(_) if frame.stay.items.is_some() => {
             // One command starts only so many items: the next are due at once.
-            effect.stage = Stage::Waiting(frame.entered_ms);
+            effect.stage = Stage::Waiting(frame.stay.entered_ms);
             Some(effect)
         }
         Activity::Await

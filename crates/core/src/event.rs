@@ -80,7 +80,7 @@ pub enum Event {
         state: StateName,
         /// The new output.
         text: String,
-        /// Who.
+        /// Name of whoever did it.
         by: String,
         /// When, in milliseconds since 1970.
         at_ms: u64,
@@ -91,7 +91,7 @@ pub enum Event {
         path: FramePath,
         /// What; the keys of one that is an object entered the context.
         text: String,
-        /// Who.
+        /// Name of whoever did it.
         by: String,
         /// When, in milliseconds since 1970.
         at_ms: u64,
@@ -151,7 +151,7 @@ pub enum Event {
     StageStarted {
         /// The frame.
         path: FramePath,
-        /// Of the filled body.
+        /// Digest of the filled body.
         body: Digest,
     },
     /// A model is called.
@@ -164,7 +164,7 @@ pub enum Event {
         provider: String,
         /// The model's name there.
         model: String,
-        /// Of what it is sent.
+        /// Digest of the request sent.
         digest: Digest,
     },
     /// A message of a model arrived whole.
@@ -173,7 +173,7 @@ pub enum Event {
         path: FramePath,
         /// Its number, from 1.
         turn: u32,
-        /// Of the whole message, as it is kept beside the log.
+        /// Digest of the whole message, which is kept beside the log.
         digest: Digest,
         /// Why it ended there.
         finish: Finish,
@@ -250,7 +250,7 @@ pub enum Event {
         /// Paths it was seen to write, beyond those foreseen.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         wrote: Vec<WrittenPath>,
-        /// Of what the model is told, as it is kept beside the log.
+        /// Digest of what the model is told, which is kept beside the log.
         told: Digest,
         /// What the model is told, where a person said what became of the call.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -271,7 +271,7 @@ pub enum Event {
         path: FramePath,
         /// The call; `None`: an answer without one.
         call: Option<CallId>,
-        /// Of its arguments.
+        /// Digest of the arguments.
         digest: Digest,
     },
     /// All calls of a message are dealt with.
@@ -351,9 +351,9 @@ pub enum Event {
     PersonAsked {
         /// The frame.
         path: FramePath,
-        /// What.
+        /// The question.
         message: String,
-        /// Of all that a yes rests on.
+        /// Digest of all that a yes rests on.
         question: Digest,
         /// When, in milliseconds since 1970.
         at_ms: u64,
@@ -366,7 +366,7 @@ pub enum Event {
         id: ApprovalId,
         /// Whether it was a yes.
         yes: bool,
-        /// Who.
+        /// Name of whoever did it.
         by: String,
         /// What else they said.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -380,7 +380,7 @@ pub enum Event {
         path: FramePath,
         /// Which question.
         id: ApprovalId,
-        /// Why.
+        /// The reason given.
         reason: String,
         /// When, in milliseconds since 1970.
         at_ms: u64,
@@ -431,7 +431,7 @@ pub enum Event {
         path: FramePath,
         /// The call's digest.
         digest: Digest,
-        /// Who.
+        /// Name of whoever did it.
         by: String,
         /// Which approval; `None` in logs that name none.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -446,7 +446,7 @@ pub enum Event {
         path: FramePath,
         /// The call's digest.
         digest: Digest,
-        /// Who.
+        /// Name of whoever did it.
         by: String,
         /// Told to the agent.
         note: Option<String>,
@@ -579,7 +579,7 @@ pub enum Event {
         message: String,
         /// Who asked for the transition.
         by: String,
-        /// Of all that the answer rests on; `None` in logs that do not say.
+        /// Digest of all that the answer rests on; `None` in logs that do not say.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         question: Option<Digest>,
         /// When, in milliseconds since 1970.
@@ -595,7 +595,7 @@ pub enum Event {
         path: FramePath,
         /// Which approval.
         id: ApprovalId,
-        /// Why.
+        /// Why it ended so.
         why: PromptEnd,
         /// When, in milliseconds since 1970.
         at_ms: u64,
@@ -604,7 +604,7 @@ pub enum Event {
     ApprovalGranted {
         /// The frame.
         path: FramePath,
-        /// Who.
+        /// Name of whoever did it.
         by: String,
         /// Which approval; `None` in logs that name none.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -617,7 +617,7 @@ pub enum Event {
     ApprovalRejected {
         /// The frame.
         path: FramePath,
-        /// Who.
+        /// Name of whoever did it.
         by: String,
         /// Told to the agent.
         note: Option<String>,
@@ -632,7 +632,7 @@ pub enum Event {
     ApprovalDropped {
         /// The frame.
         path: FramePath,
-        /// Why.
+        /// The refusal that says why.
         refusal: Refusal,
         /// Which approval; `None` in logs that name none.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -682,7 +682,7 @@ pub enum Event {
     BranchEnded {
         /// The branch's frame.
         path: FramePath,
-        /// How.
+        /// How it ended.
         outcome: BranchOutcome,
         /// The first cause of a failure.
         cause: Option<Cause>,
@@ -692,7 +692,7 @@ pub enum Event {
     Joined {
         /// The frame that forked.
         path: FramePath,
-        /// How.
+        /// How it ended.
         outcome: Outcome,
         /// Merged into its context.
         merged: Object,
@@ -865,7 +865,7 @@ pub enum Event {
     MachineReturned {
         /// The frame that called.
         path: FramePath,
-        /// How.
+        /// How it ended.
         outcome: Outcome,
         /// Merged into the caller's context.
         merged: Object,
@@ -899,7 +899,7 @@ pub enum Event {
         path: FramePath,
         /// Which try, from 1.
         attempt: u32,
-        /// Why.
+        /// The failure.
         error: Cause,
         /// When the next begins, in milliseconds since 1970.
         again_ms: u64,
@@ -915,7 +915,7 @@ pub enum Event {
         path: FramePath,
         /// `again`, `failed` or `done`.
         how: String,
-        /// Who.
+        /// Name of whoever did it.
         by: String,
     },
     /// An activity that Interlock carries out ended.
@@ -937,7 +937,7 @@ pub enum Event {
     VariablesSet {
         /// The new values.
         values: Object,
-        /// Who.
+        /// Name of whoever did it.
         by: String,
     },
     /// A person moved the run to another version of its workflow: where it stands is begun anew.
@@ -948,7 +948,7 @@ pub enum Event {
         hash: String,
         /// Variables that it has and the run did not.
         variables: Object,
-        /// Who.
+        /// Name of whoever did it.
         by: String,
         /// When, in milliseconds since 1970.
         at_ms: u64,
@@ -986,9 +986,9 @@ pub enum Event {
         server: String,
         /// The tool.
         tool: String,
-        /// Of its definition.
+        /// Digest of its definition.
         digest: Digest,
-        /// Who.
+        /// Name of whoever did it.
         by: String,
     },
     /// A person has said whether what the project widens counts.
@@ -997,16 +997,16 @@ pub enum Event {
         project: String,
         /// `trust`, `this_time`, `no`.
         word: String,
-        /// Of what it widens.
+        /// Digest of what it widens.
         digest: Digest,
-        /// Who.
+        /// Name of whoever did it.
         by: String,
     },
     /// The run stands still.
     RunPaused {
         /// Who asked.
         by: String,
-        /// Why.
+        /// The reason given.
         reason: Option<String>,
     },
     /// The run goes on.
@@ -1016,12 +1016,12 @@ pub enum Event {
     },
     /// The run was ended by a person.
     RunCancelled {
-        /// Who.
+        /// Name of whoever did it.
         by: String,
     },
     /// The run ended; its name is `RunCompleted` or `RunFailed`.
     RunEnded {
-        /// How.
+        /// How it ended.
         outcome: Outcome,
         /// The first cause of a failure, when no final state was reached.
         cause: Option<Cause>,

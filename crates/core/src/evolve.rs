@@ -27,7 +27,7 @@ use crate::{
     names::{FramePath, StateName},
     run::{
         Child, Confined, Frame, Handling, Pause, PendingTransition, Phase, Request, Run, ShellLine,
-        Used,
+        Stay,
     },
 };
 
@@ -187,8 +187,8 @@ fn apply(run: &mut Run, event: &Event) {
             if let Some(prompt) = prompt {
                 approvals::ask_in_prompt(run, path, parked, prompt);
             } else if let Some(frame) = run.frame_mut(path) {
-                frame.parked = Some(parked);
-                frame.note = None;
+                frame.stay.parked = Some(parked);
+                frame.stay.note = None;
             }
         }
         Event::PromptClosed {
@@ -413,20 +413,7 @@ fn enter(frame: &mut Frame, to: &StateName, seq: u64, at_ms: u64) {
     // Only lines with a conversation count what they enter; where several begin is no state of the workflow.
     let counts = frame.dialogue.is_some() && !to.as_str().contains(':');
     frame.steps += u64::from(counts);
-    frame.gathering = false;
-    frame.exits = Vec::new();
-    frame.before_join = None;
-    frame.used = Used::default();
-    frame.entered_seq = seq;
-    frame.entered_ms = at_ms;
-    frame.parked = None;
-    frame.note = None;
-    frame.failure = None;
-    frame.effect = None;
-    frame.acting = None;
-    frame.held = None;
-    frame.let_in = false;
-    frame.items = None;
+    frame.stay = Stay::begun(seq, at_ms);
     frame.children = Vec::new();
 }
 
@@ -439,12 +426,15 @@ fn merge(frame: &mut Frame, data: &Object) {
 /// Puts what a person said where the agent is told.
 fn enter_note(run: &mut Run, path: &FramePath, note: Option<&str>) {
     if let Some(frame) = run.frame_mut(path) {
-        frame.note = note.map(str::to_owned);
+        frame.stay.note = note.map(str::to_owned);
     }
 }
 
 fn entry(run: &Run, path: &FramePath) -> (u64, u64) {
-    (run.seq, run.frame(path).map_or(0, |frame| frame.entered_ms))
+    (
+        run.seq,
+        run.frame(path).map_or(0, |frame| frame.stay.entered_ms),
+    )
 }
 
 fn open_fork(run: &mut Run, path: &FramePath, branches: &[BranchStart]) {
@@ -471,7 +461,7 @@ fn end_branch(run: &mut Run, path: &FramePath, outcome: BranchOutcome) {
     approvals::void_below(run, path, "its branch has ended");
     if let Some(child) = child_mut(run, path) {
         child.ended = Some(outcome);
-        child.frame.parked = None;
+        child.frame.stay.parked = None;
         // What failed in a durable run may go on where it failed.
         if outcome == BranchOutcome::Succeeded || !durable {
             child.frame.children = Vec::new();
@@ -494,7 +484,7 @@ fn close_children(
         if durable {
             frame.captured.extend(merged.keys().cloned());
             frame.output = Arc::new(output.clone());
-            frame.failure = cause.cloned();
+            frame.stay.failure = cause.cloned();
         }
     }
     free(run, |bound| bound != path && path.holds(bound));

@@ -136,7 +136,7 @@ fn read_guard(scope: Scope<'_>, guard: &Guard, seen: &mut Vec<Value>) {
             seen.push(json!([exit, edit]));
         }
         Guard::Output(_) => seen.push(scope.frame.output.as_ref().clone()),
-        Guard::Code(_) | Guard::Uncancelled => seen.push(json!(scope.frame.failure)),
+        Guard::Code(_) | Guard::Uncancelled => seen.push(json!(scope.frame.stay.failure)),
         Guard::Expression(guard) => {
             seen.push(scope.frame.output.as_ref().clone());
             for name in guard.expression.names() {
@@ -216,7 +216,7 @@ impl<'a> Evaluation<'a> {
             Guard::Evidence(wanted) => evidence::check(scope, wanted),
             Guard::Output(wanted) => check_output(scope.frame, wanted),
             Guard::Code(wanted) => check_code(scope.frame, *wanted),
-            Guard::Uncancelled => match &scope.frame.failure {
+            Guard::Uncancelled => match &scope.frame.stay.failure {
                 Some(cause) if !cause.cancelled => Ok(()),
                 Some(_) => Err(Unmet::new("code", "the state was cancelled")),
                 None => Err(Unmet::new("code", "nothing failed")),
@@ -264,6 +264,7 @@ impl<'a> Evaluation<'a> {
 
 fn check_code(frame: &Frame, wanted: i64) -> Result<(), Unmet> {
     let code = frame
+        .stay
         .failure
         .as_ref()
         .map(|cause| i64::from(cause.number()));

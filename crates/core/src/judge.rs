@@ -191,7 +191,7 @@ fn standing(context: JudgeContext<'_>) -> Check {
             ),
         );
     }
-    if let Some(parked) = &context.frame.parked {
+    if let Some(parked) = &context.frame.stay.parked {
         return refuse(
             Code::AwaitingApproval,
             format!(
@@ -210,7 +210,7 @@ fn standing(context: JudgeContext<'_>) -> Check {
 }
 
 fn iterations(context: JudgeContext<'_>) -> Check {
-    let used = context.frame.used.calls;
+    let used = context.frame.stay.used.calls;
     match context.state.policy.iterations_max {
         Some(limit) if used >= limit => refuse(
             Code::IterationLimit,
@@ -224,7 +224,7 @@ fn iterations(context: JudgeContext<'_>) -> Check {
 }
 
 fn bytes(context: JudgeContext<'_>) -> Check {
-    let used = context.frame.used.bytes;
+    let used = context.frame.stay.used.bytes;
     match context.state.policy.result_bytes_max {
         Some(limit) if used >= limit => refuse(
             Code::ContextBudget,
@@ -366,7 +366,7 @@ fn edits(context: JudgeContext<'_>) -> Check {
     let Some(limit) = files_max else {
         return Ok(());
     };
-    let known = &context.frame.used.files;
+    let known = &context.frame.stay.used.files;
     let new: std::collections::BTreeSet<&str> = counted_files(context)
         .filter(|path| !known.contains(*path))
         .collect();

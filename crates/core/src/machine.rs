@@ -292,7 +292,7 @@ pub struct Work {
 pub struct Test {
     /// What is looked at.
     pub left: Text,
-    /// How.
+    /// The comparison.
     pub op: TestOp,
     /// What it is compared with; empty where `op` takes one side.
     #[serde(default)]

@@ -194,7 +194,7 @@ pub enum OnError {
 pub struct Mapping {
     /// The field.
     pub field: String,
-    /// How.
+    /// How it is converted.
     pub rule: Rule,
 }
 

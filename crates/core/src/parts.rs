@@ -59,7 +59,7 @@ pub struct CallRecord {
     pub id: CallId,
     /// The client's own name of the tool.
     pub tool: String,
-    /// Of name and arguments.
+    /// Digest of the tool's name and arguments.
     pub digest: Digest,
     /// The arguments in one line.
     pub summary: String,
@@ -323,9 +323,9 @@ pub struct ToolChange {
     pub server: String,
     /// The server's own name of the tool.
     pub tool: String,
-    /// Of the definition it had.
+    /// Digest of the definition it had.
     pub pinned: Digest,
-    /// Of the definition it has now; empty: its server lists it no more.
+    /// Digest of the definition it has now; empty: its server lists it no more.
     pub found: Digest,
     /// The fields of the definition that differ.
     pub parts: Vec<String>,

@@ -55,7 +55,7 @@ pub enum About {
         tool: String,
         /// Its arguments, in one line.
         summary: String,
-        /// Of its name and arguments.
+        /// Digest of the tool's name and arguments.
         digest: Digest,
     },
 }
@@ -92,10 +92,10 @@ pub fn pending(machine: &Machine, run: &Run) -> Vec<Pending> {
         let Some(frame) = run.frame(&path) else {
             continue;
         };
-        if let Some(parked) = &frame.parked {
+        if let Some(parked) = &frame.stay.parked {
             all.push(transition(machine, run, &path, parked));
         }
-        if let Some(held) = &frame.held {
+        if let Some(held) = &frame.stay.held {
             all.push(entry(machine, run, &path, held));
         }
         let below = frame.children.iter().filter(|child| child.ended.is_none());

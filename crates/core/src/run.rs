@@ -3,8 +3,8 @@
 //! Bounded in memory: counters and the evidence that some guard names, never
 //! the history.
 
-mod asked;
 mod frame;
+mod request;
 
 use std::{
     collections::{BTreeMap, BTreeSet, VecDeque},
@@ -23,10 +23,10 @@ use crate::{
     parts::{CallMarks, Cause, ProbedCommand, ProtectedChange, ToolChange},
 };
 
-pub use asked::{
+pub use frame::{BeforeOutput, Child, Frame, Handling, Items, Met, Running, RunningAt, Stay, Used};
+pub use request::{
     EntryRequest, Grant, PendingTransition, PromptedTransition, Request, Settled, Settlement,
 };
-pub use frame::{BeforeOutput, Child, Frame, Handling, Items, Met, Running, RunningAt, Used};
 
 /// One execution of a machine.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -111,7 +111,7 @@ pub struct AcceptedTool {
     pub server: String,
     /// The tool.
     pub tool: String,
-    /// Of its definition.
+    /// Digest of its definition.
     pub digest: Digest,
 }
 
@@ -135,7 +135,7 @@ pub enum Phase {
     Open,
     /// Ended by its machine.
     Ended {
-        /// How.
+        /// How it ended.
         outcome: Outcome,
         /// The first cause of a failure.
         cause: Option<Cause>,
@@ -149,7 +149,7 @@ pub enum Phase {
 pub struct Pause {
     /// Who asked.
     pub by: String,
-    /// Why.
+    /// The reason given.
     pub reason: Option<String>,
 }
 
@@ -193,7 +193,7 @@ pub struct OpenCall {
     pub begun_seq: u64,
     /// Whether it waits for a person's grant.
     pub asked: bool,
-    /// Of its name and arguments.
+    /// Digest of the tool's name and arguments.
     pub digest: Digest,
     /// What follows from it.
     pub marks: CallMarks,

@@ -41,11 +41,11 @@ pub enum Step {
 pub fn step(machine: &Machine, run: &Run, path: &FramePath) -> Option<Step> {
     let frame = run.frame(path)?;
     stage_of(machine, frame)?;
-    let started = frame.effect.as_ref()?.at == RunningAt::Started;
-    if !started || run.is_over() || frame.parked.is_some() || frame.held.is_some() {
+    let started = frame.stay.effect.as_ref()?.at == RunningAt::Started;
+    if !started || run.is_over() || frame.stay.parked.is_some() || frame.stay.held.is_some() {
         return None;
     }
-    let Some(acting) = &frame.acting else {
+    let Some(acting) = &frame.stay.acting else {
         return Some(Step::Begin);
     };
     if let Some(at) = acting.place(|fate| matches!(fate, CallStatus::Asked)) {
@@ -96,9 +96,13 @@ pub fn execution_id(run: &Run, path: &FramePath) -> String {
     let Some(frame) = run.frame(path) else {
         return String::new();
     };
-    let attempt = frame.effect.as_ref().map_or(1, |effect| effect.attempt);
+    let attempt = frame
+        .stay
+        .effect
+        .as_ref()
+        .map_or(1, |effect| effect.attempt);
     let at = &frame.at;
-    let seq = frame.entered_seq;
+    let seq = frame.stay.entered_seq;
     if path.is_root() {
         format!("{}/{at}/{seq}.{attempt}", run.id)
     } else {

@@ -196,7 +196,7 @@ fn a_block_without_a_value_is_noted_or_fails() {
         "a": { "activity": { "task": task }, "on": to("end") }, "end": end(),
     });
     let driven = Driven::begin(machine("a", false, states.clone()), r#"{"count": 4}"#);
-    let given = driven.run.root.effect.as_ref().unwrap().input.clone();
+    let given = driven.run.root.stay.effect.as_ref().unwrap().input.clone();
     assert_eq!(given["text"], r#"4 and {{ missing }} and {"count": 4}"#);
     let notes = driven.notes();
     assert!(
@@ -220,7 +220,7 @@ fn an_edit_takes_the_output_back_and_the_way_on_is_chosen_again() {
     let mut driven = Driven::begin(machine("a", false, states), "go");
     driven.ends(None, r#"{"count": 1, "old": true}"#);
     assert_eq!(driven.at(), "small");
-    let asked = driven.run.root.held.as_ref().unwrap().message.clone();
+    let asked = driven.run.root.stay.held.as_ref().unwrap().message.clone();
     assert!(asked.contains(r#"{"count": 1, "old": true}"#), "{asked}");
 
     let answer = |edit: Option<&str>, message: Option<&str>| Answer {
@@ -242,7 +242,7 @@ fn an_edit_takes_the_output_back_and_the_way_on_is_chosen_again() {
     );
     assert_eq!(driven.said(), ["go", r#"{"count": 9}"#]);
     assert!(
-        driven.run.root.held.is_some(),
+        driven.run.root.stay.held.is_some(),
         "the other state is asked about, too"
     );
 
@@ -250,13 +250,13 @@ fn an_edit_takes_the_output_back_and_the_way_on_is_chosen_again() {
     let mut same = driven.run.clone();
     std::mem::swap(&mut driven.run, &mut same);
     driven.ask(Ask::Approve(answer(Some(r#"{"count": 10}"#), None)));
-    assert!(driven.at() == "big" && driven.run.root.effect.is_some());
+    assert!(driven.at() == "big" && driven.run.root.stay.effect.is_some());
     driven.run = same;
 
     driven.ask(Ask::Approve(answer(None, Some(r#"{"mood": "calm"}"#))));
     assert_eq!(driven.said().last(), Some(&r#"{"mood": "calm"}"#));
     assert_eq!(driven.context()["mood"], "calm");
-    assert!(driven.run.root.effect.is_some(), "the state has begun");
+    assert!(driven.run.root.stay.effect.is_some(), "the state has begun");
 }
 
 #[test]
@@ -273,7 +273,11 @@ fn the_input_can_be_edited_before_the_first_state() {
     }));
     assert_eq!(driven.context(), json!({ "other": 2 }));
     assert_eq!(driven.said(), [r#"{"other": 2}"#]);
-    assert!(driven.run.root.effect.is_some(), "{:?}", driven.run.root);
+    assert!(
+        driven.run.root.stay.effect.is_some(),
+        "{:?}",
+        driven.run.root
+    );
 }
 
 fn stage(history: bool, retry: Value) -> Value {
@@ -397,7 +401,7 @@ fn where_lines_met_the_output_of_each_can_be_edited() {
     driven.ends(Some("b"), "from b");
     driven.ends(Some("c"), "from c");
     let line = FramePath::root().child("b");
-    assert!(driven.run.frame(&line).unwrap().held.is_some());
+    assert!(driven.run.frame(&line).unwrap().stay.held.is_some());
     let edit = |of: Option<&str>| Answer {
         by: "ana".to_owned(),
         edit: Some("corrected".to_owned()),
@@ -417,7 +421,7 @@ fn where_lines_met_the_output_of_each_can_be_edited() {
     assert_eq!(driven.ask(Ask::Approve(edit(Some("c")))), Reply::Accepted);
     let frame = driven.run.frame(&line).unwrap();
     assert!(
-        frame.at.as_str() == "d" && frame.effect.is_some(),
+        frame.at.as_str() == "d" && frame.stay.effect.is_some(),
         "{frame:?}"
     );
     let context = Value::Object((*frame.context).clone());
@@ -477,7 +481,7 @@ fn only_the_call_of_the_message_is_judged_by_its_id_its_tool_and_its_arguments()
         kind: MessageCallKind::Tool { reads: false },
     };
     let mut driven = stage_with(vec![said("s__one", "d1"), said("s__two", "d2")]);
-    let acting = driven.run.root.acting.clone().unwrap();
+    let acting = driven.run.root.stay.acting.clone().unwrap();
     let (first, second) = (&acting.calls[0].id, &acting.calls[1].id);
     for (id, tool, digest) in [
         (first, "s__one", "d2"),
@@ -503,14 +507,14 @@ fn a_stage_whose_writing_call_was_cut_off_waits_for_a_person_and_another_begins_
             digest: Digest::new("d1"),
             kind: MessageCallKind::Tool { reads },
         }]);
-        let acting = driven.run.root.acting.clone().unwrap();
+        let acting = driven.run.root.stay.acting.clone().unwrap();
         let mut proposed = proposed(&acting.calls[0].id, "s__one", "d1");
         if let StageAsk::Propose(call) = &mut proposed {
             call.facts.only_reads = reads;
         }
         assert_eq!(driven.stage(proposed), Reply::Accepted);
         assert_eq!(driven.ask(Ask::LoseEffects), Reply::Accepted);
-        let effect = driven.run.root.effect.as_ref().unwrap();
+        let effect = driven.run.root.stay.effect.as_ref().unwrap();
         let started = effect.at == RunningAt::Started;
         assert_eq!(started, again, "{effect:?}");
     }

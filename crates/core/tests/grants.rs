@@ -148,7 +148,7 @@ impl Played {
 
     fn ask_stage(&mut self, path: &FramePath, ask: StageAsk) -> Decision {
         let frame = self.run.frame(path);
-        let effect = frame.and_then(|frame| frame.effect.as_ref());
+        let effect = frame.and_then(|frame| frame.stay.effect.as_ref());
         let attempt = effect.map_or(1, |effect| effect.attempt);
         self.ask(Ask::Stage {
             path: path.clone(),
@@ -174,7 +174,7 @@ impl Played {
     fn wanted(&self, path: &FramePath) -> Option<StageAsk> {
         let call = |at: usize| {
             let frame = self.run.frame(path)?;
-            frame.acting.as_ref()?.calls.get(at).cloned()
+            frame.stay.acting.as_ref()?.calls.get(at).cloned()
         };
         Some(match step(&self.machine, &self.run, path)? {
             Step::Begin => StageAsk::Begin {
@@ -253,7 +253,10 @@ impl Played {
     /// Proposes a call under the id of another, as one who has seen a yes would.
     fn forge(&mut self, left: bool, number: u8) {
         let path = Self::path(left);
-        let calls = self.run.frame(&path).and_then(|frame| frame.acting.clone());
+        let calls = self
+            .run
+            .frame(&path)
+            .and_then(|frame| frame.stay.acting.clone());
         for call in calls.iter().flat_map(|acting| &acting.calls) {
             if call.digest == digest(number) {
                 continue;
@@ -402,7 +405,7 @@ fn after_the_first_of_two(reads: bool, only_reads: bool) -> Option<Step> {
     }
     played.ask_stage(&path, StageAsk::Message(Box::new(said)));
     let frame = played.run.frame(&path).unwrap();
-    let first = frame.acting.as_ref().unwrap().calls[0].clone();
+    let first = frame.stay.acting.as_ref().unwrap().calls[0].clone();
     let mut call = proposed(&first.id, &first.tool, &first.digest);
     call.facts.only_reads = only_reads;
     played.ask_stage(&path, StageAsk::Propose(Box::new(call)));

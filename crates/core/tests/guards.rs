@@ -410,7 +410,7 @@ fn a_failure_is_read_by_its_code_and_by_whether_somebody_cancelled() {
             false,
         ),
     ] {
-        run.root.failure = cause.map(|cause| serde_json::from_value(cause).unwrap());
+        run.root.stay.failure = cause.map(|cause| serde_json::from_value(cause).unwrap());
         let holds = |guard: Value| {
             let scope = Scope {
                 machine: &machine,

@@ -137,8 +137,8 @@ fn it_is_for_whom_it_was_asked_and_for_these_arguments() {
 #[test]
 fn it_is_for_the_stay_in_which_it_was_asked_whatever_else_forgets_it() {
     let mut allowed = Allowed::new();
-    allowed.run.root.entered_seq += 1;
+    allowed.run.root.stay.entered_seq += 1;
     assert!(matches!(allowed.proposes(edit("1")), Reply::Ask(_)));
-    allowed.run.root.entered_seq -= 1;
+    allowed.run.root.stay.entered_seq -= 1;
     assert_eq!(allowed.proposes(edit("2")), Reply::Accepted);
 }

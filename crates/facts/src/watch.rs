@@ -48,7 +48,7 @@ pub struct Baseline {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct FileBefore {
-    /// Of what is compared; `None`: it holds nothing of that.
+    /// Digest of what is compared; `None`: it holds nothing of that.
     digest: Option<String>,
     /// When it was last seen to hold that.
     seen: Trusted,

@@ -75,7 +75,7 @@ pub enum ServeError {
     Listen {
         /// The address.
         address: SocketAddr,
-        /// Why.
+        /// The underlying error.
         source: io::Error,
     },
     /// The system gives no threads or no events.

@@ -98,7 +98,7 @@ pub enum Heard<'a> {
     Again {
         /// The number of the try that failed, from 1.
         try_number: u32,
-        /// Why.
+        /// The failure.
         failure: &'a Failure,
         /// How long is waited first.
         wait: Duration,

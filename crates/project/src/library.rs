@@ -101,7 +101,7 @@ pub enum NotFound {
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The underlying error.
         source: io::Error,
     },
 }

@@ -106,7 +106,7 @@ pub enum ModelSetupError {
         provider: String,
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The underlying error.
         source: io::Error,
     },
     /// A header needs a variable that is not set.
@@ -116,7 +116,7 @@ pub enum ModelSetupError {
         provider: String,
         /// The header.
         header: String,
-        /// Why.
+        /// Why it ended so.
         why: String,
     },
     /// Its provider cannot be used.
@@ -124,7 +124,7 @@ pub enum ModelSetupError {
     Bad {
         /// The provider.
         provider: String,
-        /// Why.
+        /// The underlying error.
         source: BadProvider,
     },
 }

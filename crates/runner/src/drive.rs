@@ -64,7 +64,7 @@ pub enum DriveError<E> {
     Broken {
         /// The state's path.
         path: String,
-        /// Why.
+        /// The reason.
         message: String,
     },
     /// The run refused what became of an effect.
@@ -72,7 +72,7 @@ pub enum DriveError<E> {
     Refused {
         /// The state's path.
         path: String,
-        /// Why.
+        /// The refusal that says why.
         refusal: Box<Refusal>,
     },
 }

@@ -118,7 +118,7 @@ pub enum Happening {
     },
     /// Somebody asks that the run be cancelled.
     CancelAsked {
-        /// Who.
+        /// Name of whoever did it.
         by: String,
     },
     /// The log has events of another writer.

@@ -171,7 +171,7 @@ pub struct TransitionLine {
 /// A person's answer.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct AnswerLine {
-    /// Who.
+    /// Name of whoever did it.
     pub by: String,
     /// Corrects the agent's data.
     pub data: Object,
@@ -190,9 +190,9 @@ pub struct AnswerLine {
 /// The end of an activity.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ActivityLine {
-    /// Of which frame.
+    /// Path of the frame.
     pub path: Option<String>,
-    /// How.
+    /// How it ended.
     pub outcome: ActivityOutcome,
 }
 

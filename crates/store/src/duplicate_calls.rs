@@ -25,7 +25,7 @@ pub struct DuplicateCall {
     pub call: CallId,
     /// When its state was entered.
     pub entered_seq: u64,
-    /// Of what both tellings say.
+    /// Digest of what both tellings say.
     pub key: Digest,
     /// Which hook tells it.
     pub side: String,

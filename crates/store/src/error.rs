@@ -109,7 +109,7 @@ pub enum StoreError {
         path: PathBuf,
         /// The event.
         seq: u64,
-        /// How.
+        /// What is wrong.
         what: String,
     },
     /// The text is not the id of a run.

@@ -67,7 +67,7 @@ pub struct Note {
     pub call: Option<CallId>,
     /// Which tool it is.
     pub tool: NotedTool,
-    /// Of its arguments, made alike by hook and server.
+    /// Digest of the arguments, made alike by hook and server.
     pub digest: Digest,
     /// Whether the client was told to ask its person, so that the call's coming is a yes.
     pub asked: bool,

@@ -44,7 +44,7 @@ pub struct Ticket {
     pub call: CallId,
     /// The frame it was judged in.
     pub path: FramePath,
-    /// Of the exact line.
+    /// Digest of the exact line.
     pub digest: Digest,
     /// Whether its exit code counts as evidence.
     pub proves: bool,

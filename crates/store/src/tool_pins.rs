@@ -24,9 +24,9 @@ pub struct ToolPin {
     pub server: String,
     /// The server's own name of the tool.
     pub tool: String,
-    /// Of its whole definition.
+    /// Digest of its whole definition.
     pub digest: Digest,
-    /// Of each field of it.
+    /// Digest of each field of the definition.
     pub parts: BTreeMap<String, String>,
 }
 

@@ -24,7 +24,7 @@ pub struct TrustWord {
     pub widens: Value,
     /// When, in milliseconds since 1970.
     pub at_ms: u64,
-    /// Who.
+    /// Name of whoever did it.
     pub by: String,
 }
 

@@ -29,7 +29,7 @@ pub enum SendError {
     Unreachable {
         /// Where.
         endpoint: String,
-        /// Why.
+        /// The underlying error.
         source: reqwest::Error,
     },
     /// The collector said no.

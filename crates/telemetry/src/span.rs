@@ -94,7 +94,7 @@ pub(crate) type Attributes = Vec<(&'static str, Value)>;
 /// Something that happened within a span.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Moment {
-    /// What.
+    /// Its name.
     pub name: &'static str,
     /// When, in milliseconds since 1970.
     pub at_ms: u64,

@@ -270,7 +270,7 @@ fn commands(policy: &Policy, max: usize) -> Option<String> {
 /// Says what is left of every limit of the state.
 fn left(place: Place<'_>) -> Option<String> {
     let policy = &place.state.policy;
-    let used = &place.frame.used;
+    let used = &place.frame.stay.used;
     let files = u64::try_from(used.files.len()).unwrap_or(u64::MAX);
     let mut parts = Vec::new();
     let mut count = |what: &str, used: u64, max: Option<u64>| {
@@ -317,7 +317,7 @@ fn standing_still(place: Place<'_>, max: usize) -> Option<String> {
             cut(&plain(&pause.by), 40)
         ));
     }
-    let parked = place.frame.parked.as_ref()?;
+    let parked = place.frame.stay.parked.as_ref()?;
     Some(format!(
         "Waiting: a person must approve {} ({}); nothing passes here until they answer.",
         cut(&plain(parked.event.as_str()), 40),
@@ -345,17 +345,17 @@ fn detour(place: Place<'_>, max: usize) -> Option<String> {
 /// Says what people answered no to in this stay, newest first, and what came to nothing.
 fn note(place: Place<'_>, max: usize) -> Option<String> {
     let here = |settled: &&Settled| {
-        settled.path == *place.path && settled.entered_seq == place.frame.entered_seq
+        settled.path == *place.path && settled.entered_seq == place.frame.stay.entered_seq
     };
     let answers = place.run.settled.iter().rev().filter(here);
     let noes: Vec<String> = answers
         .take_while(|settled| settled.how != Settlement::Approved)
         .map(|settled| no(settled, max / 2))
         .collect();
-    if !noes.is_empty() && place.frame.parked.is_none() {
+    if !noes.is_empty() && place.frame.stay.parked.is_none() {
         return Some(cut(&noes.join(" "), max));
     }
-    let note = place.frame.note.as_deref()?;
+    let note = place.frame.stay.note.as_deref()?;
     Some(format!(
         "A reviewer said no: {}",
         cut(&plain(note), max.saturating_sub(20))

@@ -149,7 +149,7 @@ fn open_status(machine: &Machine, run: &Run) -> Status {
         let Some(frame) = run.frame(&path) else {
             continue;
         };
-        if frame.parked.is_some() || frame.held.is_some() || asks(frame) {
+        if frame.stay.parked.is_some() || frame.stay.held.is_some() || asks(frame) {
             parked = true;
         } else if waits(machine, run, &path, frame) {
             waiting = true;
@@ -167,6 +167,7 @@ fn open_status(machine: &Machine, run: &Run) -> Status {
 /// Tells whether only time or a person's answer leads `frame` on.
 fn waits(machine: &Machine, run: &Run, path: &FramePath, frame: &Frame) -> bool {
     let stands = frame
+        .stay
         .effect
         .as_ref()
         .is_some_and(|effect| effect.at != RunningAt::Started);
@@ -194,11 +195,15 @@ fn allowed_tools(policy: &Policy) -> Option<Vec<String>> {
 }
 
 fn limits(policy: &Policy, frame: &Frame) -> LimitsReport {
-    let files = u64::try_from(frame.used.files.len()).unwrap_or(u64::MAX);
+    let files = u64::try_from(frame.stay.used.files.len()).unwrap_or(u64::MAX);
     LimitsReport {
-        iterations: policy.iterations_max.map(|max| [frame.used.calls, max]),
+        iterations: policy
+            .iterations_max
+            .map(|max| [frame.stay.used.calls, max]),
         files: policy.files_max.map(|max| [files, max]),
-        bytes: policy.result_bytes_max.map(|max| [frame.used.bytes, max]),
+        bytes: policy
+            .result_bytes_max
+            .map(|max| [frame.stay.used.bytes, max]),
     }
 }
 

@@ -19,13 +19,13 @@ pub(crate) fn attempts(log: &RunLog, machine: &Machine, run: &Run) -> Result<Vec
         let Some(frame) = run.frame(&path) else {
             continue;
         };
-        let (Some(stage), Some(acting)) = (stage_of(machine, frame), &frame.acting) else {
+        let (Some(stage), Some(acting)) = (stage_of(machine, frame), &frame.stay.acting) else {
             continue;
         };
         found.push(json!({
             "path": shown_path(machine, run, &path),
             "title": title(machine, run, &path),
-            "attempt": frame.effect.as_ref().map_or(1, |effect| effect.attempt),
+            "attempt": frame.stay.effect.as_ref().map_or(1, |effect| effect.attempt),
             "turns": acting.turns,
             "turn_cap": stage.turns_max,
             "usage": acting.usage,
@@ -42,7 +42,7 @@ fn model(
     path: &interlock_core::names::FramePath,
 ) -> Result<Option<String>, Failure> {
     let mut last = None;
-    for recorded in log.events(frame.entered_seq) {
+    for recorded in log.events(frame.stay.entered_seq) {
         if let Event::ModelCalled {
             path: of,
             provider,

@@ -200,7 +200,7 @@ pub(crate) fn waits(machine: &Machine, run: &Run) -> Vec<Wait> {
             kind: "stopped",
             text: reason.unwrap_or_else(|| format!("paused by {}", pause.by)),
             outputs: Vec::new(),
-            since_ms: run.root.entered_ms,
+            since_ms: run.root.stay.entered_ms,
         }];
     }
     let stands = standing(machine, run).into_iter().map(|standing| Wait {
@@ -223,7 +223,9 @@ pub(crate) fn waits(machine: &Machine, run: &Run) -> Vec<Wait> {
             kind: "terminal",
             text: format!("`{INTERACTIVE}` needs a terminal"),
             outputs: Vec::new(),
-            since_ms: run.frame(&effect.frame).map_or(0, |frame| frame.entered_ms),
+            since_ms: run
+                .frame(&effect.frame)
+                .map_or(0, |frame| frame.stay.entered_ms),
             path: effect.path,
             title: effect.title,
         });

@@ -30,7 +30,7 @@ use crate::{
 /// What a person says when a run is to go on.
 #[derive(Debug, Default)]
 pub(crate) struct Wishes {
-    /// Who.
+    /// Name of whoever did it.
     pub(crate) by: String,
     /// The answer to what the run asks.
     pub(crate) answer: Option<String>,

@@ -409,7 +409,7 @@ impl Screen for Live {
             };
             let shown = shown_path(machine, before, path);
             let title = title(machine, before, path);
-            let entered = before.frame(path).map(|frame| frame.entered_ms);
+            let entered = before.frame(path).map(|frame| frame.stay.entered_ms);
             let end = if failed { End::Failed } else { End::Done };
             let time = since(entered.unwrap_or_default());
             let mut state = self.shared.state();
@@ -509,7 +509,9 @@ fn note(kind: &Kind) -> Option<String> {
 
 /// Says how many items a loop had.
 fn items_ended(before: &Run, path: &FramePath, failed: u64) -> String {
-    let items = before.frame(path).and_then(|frame| frame.items.as_ref());
+    let items = before
+        .frame(path)
+        .and_then(|frame| frame.stay.items.as_ref());
     let all = items.map_or(0, |items| items.all.len());
     let items = if all == 1 { "item" } else { "items" };
     match failed {

@@ -60,7 +60,7 @@ pub(super) fn rows(machine: &Machine, run: &Run, effects: &[Effect]) -> Vec<Row>
             holder = Some(path);
             frame = frame.child(name);
         }
-        let since = run.frame(&effect.frame).map(|frame| frame.entered_ms);
+        let since = run.frame(&effect.frame).map(|frame| frame.stay.entered_ms);
         let name = numbered(machine, run, &effect.frame);
         rows.push(Row {
             depth: names.len(),
@@ -76,13 +76,13 @@ pub(super) fn rows(machine: &Machine, run: &Run, effects: &[Effect]) -> Vec<Row>
 
 fn holding(run: &Run, at: &FramePath, depth: usize, holder: Option<&str>, path: String) -> Row {
     let frame = run.frame(at);
-    let items = frame.and_then(|frame| frame.items.as_ref());
+    let items = frame.and_then(|frame| frame.stay.items.as_ref());
     Row {
         depth,
         name: below(&path, holder),
         title: path.clone(),
         path,
-        since_ms: frame.map(|frame| frame.entered_ms).unwrap_or_default(),
+        since_ms: frame.map(|frame| frame.stay.entered_ms).unwrap_or_default(),
         kind: items.map_or(Kind::Holds, |items| Kind::Loop {
             ended: items.ended,
             failed: items.failed,

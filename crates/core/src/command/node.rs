@@ -16,14 +16,14 @@ pub enum NodeAsk {
         provider: String,
         /// The model's name at that provider.
         model: String,
-        /// Of what it is sent.
+        /// Digest of the request sent.
         request: Digest,
     },
     /// It has answered.
     Answered {
         /// Which of the node's calls.
         number: u32,
-        /// Of the whole answer as it is kept beside the log.
+        /// Digest of the whole answer, which is kept beside the log.
         digest: Digest,
         /// Why it ended there.
         finish: Finish,

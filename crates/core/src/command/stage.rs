@@ -25,7 +25,7 @@ pub enum StageAsk {
         provider: String,
         /// The model's name at that provider.
         model: String,
-        /// Of what it is sent.
+        /// Digest of the request sent.
         request: Digest,
     },
     /// A message arrived whole.
@@ -58,12 +58,12 @@ pub enum StageAsk {
         code: Option<String>,
         /// How long it took, in milliseconds.
         ms: u64,
-        /// Of what the model is told.
+        /// Digest of what the model is told.
         told: Digest,
     },
     /// Nobody will answer the open request for a grant.
     CloseGrant {
-        /// Why.
+        /// Why it ended so.
         why: NoAnswer,
     },
     /// The attempt ends without the model: out of time, or unable to go on.

@@ -131,7 +131,7 @@ fn collect(machine: &Machine, frame: &Frame, place: &Place, found: &mut Vec<Outp
         });
         return;
     }
-    let Some(was) = frame.before_join.as_deref() else {
+    let Some(was) = frame.stay.before_join.as_deref() else {
         return;
     };
     let total = was.children.len();
@@ -203,7 +203,7 @@ fn output_of_holder(run: &Run, path: &FramePath) -> Option<OutputBefore> {
 /// Tells whether a line has not begun its first state yet.
 fn is_untouched(holder: &Frame, line: &Frame) -> bool {
     line.steps == holder.steps + 1
-        && line.effect.is_none()
+        && line.stay.effect.is_none()
         && line.children.is_empty()
         && line.before.is_none()
 }

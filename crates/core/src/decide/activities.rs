@@ -37,7 +37,7 @@ impl Work<'_> {
         let known = self
             .run
             .frame(&path)
-            .and_then(|frame| frame.effect.as_ref());
+            .and_then(|frame| frame.stay.effect.as_ref());
         if known.is_some_and(|effect| effect.at != RunningAt::Started) {
             return Err(nothing_running());
         }
@@ -67,7 +67,7 @@ impl Work<'_> {
                 continue;
             }
             let (frame, machine) = self.stand(&path)?;
-            let again = frame.effect.as_ref().map(|effect| effect.at);
+            let again = frame.stay.effect.as_ref().map(|effect| effect.at);
             if let Some(RunningAt::Waiting(until)) = again
                 && until <= self.at_ms
                 && self.run.paused.is_none()
@@ -83,7 +83,9 @@ impl Work<'_> {
             let &Activity::Wait { wait_ms } = activity else {
                 continue;
             };
-            if self.at_ms < frame.entered_ms.saturating_add(wait_ms) || self.run.paused.is_some() {
+            if self.at_ms < frame.stay.entered_ms.saturating_add(wait_ms)
+                || self.run.paused.is_some()
+            {
                 continue;
             }
             self.emit(Event::ActivityEnded {
@@ -105,7 +107,12 @@ impl Work<'_> {
     fn task_is_late(&mut self, path: &FramePath) -> Result<bool, Refusal> {
         let (frame, machine) = self.stand(path)?;
         let state = state_of(machine, frame)?;
-        let Some(running) = frame.effect.as_ref().filter(|_| self.run.paused.is_none()) else {
+        let Some(running) = frame
+            .stay
+            .effect
+            .as_ref()
+            .filter(|_| self.run.paused.is_none())
+        else {
             return Ok(false);
         };
         if late_ms(state, running).is_none_or(|late| self.at_ms < late) {
@@ -161,7 +168,7 @@ impl Work<'_> {
                 let state = state_of(machine, frame)?;
                 // A loop between two of its items is carried on with by the engine alone.
                 let loops = matches!(state.activity, Activity::Each(_));
-                Ok(frame.parked.is_none() && state.raises_own_events() && !loops)
+                Ok(frame.stay.parked.is_none() && state.raises_own_events() && !loops)
             })
             .unwrap_or(false)
     }

@@ -205,7 +205,7 @@ impl Work<'_> {
         self.reopen_branches(path)?;
         let entered = |leaf: &FramePath| {
             let frame = self.run.frame(leaf);
-            path.holds(leaf) && frame.is_some_and(|frame| frame.effect.is_none())
+            path.holds(leaf) && frame.is_some_and(|frame| frame.stay.effect.is_none())
         };
         let leaves: Vec<FramePath> = self.run.open_leaves().into_iter().filter(entered).collect();
         leaves.iter().try_for_each(|leaf| self.settle(leaf))

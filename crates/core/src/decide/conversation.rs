@@ -183,7 +183,7 @@ impl Work<'_> {
         }
         for path in self.run.open_leaves() {
             let held = self.run.frame(&path).filter(|frame| frame.at == meant);
-            let held = held.and_then(|frame| frame.held.as_ref());
+            let held = held.and_then(|frame| frame.stay.held.as_ref());
             let Some(id) = held.map(|held| held.asked.id()) else {
                 continue;
             };

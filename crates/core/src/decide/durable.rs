@@ -48,6 +48,7 @@ impl Work<'_> {
             let (frame, machine) = self.stand(&path)?;
             let state = state_of(machine, frame)?;
             let started = frame
+                .stay
                 .effect
                 .as_ref()
                 .is_some_and(|effect| effect.at == RunningAt::Started);
@@ -55,7 +56,7 @@ impl Work<'_> {
             if !started || by_a_person {
                 continue;
             }
-            let on_crash = match &frame.acting {
+            let on_crash = match &frame.stay.acting {
                 Some(acting) => stage_after_crash(acting),
                 None => state.on_crash,
             };
@@ -75,7 +76,7 @@ impl Work<'_> {
     /// Starts the same try of an effect once more.
     pub(super) fn start_again(&mut self, path: &FramePath) -> Result<(), Refusal> {
         let (frame, _) = self.stand(path)?;
-        let Some(effect) = frame.effect.clone() else {
+        let Some(effect) = frame.stay.effect.clone() else {
             return Ok(());
         };
         let attempt = match effect.at {
@@ -128,7 +129,7 @@ impl Work<'_> {
             let in_stage = self
                 .run
                 .frame(&path)
-                .is_some_and(|frame| frame.acting.is_some());
+                .is_some_and(|frame| frame.stay.acting.is_some());
             match how {
                 EffectFate::Again => self.start_again(&path)?,
                 EffectFate::Failed(_) if in_stage => {
@@ -151,7 +152,10 @@ impl Work<'_> {
     }
 
     fn is_lost(&self, path: &FramePath) -> bool {
-        let effect = self.run.frame(path).and_then(|frame| frame.effect.as_ref());
+        let effect = self
+            .run
+            .frame(path)
+            .and_then(|frame| frame.stay.effect.as_ref());
         effect.is_some_and(|effect| effect.at == RunningAt::Lost)
     }
 
@@ -295,7 +299,7 @@ impl Work<'_> {
         };
         let mut failed = frame.clone();
         failed.children = Vec::new();
-        failed.failure = Some(cause.clone());
+        failed.stay.failure = Some(cause.clone());
         let scope = Scope {
             machine,
             run: &self.run,

@@ -18,7 +18,7 @@ impl Work<'_> {
     /// Lists the lines of the output that the state before left.
     pub(super) fn list_items(&mut self, path: &FramePath, each: &Each) -> Result<(), Refusal> {
         let (frame, _) = self.stand(path)?;
-        if frame.items.is_none() {
+        if frame.stay.items.is_none() {
             let items = lines(frame.output.as_str().unwrap_or_default());
             self.emit(Event::ItemsListed {
                 path: path.clone(),
@@ -31,7 +31,7 @@ impl Work<'_> {
     /// Starts the next item, or ends the loop.
     fn next_item(&mut self, path: &FramePath, each: &Each) -> Result<(), Refusal> {
         let (frame, _) = self.stand(path)?;
-        let Some(items) = &frame.items else {
+        let Some(items) = &frame.stay.items else {
             return Ok(());
         };
         let (ended, failed, all) = (items.ended, items.failed, items.all.len());
@@ -75,7 +75,7 @@ impl Work<'_> {
         cause: Option<Cause>,
     ) -> Result<(), Refusal> {
         let (frame, _) = self.stand(path)?;
-        let Some(items) = &frame.items else {
+        let Some(items) = &frame.stay.items else {
             return Ok(());
         };
         let index = items.ended;
@@ -87,7 +87,7 @@ impl Work<'_> {
         match cause {
             Some(cause) if !each.goes_on || cause.cancelled => {
                 let (frame, _) = self.stand(path)?;
-                let failed = frame.items.as_ref().map_or(1, |items| items.failed);
+                let failed = frame.stay.items.as_ref().map_or(1, |items| items.failed);
                 self.end_items(path, failed, Some(of_item(index, cause)))
             }
             // Carried on with when this is settled: items do not nest on the stack.

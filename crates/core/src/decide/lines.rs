@@ -55,10 +55,10 @@ impl Work<'_> {
             return Ok(false);
         };
         let (frame, machine) = self.stand(path)?;
-        if frame.gathering {
+        if frame.stay.gathering {
             return Ok(true);
         }
-        if frame.effect.is_some() || frame.held.is_some() || frame.let_in {
+        if frame.stay.effect.is_some() || frame.stay.held.is_some() || frame.stay.let_in {
             return Ok(false);
         }
         let at = frame.at.clone();
@@ -69,7 +69,7 @@ impl Work<'_> {
         let arrows = self.arrows(&parent)?;
         let waits = may_come(&arrows, holder, &path_name(path), &at)
             || holder.children.iter().any(|child| {
-                child.ended.is_none() && child.frame.gathering && child.frame.at == at
+                child.ended.is_none() && child.frame.stay.gathering && child.frame.at == at
             });
         if waits {
             self.emit(Event::LineWaits { path: path.clone() });
@@ -168,7 +168,7 @@ impl Work<'_> {
 
     /// Returns the states that the lines of a spread have ended towards; empty: the fork is entered as written.
     fn exits_of(&self, path: &FramePath) -> Vec<StateName> {
-        let exits = self.run.frame(path).map(|frame| frame.exits.clone());
+        let exits = self.run.frame(path).map(|frame| frame.stay.exits.clone());
         exits.unwrap_or_default()
     }
 

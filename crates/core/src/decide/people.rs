@@ -112,7 +112,7 @@ impl Work<'_> {
             let open = prompts.find(|prompt| prompt.id() == waiting.id);
             return open.map(|prompt| prompt.parked.clone());
         }
-        self.run.frame(&waiting.path)?.parked.clone()
+        self.run.frame(&waiting.path)?.stay.parked.clone()
     }
 
     /// Finds the open request of a stage that `waiting` is.
@@ -389,7 +389,7 @@ impl Work<'_> {
             About::Entry { .. } => self
                 .run
                 .frame(&waiting.path)
-                .is_some_and(|frame| frame.held.is_some()),
+                .is_some_and(|frame| frame.stay.held.is_some()),
             About::Call { digest, .. } => self.run.grants.iter().any(|grant| {
                 let id = grant.asked.as_ref().map(Request::id);
                 grant.path == waiting.path

@@ -20,7 +20,7 @@ pub struct Question {
     pub path: FramePath,
     /// What they are asked.
     pub message: String,
-    /// Of all that a yes rests on.
+    /// Digest of all that a yes rests on.
     pub digest: Digest,
 }
 

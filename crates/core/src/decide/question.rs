@@ -43,7 +43,7 @@ impl Work<'_> {
             self.machine.hash,
             path,
             frame.at,
-            frame.entered_seq,
+            frame.stay.entered_seq,
             subject.event,
             subject.index,
             canonical(&Value::Object(subject.data.clone())),

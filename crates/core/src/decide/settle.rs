@@ -247,7 +247,7 @@ impl Work<'_> {
         let known = self
             .run
             .frame(path)
-            .and_then(|frame| frame.failure.as_ref());
+            .and_then(|frame| frame.stay.failure.as_ref());
         if known != Some(cause) {
             self.emit(Event::ActivityEnded {
                 path: path.clone(),

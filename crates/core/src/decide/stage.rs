@@ -76,7 +76,7 @@ impl<'a> Work<'a> {
         let frame = self.run.frame(path).filter(|_| self.is_open(path));
         let under_way = frame.is_some_and(|frame| {
             stage_of(self.machine, frame).is_some()
-                && frame.effect.as_ref().is_some_and(|effect| {
+                && frame.stay.effect.as_ref().is_some_and(|effect| {
                     effect.at == RunningAt::Started && effect.attempt == attempt
                 })
         });
@@ -96,7 +96,7 @@ impl<'a> Work<'a> {
     ) -> Result<(&Frame, &'a Machine, &'a ModelStage, &StageAttempt), Refusal> {
         let (frame, machine) = self.stand(path)?;
         let stage = stage_of(self.machine, frame);
-        match (stage, frame.acting.as_deref()) {
+        match (stage, frame.stay.acting.as_deref()) {
             (Some(stage), Some(acting)) => Ok((frame, machine, stage, acting)),
             _ => Err(Refusal::new(
                 Code::NothingPending,
@@ -141,7 +141,7 @@ impl<'a> Work<'a> {
         let Some(stage) = stage_of(self.machine, frame) else {
             return Ok(());
         };
-        if frame.acting.is_some() {
+        if frame.stay.acting.is_some() {
             return Err(Refusal::new(Code::NothingPending, "the attempt has begun"));
         }
         let at = frame.at.clone();
@@ -197,7 +197,8 @@ impl<'a> Work<'a> {
             return Ok(false);
         }
         let (frame, _) = self.stand(path)?;
-        let Some((stage, acting)) = stage_of(self.machine, frame).zip(frame.acting.as_ref()) else {
+        let Some((stage, acting)) = stage_of(self.machine, frame).zip(frame.stay.acting.as_ref())
+        else {
             return Ok(false);
         };
         let asked_ms = self
@@ -231,13 +232,13 @@ impl<'a> Work<'a> {
     /// A person is asked before the state at `path` begins; tells whether it has to wait.
     pub(super) fn hold_before(&mut self, path: &FramePath) -> Result<bool, Refusal> {
         let (frame, machine) = self.stand(path)?;
-        if frame.held.is_some() {
+        if frame.stay.held.is_some() {
             return Ok(true);
         }
         let Some(before) = &state_of(machine, frame)?.approval_before else {
             return Ok(false);
         };
-        if frame.let_in {
+        if frame.stay.let_in {
             return Ok(false);
         }
         let filled = stage_text(self.machine, &self.run, path, &before.message);
@@ -250,7 +251,7 @@ impl<'a> Work<'a> {
             self.machine.hash,
             path,
             frame.at,
-            frame.entered_seq,
+            frame.stay.entered_seq,
             message,
             frame.context,
             frame.dialogue,
@@ -362,7 +363,11 @@ fn fill_text(
 ) -> Option<Result<String, String>> {
     let frame = run.frame(path)?;
     let own = machine.called(frame.machine.as_ref())?;
-    let attempt = frame.effect.as_ref().map_or(1, |effect| effect.attempt);
+    let attempt = frame
+        .stay
+        .effect
+        .as_ref()
+        .map_or(1, |effect| effect.attempt);
     let mut context: Object = frame.context.as_ref().clone();
     let values = [
         Value::from(own.shown(&frame.at).as_str()),

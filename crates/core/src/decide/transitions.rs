@@ -42,7 +42,7 @@ impl Work<'_> {
         let path = self.addressed(request)?;
         self.path = path.clone();
         let (frame, _) = self.stand(&path)?;
-        if let Some(parked) = &frame.parked {
+        if let Some(parked) = &frame.stay.parked {
             return Err(waiting(parked));
         }
         if let Some(key) = request.data.keys().find(|key| key.starts_with('_')) {

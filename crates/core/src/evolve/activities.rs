@@ -28,13 +28,13 @@ pub(super) fn apply_effect(run: &mut Run, event: &Event) {
             at_ms,
         } => {
             if let Some(frame) = run.frame_mut(path) {
-                let before = frame.effect.take();
+                let before = frame.stay.effect.take();
                 // How long one ran that was cut off, nobody knows: its time begins anew.
                 let known = before
                     .as_ref()
                     .filter(|before| before.at != RunningAt::Lost);
                 if known.is_none()
-                    && let Some(acting) = &mut frame.acting
+                    && let Some(acting) = &mut frame.stay.acting
                 {
                     acting.started_ms = *at_ms;
                     acting.waited_ms = 0;
@@ -45,13 +45,13 @@ pub(super) fn apply_effect(run: &mut Run, event: &Event) {
                     .as_ref()
                     .is_some_and(|before| before.attempt != *attempt)
                 {
-                    frame.acting = None;
+                    frame.stay.acting = None;
                 }
                 let input = match before {
                     Some(before) if input.is_null() => before.input,
                     _ => Arc::new(input.clone()),
                 };
-                frame.effect = Some(Running {
+                frame.stay.effect = Some(Running {
                     kind: kind.clone(),
                     attempt: *attempt,
                     input,
@@ -69,7 +69,9 @@ pub(super) fn apply_effect(run: &mut Run, event: &Event) {
             ..
         } => {
             stand(run, path, RunningAt::Waiting(*again_ms));
-            let effect = run.frame_mut(path).and_then(|frame| frame.effect.as_mut());
+            let effect = run
+                .frame_mut(path)
+                .and_then(|frame| frame.stay.effect.as_mut());
             if let Some(effect) = effect {
                 effect.trouble = Some(error.message.chars().take(TROUBLE_MAX).collect());
             }
@@ -93,9 +95,9 @@ pub(super) fn apply_effect(run: &mut Run, event: &Event) {
                 }
                 frame.output = Arc::new(output.clone());
                 if durable {
-                    frame.failure = error.clone().map(Cause::shortened);
+                    frame.stay.failure = error.clone().map(Cause::shortened);
                 }
-                frame.effect = None;
+                frame.stay.effect = None;
             }
         }
         _ => {}
@@ -103,7 +105,9 @@ pub(super) fn apply_effect(run: &mut Run, event: &Event) {
 }
 
 fn stand(run: &mut Run, path: &FramePath, at: RunningAt) {
-    let effect = run.frame_mut(path).and_then(|frame| frame.effect.as_mut());
+    let effect = run
+        .frame_mut(path)
+        .and_then(|frame| frame.stay.effect.as_mut());
     if let Some(effect) = effect {
         effect.at = at;
     }
@@ -115,7 +119,7 @@ pub(super) fn apply_items(run: &mut Run, event: &Event) {
     match event {
         Event::ItemsListed { path, items } => {
             if let Some(frame) = run.frame_mut(path) {
-                frame.items = Some(Items {
+                frame.stay.items = Some(Items {
                     all: Arc::new(items.clone()),
                     ended: 0,
                     failed: 0,
@@ -135,7 +139,7 @@ pub(super) fn apply_items(run: &mut Run, event: &Event) {
             let Some(frame) = run.frame_mut(path) else {
                 return;
             };
-            let Some(items) = &mut frame.items else {
+            let Some(items) = &mut frame.stay.items else {
                 return;
             };
             let text = usize::try_from(*index)
@@ -159,7 +163,7 @@ pub(super) fn apply_items(run: &mut Run, event: &Event) {
             let Some(frame) = run.frame_mut(path) else {
                 return;
             };
-            if let (Some(child), Some(items)) = (frame.children.pop(), frame.items.as_mut()) {
+            if let (Some(child), Some(items)) = (frame.children.pop(), frame.stay.items.as_mut()) {
                 let mut child = Arc::unwrap_or_clone(child);
                 let context = Arc::make_mut(&mut child.frame.context);
                 for (key, before) in std::mem::take(&mut items.hidden) {
@@ -178,9 +182,9 @@ pub(super) fn apply_items(run: &mut Run, event: &Event) {
         }
         Event::ItemsEnded { path, cause, .. } => {
             if let Some(frame) = run.frame_mut(path) {
-                frame.items = None;
+                frame.stay.items = None;
                 frame.output = Arc::default();
-                frame.failure.clone_from(cause);
+                frame.stay.failure.clone_from(cause);
             }
         }
         _ => {}
@@ -209,7 +213,7 @@ pub(super) fn open_branch(frame: &mut Frame, branch: &BranchStart, seq: u64, ms:
 
 /// Notes the error that a transition handles.
 pub(super) fn catch(frame: &mut Frame) {
-    if let Some(failure) = &frame.failure {
+    if let Some(failure) = &frame.stay.failure {
         frame.caught = Some(Arc::new(Caught {
             code: code_text(failure),
             name: failure
@@ -233,7 +237,7 @@ fn code_text(failure: &Cause) -> String {
 pub(super) fn set_variables(frame: &mut Frame, values: &Object) {
     Arc::make_mut(&mut frame.context).extend(values.clone());
     for child in &mut frame.children {
-        let same = frame.items.is_some() || child.frame.machine == frame.machine;
+        let same = frame.stay.items.is_some() || child.frame.machine == frame.machine;
         if same {
             set_variables(&mut Arc::make_mut(child).frame, values);
         }
@@ -274,12 +278,12 @@ fn enter_again(frame: &mut Frame, seq: u64, at_ms: u64, failed: bool) {
         }
     }
     if frame.children.is_empty() {
-        frame.entered_seq = seq;
-        frame.entered_ms = at_ms;
-        frame.effect = None;
-        frame.acting = None;
-        frame.failure = None;
-        frame.parked = None;
-        frame.held = None;
+        frame.stay.entered_seq = seq;
+        frame.stay.entered_ms = at_ms;
+        frame.stay.effect = None;
+        frame.stay.acting = None;
+        frame.stay.failure = None;
+        frame.stay.parked = None;
+        frame.stay.held = None;
     }
 }

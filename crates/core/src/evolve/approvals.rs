@@ -174,7 +174,7 @@ fn request_grant(
     at_ms: Option<u64>,
 ) {
     let Some(frame) = run.frame(path) else { return };
-    let entered_seq = frame.entered_seq;
+    let entered_seq = frame.stay.entered_seq;
     let asked = at_ms.map(|at_ms| Request {
         seq: run.seq,
         at_ms,
@@ -234,7 +234,7 @@ pub(super) fn ask_in_prompt(
     parked: PendingTransition,
     prompt: &PromptCall,
 ) {
-    let Some(entered_seq) = run.frame(path).map(|frame| frame.entered_seq) else {
+    let Some(entered_seq) = run.frame(path).map(|frame| frame.stay.entered_seq) else {
         return;
     };
     if run.prompts.len() >= PROMPTS_MAX {
@@ -349,8 +349,8 @@ pub(super) fn answer_entry(
     let Some(frame) = run.frame_mut(path) else {
         return;
     };
-    frame.let_in = yes;
-    let (entered_seq, at) = (frame.entered_seq, frame.at.clone());
+    frame.stay.let_in = yes;
+    let (entered_seq, at) = (frame.stay.entered_seq, frame.at.clone());
     let word = Word {
         how: if yes {
             Settlement::Approved
@@ -361,7 +361,7 @@ pub(super) fn answer_entry(
         at_ms: Some(at_ms),
         note,
     };
-    if let Some(held) = frame.held.take() {
+    if let Some(held) = frame.stay.held.take() {
         let one = settled(&held.asked, path, entered_seq, at.as_str(), word);
         keep(run, Some(one));
     }
@@ -372,8 +372,8 @@ pub(super) fn dismiss_entry(run: &mut Run, path: &FramePath, reason: &str, at_ms
     let Some(frame) = run.frame_mut(path) else {
         return;
     };
-    let (entered_seq, at) = (frame.entered_seq, frame.at.clone());
-    if let Some(held) = frame.held.take() {
+    let (entered_seq, at) = (frame.stay.entered_seq, frame.at.clone());
+    if let Some(held) = frame.stay.held.take() {
         let word = Word::void(reason, Some(at_ms));
         let one = settled(&held.asked, path, entered_seq, at.as_str(), word);
         keep(run, Some(one));
@@ -454,7 +454,7 @@ fn unpark(run: &mut Run, path: &FramePath, id: Option<&ApprovalId>, word: Word<'
         .and_then(|frame| of_parked(path, frame, word));
     keep(run, settled);
     if let Some(frame) = run.frame_mut(path) {
-        frame.parked = None;
+        frame.stay.parked = None;
     }
     let said = (word.how == Settlement::Rejected)
         .then_some(word.note)
@@ -533,12 +533,12 @@ fn of_grant(grant: &Grant, word: Word<'_>) -> Option<Settled> {
 }
 
 fn of_parked(path: &FramePath, frame: &Frame, word: Word<'_>) -> Option<Settled> {
-    let parked = frame.parked.as_ref()?;
+    let parked = frame.stay.parked.as_ref()?;
     let asked = parked.asked.as_ref()?;
     Some(settled(
         asked,
         path,
-        frame.entered_seq,
+        frame.stay.entered_seq,
         parked.event.as_str(),
         word,
     ))

@@ -44,8 +44,8 @@ pub(super) fn bind(run: &mut Run, agent: &AgentId, path: &FramePath) {
 
 pub(super) fn count(run: &mut Run, path: &FramePath, marks: &CallMarks) {
     if let Some(frame) = run.frame_mut(path) {
-        frame.used.calls += 1;
-        frame.used.files.extend(marks.files.iter().cloned());
+        frame.stay.used.calls += 1;
+        frame.stay.used.files.extend(marks.files.iter().cloned());
     }
 }
 
@@ -57,7 +57,7 @@ pub(super) fn remember(
     asked: bool,
 ) {
     let Some(frame) = run.frame(path) else { return };
-    let entered_seq = frame.entered_seq;
+    let entered_seq = frame.stay.entered_seq;
     if run.calls.len() >= OPEN_CALLS_MAX {
         run.calls.pop_front();
     }
@@ -114,9 +114,9 @@ pub(super) fn end_call(run: &mut Run, id: &CallId, outcome: CallOutcome<'_>, byt
     };
     if let Some(frame) = run
         .frame_mut(&call.path)
-        .filter(|frame| call.marks.counts && frame.entered_seq == call.entered_seq)
+        .filter(|frame| call.marks.counts && frame.stay.entered_seq == call.entered_seq)
     {
-        frame.used.bytes = frame.used.bytes.saturating_add(bytes);
+        frame.stay.used.bytes = frame.stay.used.bytes.saturating_add(bytes);
     }
     if call.line_has_ended() {
         return;

@@ -68,7 +68,7 @@ pub(super) fn apply_conversation(run: &mut Run, event: &Event) {
                     Arc::make_mut(dialogue).spoke = Some(state.clone());
                 }
                 frame.before = undo;
-                frame.before_join = None;
+                frame.stay.before_join = None;
             }
             if let Some(child) = child_mut(run, path) {
                 child.met = None;
@@ -117,7 +117,7 @@ pub(super) fn apply_conversation(run: &mut Run, event: &Event) {
         } => {
             run.spent = run.spent.plus(*usage);
             if let Some(frame) = run.frame_mut(path) {
-                if let Some(acting) = &mut frame.acting {
+                if let Some(acting) = &mut frame.stay.acting {
                     acting.condensed = true;
                     acting.usage = acting.usage.plus(*usage);
                 }

@@ -19,7 +19,7 @@ pub(super) fn apply_lines(run: &mut Run, event: &Event) {
     match event {
         Event::LineWaits { path } => {
             if let Some(frame) = run.frame_mut(path) {
-                frame.gathering = true;
+                frame.stay.gathering = true;
             }
         }
         Event::LinesMet {
@@ -58,7 +58,7 @@ pub(super) fn apply_lines(run: &mut Run, event: &Event) {
                     ..from.clone()
                 };
                 for branch in branches {
-                    open_branch(&mut holder, branch, seq, from.entered_ms);
+                    open_branch(&mut holder, branch, seq, from.stay.entered_ms);
                 }
                 let base = Arc::clone(&from.context);
                 let shared = from.dialogue.as_ref();
@@ -93,7 +93,7 @@ pub(super) fn apply_lines(run: &mut Run, event: &Event) {
                             initial.clone(),
                             seen_by_item(frame, value, keys.as_deref()),
                             seq,
-                            frame.entered_ms,
+                            frame.stay.entered_ms,
                         );
                         child.steps = frame.steps + u64::from(frame.dialogue.is_some());
                         child.dialogue = Some(Arc::new(of_item(frame, value, at + 1, total)));
@@ -141,10 +141,10 @@ pub(super) fn apply_lines(run: &mut Run, event: &Event) {
         } => {
             run.entered += 1;
             if let Some(frame) = run.frame_mut(path) {
-                let before_join = frame.before_join.take();
+                let before_join = frame.stay.before_join.take();
                 enter(frame, to, seq, *at_ms);
-                frame.before_join = before_join;
-                frame.exits.clone_from(exits);
+                frame.stay.before_join = before_join;
+                frame.stay.exits.clone_from(exits);
             }
             approvals::forget_stay(run, path, *at_ms);
         }
@@ -156,12 +156,12 @@ pub(super) fn apply_lines(run: &mut Run, event: &Event) {
             if let Some(frame) = run.frame_mut(path) {
                 let before = may_part.then(|| Box::new(frame.clone()));
                 join_spread(frame, *collects);
-                frame.before_join = before;
+                frame.stay.before_join = before;
             }
         }
         Event::ItemsParted { path, item } => {
             if let Some(frame) = run.frame_mut(path)
-                && let Some(before) = frame.before_join.take()
+                && let Some(before) = frame.stay.before_join.take()
             {
                 *frame = *before;
             }
@@ -231,7 +231,7 @@ fn part(frame: &mut Frame, first: &str) {
         if met.contains(&child.name) {
             let child = Arc::make_mut(child);
             child.ended = None;
-            child.frame.gathering = true;
+            child.frame.stay.gathering = true;
         }
     }
 }
@@ -269,7 +269,7 @@ fn meet(frame: &mut Frame, first: &str, others: &[String], may_part: bool) {
                     others: others.to_vec(),
                 }));
             }
-            child.frame.gathering = false;
+            child.frame.stay.gathering = false;
             if several {
                 child.frame.context = Arc::new(context.clone());
                 child.frame.steps = steps;
@@ -283,12 +283,12 @@ fn meet(frame: &mut Frame, first: &str, others: &[String], may_part: bool) {
                     dialogue.gathered = true;
                 }
                 child.frame.before = None;
-                child.frame.before_join = None;
+                child.frame.stay.before_join = None;
             }
         } else if others.contains(&child.name) {
             let child = Arc::make_mut(child);
             child.ended = Some(BranchOutcome::Merged);
-            child.frame.gathering = false;
+            child.frame.stay.gathering = false;
         }
     }
 }

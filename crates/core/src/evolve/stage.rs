@@ -27,8 +27,8 @@ pub(super) fn apply_stage(run: &mut Run, event: &Event) {
             run.executions += 1;
             if let Some(frame) = run.frame_mut(path) {
                 // Limits count anew in each attempt.
-                frame.used = Default::default();
-                frame.acting = Some(Box::new(StageAttempt {
+                frame.stay.used = Default::default();
+                frame.stay.acting = Some(Box::new(StageAttempt {
                     tools: tools.clone(),
                     started_ms: *at_ms,
                     waited_ms: 0,
@@ -155,7 +155,7 @@ pub(super) fn apply_stage(run: &mut Run, event: &Event) {
         } => {
             let seq = run.seq;
             if let Some(frame) = run.frame_mut(path) {
-                frame.held = Some(EntryRequest {
+                frame.stay.held = Some(EntryRequest {
                     message: message.clone(),
                     asked: Request {
                         seq,
@@ -188,7 +188,7 @@ pub(super) fn apply_stage(run: &mut Run, event: &Event) {
 fn act(run: &mut Run, path: &FramePath, change: impl FnOnce(&mut StageAttempt)) {
     let acting = run
         .frame_mut(path)
-        .and_then(|frame| frame.acting.as_deref_mut());
+        .and_then(|frame| frame.stay.acting.as_deref_mut());
     if let Some(acting) = acting {
         change(acting);
     }
@@ -211,13 +211,13 @@ pub(super) fn waited(run: &mut Run, path: &FramePath, ms: u64) {
 }
 
 fn exit(frame: &mut Frame, payload: &Value, error: Option<&Cause>, again: bool) {
-    frame.acting = None;
+    frame.stay.acting = None;
     frame.output = Arc::new(payload.clone());
     if again {
         return;
     }
-    frame.effect = None;
-    frame.failure = error.cloned().map(Cause::shortened);
+    frame.stay.effect = None;
+    frame.stay.failure = error.cloned().map(Cause::shortened);
 }
 
 /// Puts a payload among those of the other stages, as the stages are written.

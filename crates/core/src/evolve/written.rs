@@ -11,10 +11,11 @@ pub(super) fn count(run: &mut Run, call: &CallId, wrote: &[WrittenPath]) {
     // What an earlier stay began is none of this one's files.
     if let Some(frame) = run
         .frame_mut(&path)
-        .filter(|frame| frame.entered_seq == entered_seq)
+        .filter(|frame| frame.stay.entered_seq == entered_seq)
     {
         let inside = wrote.iter().filter(|file| file.relative.is_some());
         frame
+            .stay
             .used
             .files
             .extend(inside.map(|file| file.path.clone()));

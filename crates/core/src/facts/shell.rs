@@ -295,7 +295,7 @@ pub struct EnvSet {
     /// Whether its name says that it chooses what is tested, or how.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub chooses_tests: bool,
-    /// Of which programs it steers what they do.
+    /// The programs whose work it steers.
     #[serde(default)]
     pub steers: SteersPrograms,
     /// Whether programs of the line are given it, beyond those that name it in `assignments`.

@@ -123,7 +123,7 @@ pub enum HandsOut {
     Files,
 }
 
-/// Of which programs a variable steers what they do.
+/// The programs whose work a variable steers.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SteersPrograms {

@@ -60,7 +60,7 @@ fn check_age(scope: Scope<'_>, guard: &EvidenceGuard, seen: &Seen) -> Result<(),
         // What its own line did before it began is no later edit.
         Since::LastEdit => (seen.is_before_an_edit(scope.run), "the last edit"),
         Since::StateEntry => (
-            seen.begun_seq <= scope.frame.entered_seq,
+            seen.begun_seq <= scope.frame.stay.entered_seq,
             "this state was entered",
         ),
         Since::RunStart => (false, "the run began"),

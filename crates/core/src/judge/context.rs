@@ -49,7 +49,7 @@ pub(crate) fn is_for(grant: &Grant, frame: &Frame, path: &FramePath, call: &Tool
     // Logs that do not say when something was asked do not say who asked.
     let asker = grant.asked.is_none() || grant.agent == call.agent;
     grant.path == *path
-        && grant.entered_seq == frame.entered_seq
+        && grant.entered_seq == frame.stay.entered_seq
         && grant.digest == call.digest
         && asker
 }

@@ -16,7 +16,7 @@ pub struct Answers {
 struct Called {
     number: u32,
     request: Digest,
-    /// Of the answer; `None`: it has no end in the log.
+    /// Digest of the answer; `None`: it has no end in the log.
     answer: Option<Digest>,
 }
 

@@ -110,7 +110,7 @@ fn record(
         ok: failed.is_none(),
         output: failed.map_or_else(|| output.clone(), Value::from),
         path: path.clone(),
-        entered: frame.entered_seq,
+        entered: frame.stay.entered_seq,
     })
 }
 

@@ -9,7 +9,7 @@ use interlock_expr::text::Caught;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::asked::{EntryRequest, PendingTransition};
+use super::request::{EntryRequest, PendingTransition};
 use crate::{
     attempt::StageAttempt,
     dialogue::Conversation,
@@ -27,31 +27,53 @@ pub struct Frame {
     pub at: StateName,
     /// Its own copy of the context.
     pub context: Arc<Object>,
-    /// What has been used up since the state was entered.
-    pub used: Used,
-    /// Sequence number of the state's entry.
-    pub entered_seq: u64,
-    /// Time of the state's entry, in milliseconds since 1970.
-    pub entered_ms: u64,
-    /// The transition that waits for a person.
-    pub parked: Option<PendingTransition>,
+    /// What lives as long as the stay in that state.
+    pub stay: Stay,
     /// The interrupt being handled.
     pub handling: Option<Handling>,
     /// Matches kept for later, oldest first.
     pub queue: VecDeque<InterruptHit>,
     /// The output of the state's own activity, for guards that read it.
     pub output: Arc<Value>,
-    /// Why the state's own activity failed, for guards that read it.
+    /// What its line carries along beside the context.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub failure: Option<Cause>,
-    /// What the last person who said no had to say.
-    pub note: Option<String>,
-    /// What is carried out for the state.
+    pub dialogue: Option<Arc<Conversation>>,
+    /// What the line was before its last output, while a person may change that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub effect: Option<Running>,
-    /// The attempt of a model stage that is under way.
+    pub before: Option<Box<BeforeOutput>>,
+    /// Context keys that its line has appended to since it began.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub appended: BTreeSet<String>,
+    /// Context keys that its line has removed since it began.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub removed: BTreeSet<String>,
+    /// States that its line has entered.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub steps: u64,
+    /// The error that was handled last.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub acting: Option<Box<StageAttempt>>,
+    pub caught: Option<Arc<Caught>>,
+    /// Context keys that outputs went to since the frame began.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub captured: BTreeSet<String>,
+    /// Branches, or the called machine, in the order written.
+    ///
+    /// A copy of a run has those in common with it that neither changes.
+    pub children: Vec<Arc<Child>>,
+}
+
+/// What lives as long as the stay of a frame in a state: entering a state makes it anew.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Stay {
+    /// Sequence number of the state's entry.
+    pub entered_seq: u64,
+    /// Time of the state's entry, in milliseconds since 1970.
+    pub entered_ms: u64,
+    /// What has been used up.
+    pub used: Used,
+    /// The transition that waits for a person.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parked: Option<PendingTransition>,
     /// What a person is asked before the state begins.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub held: Option<EntryRequest>,
@@ -64,37 +86,36 @@ pub struct Frame {
     /// The branches of its fork that are opened; empty: all.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub exits: Vec<StateName>,
-    /// What its line carries along beside the context.
+    /// What is carried out for the state.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub dialogue: Option<Arc<Conversation>>,
-    /// What the line was before its last output, while a person may change that.
+    pub effect: Option<Running>,
+    /// The attempt of a model stage that is under way.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub before: Option<Box<BeforeOutput>>,
-    /// What it was before its lines of items joined, while a person may change what one of them put out.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub before_join: Option<Box<Frame>>,
-    /// Context keys that its line has appended to since it began.
-    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
-    pub appended: BTreeSet<String>,
-    /// Context keys that its line has removed since it began.
-    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
-    pub removed: BTreeSet<String>,
-    /// States that its line has entered.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub steps: u64,
+    pub acting: Option<Box<StageAttempt>>,
     /// The items that a machine runs for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub items: Option<Items>,
-    /// The error that was handled last.
+    /// What the frame was before its lines of items joined, while a person may change what one of them put out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub caught: Option<Arc<Caught>>,
-    /// Context keys that outputs went to since the frame began.
-    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
-    pub captured: BTreeSet<String>,
-    /// Branches, or the called machine, in the order written.
-    ///
-    /// A copy of a run has those in common with it that neither changes.
-    pub children: Vec<Arc<Child>>,
+    pub before_join: Option<Box<Frame>>,
+    /// Why the state's own activity failed, for guards that read it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure: Option<Cause>,
+    /// What the last person who said no had to say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+}
+
+impl Stay {
+    /// Makes the stay that begins with an entry.
+    #[must_use]
+    pub fn begun(entered_seq: u64, entered_ms: u64) -> Self {
+        Self {
+            entered_seq,
+            entered_ms,
+            ..Self::default()
+        }
+    }
 }
 
 /// What a line was before the last output.
@@ -110,13 +131,13 @@ pub struct BeforeOutput {
     /// What the line carries along.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dialogue: Option<Arc<Conversation>>,
-    /// As in [`Frame`].
+    /// Context keys that outputs had gone to since the frame began.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub captured: BTreeSet<String>,
-    /// As in [`Frame`].
+    /// Context keys that its line had appended to since it began.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub appended: BTreeSet<String>,
-    /// As in [`Frame`].
+    /// Context keys that its line had removed since it began.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub removed: BTreeSet<String>,
 }
@@ -263,30 +284,17 @@ impl Frame {
             machine,
             at,
             context,
-            used: Used::default(),
-            entered_seq,
-            entered_ms,
-            parked: None,
+            stay: Stay::begun(entered_seq, entered_ms),
             handling: None,
             queue: VecDeque::new(),
             output: Arc::default(),
-            failure: None,
-            effect: None,
-            acting: None,
-            held: None,
-            let_in: false,
-            gathering: false,
-            exits: Vec::new(),
             dialogue: None,
             before: None,
-            before_join: None,
             appended: BTreeSet::new(),
             removed: BTreeSet::new(),
             steps: 0,
-            items: None,
             caught: None,
             captured: BTreeSet::new(),
-            note: None,
             children: Vec::new(),
         }
     }

@@ -257,6 +257,6 @@ impl History {
 }
 
 pub(crate) fn stay(run: &Run, path: &FramePath) -> Stay {
-    let entered = run.frame(path).map_or(0, |frame| frame.entered_seq);
+    let entered = run.frame(path).map_or(0, |frame| frame.stay.entered_seq);
     (path.clone(), entered)
 }

@@ -102,7 +102,7 @@ impl<'a> Reference<'a> {
                     "the interrupt leads elsewhere",
                 )?;
                 ensure(
-                    frame.handling.is_none() && frame.parked.is_none(),
+                    frame.handling.is_none() && frame.stay.parked.is_none(),
                     "an interrupt inside a handler or while parked",
                 )?;
                 ensure(is_like(&rule.file_pattern, file), "the file does not match")
@@ -136,7 +136,7 @@ impl<'a> Reference<'a> {
         }
         let (frame, machine) = self.stand(run, path)?;
         ensure(
-            run.paused.is_none() && frame.parked.is_none(),
+            run.paused.is_none() && frame.stay.parked.is_none(),
             "a call passes while the run stands still",
         )?;
         let policy = &machine
@@ -197,16 +197,16 @@ impl<'a> Reference<'a> {
             }
             let stay = stay(run, &path);
             ensure(
-                frame.used.calls == self.history.calls(&stay),
+                frame.stay.used.calls == self.history.calls(&stay),
                 "the calls of the stay are otherwise",
             )?;
             ensure(
-                frame.used.bytes == self.history.bytes(&stay),
+                frame.stay.used.bytes == self.history.bytes(&stay),
                 "the bytes of the stay are otherwise",
             )?;
             let files = self.history.files(&stay);
             ensure(
-                files.is_none_or(|files| *files == frame.used.files),
+                files.is_none_or(|files| *files == frame.stay.used.files),
                 "the files of the stay are otherwise",
             )?;
         }
@@ -255,7 +255,9 @@ impl<'a> Reference<'a> {
         };
         match guard {
             Guard::Not(inner) => self.holds(machine, frame, inner).map(|holds| !holds),
-            Guard::Evidence(guard) => Some(self.history.has_read(guard.since, frame.entered_seq)),
+            Guard::Evidence(guard) => {
+                Some(self.history.has_read(guard.since, frame.stay.entered_seq))
+            }
             Guard::Field(field) => Some(field_holds(&frame.context, field)),
             _ => None,
         }

@@ -37,7 +37,7 @@ fn an_unlisted_tool_is_denied_with_what_is_possible() {
         names(&world, &run),
         ["RunStarted", "CallDenied", "CallAllowed", "CallEnded"]
     );
-    assert_eq!(world.run(&run).root.used.calls, 1);
+    assert_eq!(world.run(&run).root.stay.used.calls, 1);
 }
 
 #[test]
@@ -160,7 +160,7 @@ fn of_many_calls_at_once_no_more_pass_than_the_state_allows() {
         ended.filter(|passed| *passed).count()
     });
     assert_eq!(passed, 7);
-    assert_eq!(world.run(&run).root.used.calls, 7);
+    assert_eq!(world.run(&run).root.stay.used.calls, 7);
 }
 
 #[test]
@@ -173,7 +173,7 @@ fn results_are_counted_and_the_one_that_crosses_the_budget_is_cut() {
     let ticket = session.passes("web", "look", &json!({}));
     assert_eq!(ticket.bytes_max, Some(20));
     assert_eq!(session.ended(&ticket, &said("ten bytes.")), None);
-    assert_eq!(world.run(&run).root.used.bytes, 10);
+    assert_eq!(world.run(&run).root.stay.used.bytes, 10);
     let ticket = session.passes("web", "look", &json!({}));
     assert_eq!(ticket.bytes_max, Some(10));
     let whole = json!({
@@ -205,7 +205,7 @@ fn results_are_counted_and_the_one_that_crosses_the_budget_is_cut() {
         session.denied("web", "look", &json!({})).0,
         "context_budget"
     );
-    assert_eq!(world.run(&run).root.used.bytes, 20);
+    assert_eq!(world.run(&run).root.stay.used.bytes, 20);
 }
 
 #[test]
@@ -228,7 +228,7 @@ fn what_others_have_used_meanwhile_is_not_left() {
     world.ask(&run, Ask::Record(ended));
     let cut = session.ended(&ours, &said("ten bytes.")).unwrap();
     assert_eq!(cut["content"][0]["text"], "ten ");
-    assert_eq!(world.run(&run).root.used.bytes, 20);
+    assert_eq!(world.run(&run).root.stay.used.bytes, 20);
 }
 
 #[test]
@@ -418,7 +418,7 @@ fn a_call_that_wanted_input_goes_on_once_and_is_counted_once() {
         matches!(&again, Ruling::Pass(same) if *same == ticket),
         "{again:?}"
     );
-    assert_eq!(world.run(&run).root.used.calls, 1);
+    assert_eq!(world.run(&run).root.stay.used.calls, 1);
     // The same with another state, or with none, is another call.
     for state in [json!("another"), json!(null), json!({"opaque": "opaque"})] {
         let other = session.resumed("web", "look", &json!({"q": 1}), Some(&state));
@@ -433,7 +433,7 @@ fn a_call_that_wanted_input_goes_on_once_and_is_counted_once() {
         matches!(&other, Ruling::Pass(new) if *new != ticket),
         "{other:?}"
     );
-    assert_eq!(world.run(&run).root.used.calls, 5);
+    assert_eq!(world.run(&run).root.stay.used.calls, 5);
     // Nor does it go on in another phase, or while the run stands still.
     let by = "ana".to_owned();
     world.ask(
@@ -468,14 +468,14 @@ fn a_call_that_wanted_input_and_gave_no_state_is_counted_once() {
         matches!(&again, Ruling::Pass(same) if *same == ticket && *same != under_way),
         "{again:?}"
     );
-    assert_eq!(world.run(&run).root.used.calls, 2);
+    assert_eq!(world.run(&run).root.stay.used.calls, 2);
     // Without the input it is another call, and so is one after the end.
     let other = session.with_input("web", "look", &arguments, (None, false));
     assert!(matches!(&other, Ruling::Pass(new) if *new != ticket));
     session.ended(&ticket, &said("done"));
     let late = session.with_input("web", "look", &arguments, (None, true));
     assert!(matches!(&late, Ruling::Pass(new) if *new != ticket));
-    assert_eq!(world.run(&run).root.used.calls, 4);
+    assert_eq!(world.run(&run).root.stay.used.calls, 4);
 }
 
 #[test]
@@ -488,7 +488,7 @@ fn an_error_that_is_too_long_is_cut_like_a_result() {
     let short = session.passes("web", "look", &json!({}));
     let error = json!({"code": -32001, "message": "no"});
     assert_eq!(session.failed(&short, &error), None, "it passes as it is");
-    let used = world.run(&run).root.used.bytes;
+    let used = world.run(&run).root.stay.used.bytes;
     assert_eq!(used, error.to_string().len() as u64);
     let long = session.passes("web", "look", &json!({}));
     let error = json!({"code": -32001, "message": "z".repeat(500), "data": "d".repeat(500)});
@@ -499,7 +499,7 @@ fn an_error_that_is_too_long_is_cut_like_a_result() {
     let left = usize::try_from(100 - used).unwrap();
     assert_eq!(message.matches('z').count(), left, "{message}");
     assert!(message.contains("[Interlock: cut here"), "{message}");
-    assert_eq!(world.run(&run).root.used.bytes, 100);
+    assert_eq!(world.run(&run).root.stay.used.bytes, 100);
 }
 
 #[test]
@@ -651,7 +651,7 @@ fn resources_and_prompts_pass_unless_protected_or_disallowed() {
     );
     let code = session.reads(ReadingOf::Resource("demo://x"));
     assert_eq!(code.as_deref(), Some("tool_disallowed"));
-    assert_eq!(world.run(&run).root.used.calls, 0, "they are no calls");
+    assert_eq!(world.run(&run).root.stay.used.calls, 0, "they are no calls");
 }
 
 #[test]
@@ -767,7 +767,7 @@ fn a_write_whose_size_nobody_says_is_over_every_limit() {
     let mut session = Session::of(&world, Caller::Stdio, servers);
     let (code, text) = session.denied("web", "look", &json!({"q": "a.rs"}));
     assert_eq!(code, "edit_too_large", "{text}");
-    assert_eq!(world.run(&run).root.used.calls, 0);
+    assert_eq!(world.run(&run).root.stay.used.calls, 0);
 }
 
 #[test]

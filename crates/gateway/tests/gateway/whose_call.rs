@@ -51,8 +51,8 @@ fn a_hooks_note_says_whose_call_it_is() {
         note.run = Some(second.clone());
     });
     at_gateway.passes("web", "look", &json!({}));
-    assert_eq!(world.run(&second).root.used.calls, 1);
-    assert_eq!(world.run(&first).root.used.calls, 0);
+    assert_eq!(world.run(&second).root.stay.used.calls, 1);
+    assert_eq!(world.run(&first).root.stay.used.calls, 0);
     // Taken once.
     assert_eq!(
         at_gateway.denied("web", "look", &json!({})).0,
@@ -66,8 +66,8 @@ fn a_credential_is_of_one_run_and_ends_with_it() {
     let (first, second) = (world.started_for("s1"), world.started_for("s2"));
     let mut of_second = Session::of(&world, Caller::Run(second.clone()), "");
     of_second.passes("web", "look", &json!({}));
-    assert_eq!(world.run(&second).root.used.calls, 1);
-    assert_eq!(world.run(&first).root.used.calls, 0);
+    assert_eq!(world.run(&second).root.stay.used.calls, 1);
+    assert_eq!(world.run(&first).root.stay.used.calls, 0);
     let answer = of_second.own("interlock_get_state", "{}");
     assert_eq!(answer["structuredContent"]["run"], json!(second));
     world.cancel(&second);
@@ -149,7 +149,7 @@ fn sessions_that_begin_at_once_each_get_a_run_for_themselves() {
     });
     let runs = world.runs();
     assert_eq!(runs.len(), SESSIONS);
-    let used = runs.iter().map(|run| world.run(run).root.used.calls);
+    let used = runs.iter().map(|run| world.run(run).root.stay.used.calls);
     assert!(used.into_iter().all(|calls| calls == 2));
 }
 
@@ -170,7 +170,10 @@ fn gateways_of_one_client_that_begin_at_once_share_a_run() {
     });
     let runs = world.runs();
     assert_eq!(runs.len(), 1, "{runs:?}");
-    assert_eq!(world.run(&runs[0]).root.used.calls, 2 * GATEWAYS as u64);
+    assert_eq!(
+        world.run(&runs[0]).root.stay.used.calls,
+        2 * GATEWAYS as u64
+    );
 }
 
 #[test]
@@ -188,7 +191,7 @@ fn the_run_of_a_session_whose_client_is_gone_is_gone_on_with() {
     next.passes("web", "look", &json!({}));
     let runs = world.runs();
     assert_eq!(runs.len(), 1);
-    assert_eq!(world.run(&runs[0]).root.used.calls, 2);
+    assert_eq!(world.run(&runs[0]).root.stay.used.calls, 2);
 }
 
 #[test]
@@ -257,7 +260,7 @@ fn a_call_that_a_hook_has_judged_is_counted_once() {
     leave("toolu_1");
     let ticket = at_gateway.passes("fs", "write_file", &input);
     assert_eq!(ticket.call.as_ref().map(|id| id.as_str()), Some("toolu_1"));
-    assert_eq!(world.run(&run).root.used.calls, 1);
+    assert_eq!(world.run(&run).root.stay.used.calls, 1);
     at_gateway.ended(&ticket, &said("ok"));
     assert!(world.run(&run).calls.is_empty(), "it has ended");
     // A note of a verdict that is used up, or was never given, lets nothing pass uncounted.
@@ -265,7 +268,7 @@ fn a_call_that_a_hook_has_judged_is_counted_once() {
         leave(stale);
         at_gateway.passes("fs", "write_file", &input);
     }
-    assert_eq!(world.run(&run).root.used.calls, 3);
+    assert_eq!(world.run(&run).root.stay.used.calls, 3);
     // Nor does any verdict of a hook open what the gateway knows to be protected.
     at_gateway.shown(&[("fs", "write_file")]);
     at_gateway.definition["description"] = json!("another tool");
@@ -293,7 +296,7 @@ fn a_credential_takes_the_notes_of_its_run_alone() {
     let ticket = of_second.passes("web", "look", &json!({}));
     assert_eq!(ticket.call.as_ref().map(|id| id.as_str()), Some("toolu_2"));
     of_second.passes("web", "look", &json!({}));
-    assert_eq!(world.run(&second).root.used.calls, 2);
+    assert_eq!(world.run(&second).root.stay.used.calls, 2);
     // Whoever else reaches the port takes nobody's note.
     let mut anybody = Session::of(&world, Caller::Nobody, "");
     assert_eq!(anybody.denied("web", "look", &json!({})).0, "several_runs");

@@ -99,17 +99,15 @@ fn the_state_it_stands_in_and_the_edges_it_took_are_marked() {
 
 #[test]
 fn what_waits_for_a_person_says_so() {
-    let parked = Frame {
-        parked: Some(PendingTransition {
-            event: "DONE".into(),
-            index: 0,
-            data: Object::new(),
-            message: String::new(),
-            by: "agent".to_owned(),
-            asked: None,
-        }),
-        ..frame("release")
-    };
+    let mut parked = frame("release");
+    parked.stay.parked = Some(PendingTransition {
+        event: "DONE".into(),
+        index: 0,
+        data: Object::new(),
+        message: String::new(),
+        by: "agent".to_owned(),
+        asked: None,
+    });
     let svg = Graph::of(&own("ship"), Some(&run(parked)), &[]).svg();
     assert_eq!(classes(&svg, "release – waits for approval").len(), 1);
 }

@@ -199,7 +199,7 @@ impl<'a> Attempt<'a> {
     /// Returns what is to be done next; `None`: nothing of this attempt.
     fn step(&self) -> Option<Step> {
         let frame = self.told.run.frame(&self.line.path)?;
-        let attempt = frame.effect.as_ref().map(|effect| effect.attempt);
+        let attempt = frame.stay.effect.as_ref().map(|effect| effect.attempt);
         if attempt != Some(self.line.attempt) {
             return None;
         }
@@ -240,7 +240,7 @@ impl<'a> Attempt<'a> {
     pub(super) fn acting(&self) -> Result<&StageAttempt, Halt> {
         let frame = self.told.run.frame(&self.line.path);
         frame
-            .and_then(|frame| frame.acting.as_deref())
+            .and_then(|frame| frame.stay.acting.as_deref())
             .ok_or(Halt::Cut)
     }
 

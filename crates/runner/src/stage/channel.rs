@@ -34,12 +34,12 @@ pub struct PersonRequest {
 pub enum ChannelAnswer {
     /// Yes.
     Yes {
-        /// Who.
+        /// Name of whoever did it.
         by: String,
     },
     /// No.
     No {
-        /// Who.
+        /// Name of whoever did it.
         by: String,
         /// What the model is told.
         note: Option<String>,

@@ -61,7 +61,7 @@ pub enum Unreadable {
     Other {
         /// Its name.
         digest: Digest,
-        /// Why.
+        /// The underlying error.
         source: serde_json::Error,
     },
 }

@@ -159,10 +159,14 @@ impl<'m> World<'m> {
         let Event::ActivityEnded { path, .. } = event else {
             return;
         };
-        let Some(frame) = self.run.frame(path).filter(|frame| frame.effect.is_some()) else {
+        let Some(frame) = self
+            .run
+            .frame(path)
+            .filter(|frame| frame.stay.effect.is_some())
+        else {
             return;
         };
-        let id = format!("r/{path}/{}", frame.entered_seq);
+        let id = format!("r/{path}/{}", frame.stay.entered_seq);
         if !self.finished.insert(id.clone()) {
             self.complain(format!("`{id}` ends twice"));
         }

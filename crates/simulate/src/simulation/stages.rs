@@ -51,7 +51,7 @@ impl Simulation {
                 .filter(|path| {
                     self.run
                         .frame(path)
-                        .is_some_and(|frame| frame.acting.is_some())
+                        .is_some_and(|frame| frame.stay.acting.is_some())
                 })
                 .count();
             let next = leaves
@@ -305,7 +305,10 @@ impl Simulation {
 
     /// Tells whether one call runs and nothing of its message waits for its end.
     fn is_last(&self, path: &FramePath) -> bool {
-        let acting = self.run.frame(path).and_then(|frame| frame.acting.as_ref());
+        let acting = self
+            .run
+            .frame(path)
+            .and_then(|frame| frame.stay.acting.as_ref());
         let Some(acting) = acting else { return false };
         let running = |fate: &CallStatus| matches!(fate, CallStatus::Running { .. });
         let mut unsettled = acting
@@ -324,7 +327,7 @@ impl Simulation {
         let running = self
             .run
             .frame(path)
-            .and_then(|frame| frame.acting.as_ref())
+            .and_then(|frame| frame.stay.acting.as_ref())
             .and_then(|acting| {
                 acting
                     .calls
@@ -349,7 +352,7 @@ impl Simulation {
         let attempt = self
             .run
             .frame(path)
-            .and_then(|frame| frame.effect.as_ref())
+            .and_then(|frame| frame.stay.effect.as_ref())
             .map_or(1, |effect| effect.attempt);
         let decision = self.command(Ask::Stage {
             path: path.clone(),

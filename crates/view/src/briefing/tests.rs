@@ -96,7 +96,7 @@ fn every_bound_of_a_state_is_told() {
 fn what_stands_in_the_way_is_told() {
     let machine = page();
     let mut run = started(&machine);
-    run.root.parked = Some(PendingTransition {
+    run.root.stay.parked = Some(PendingTransition {
         event: "DEPLOY".into(),
         index: 0,
         data: Object::new(),
@@ -109,7 +109,7 @@ fn what_stands_in_the_way_is_told() {
         file: "db/1.sql".to_owned(),
         return_to: "deploying".into(),
     });
-    run.root.note = Some("too early".to_owned());
+    run.root.stay.note = Some("too early".to_owned());
     let text = briefing(&machine, &run, None);
     for part in [
         "approve DEPLOY (Ship it?)",
@@ -172,7 +172,7 @@ proptest! {
             },
         }));
         let mut run = started(&machine);
-        run.root.note = Some(note.clone());
+        run.root.stay.note = Some(note.clone());
         run.paused = Some(Pause { by: why.clone(), reason: Some(why) });
         run.root.handling = Some(Handling {
             interrupt: note.as_str().into(), file: note, return_to: "testing".into(),

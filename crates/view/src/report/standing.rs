@@ -63,7 +63,9 @@ pub fn standing(machine: &Machine, run: &Run) -> Vec<Standing> {
                 Stage::Lost => StandsFor::Lost,
                 Stage::Reading(_) | Stage::Running | Stage::Waiting(_) => return None,
             };
-            let since_ms = run.frame(&effect.frame).map_or(0, |frame| frame.entered_ms);
+            let since_ms = run
+                .frame(&effect.frame)
+                .map_or(0, |frame| frame.stay.entered_ms);
             Some(Standing {
                 message: message(run, kind, &effect),
                 id: effect.id,
@@ -94,7 +96,7 @@ fn message(run: &Run, kind: StandsFor, effect: &Effect) -> String {
 
 /// Returns the tool of the call of a stage that was cut off, and may have written.
 fn cut_off<'a>(run: &'a Run, effect: &Effect) -> Option<&'a str> {
-    let acting = run.frame(&effect.frame)?.acting.as_deref()?;
+    let acting = run.frame(&effect.frame)?.stay.acting.as_deref()?;
     let calls = acting.calls.iter();
     let mut running = calls.filter(|call| call.fate == CallStatus::Running { reads: false });
     running.next().map(|call| call.tool.as_str())

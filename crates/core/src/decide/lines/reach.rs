@@ -23,7 +23,7 @@ pub(super) fn may_come(arrows: &Arrows<'_>, holder: &Frame, but: &str, at: &Stat
     holder
         .children
         .iter()
-        .filter(|child| child.ended.is_none() && !child.frame.gathering && child.name != but)
+        .filter(|child| child.ended.is_none() && !child.frame.stay.gathering && child.name != but)
         .any(|child| leads_to(arrows, &child.frame.at, at))
 }
 
@@ -76,7 +76,7 @@ fn next_states<'m>(arrows: &Arrows<'m>, at: &StateName) -> Vec<&'m StateName> {
 
 /// Finds the lines that wait at one state and may go on, in the order of the lines.
 pub(super) fn next_meeting(arrows: &Arrows<'_>, holder: &Frame) -> Option<Vec<String>> {
-    let waiting = |child: &&Arc<Child>| child.ended.is_none() && child.frame.gathering;
+    let waiting = |child: &&Arc<Child>| child.ended.is_none() && child.frame.stay.gathering;
     let mut places: Vec<&StateName> = Vec::new();
     for child in holder.children.iter().filter(waiting) {
         if !places.contains(&&child.frame.at) {

@@ -26,7 +26,9 @@ impl Work<'_> {
         for path in self.run.open_leaves() {
             if self.is_open(&path) && self.has_room() {
                 let waits = self.run.frame(&path).is_some_and(|frame| {
-                    frame.effect.is_none() && frame.parked.is_none() && !frame.gathering
+                    frame.stay.effect.is_none()
+                        && frame.stay.parked.is_none()
+                        && !frame.stay.gathering
                 });
                 if waits {
                     self.settle(&path)?;
@@ -48,7 +50,7 @@ impl Work<'_> {
             .filter(|leaf| {
                 self.run
                     .frame(leaf)
-                    .and_then(|frame| frame.effect.as_ref())
+                    .and_then(|frame| frame.stay.effect.as_ref())
                     .is_some_and(|effect| effect.at == RunningAt::Started)
             })
             .count();
@@ -63,7 +65,7 @@ impl Work<'_> {
         let at_work = self.run.open_leaves().iter().any(|leaf| {
             self.run
                 .frame(leaf)
-                .is_some_and(|frame| frame.effect.is_some())
+                .is_some_and(|frame| frame.stay.effect.is_some())
         });
         if at_work {
             return Ok(());
@@ -82,7 +84,7 @@ impl Work<'_> {
         let (frame, machine) = self.stand(path)?;
         // What is made for the workflow is none of its states.
         let counted = !is_generated(machine, &frame.at) && !state_of(machine, frame)?.ends_lines;
-        if !counted || frame.effect.is_some() || frame.steps <= limit {
+        if !counted || frame.stay.effect.is_some() || frame.steps <= limit {
             return Ok(false);
         }
         let at = machine.shown(&frame.at).to_string();

@@ -160,8 +160,13 @@ impl Work<'_> {
     fn exit_with(&mut self, path: &FramePath, end: End, acted: bool) -> Result<(), Refusal> {
         let (frame, machine) = self.stand(path)?;
         let state = state_of(machine, frame)?;
-        let attempt = frame.effect.as_ref().map_or(1, |effect| effect.attempt);
+        let attempt = frame
+            .stay
+            .effect
+            .as_ref()
+            .map_or(1, |effect| effect.attempt);
         let (turns, usage, began) = frame
+            .stay
             .acting
             .as_ref()
             .map_or((0, Default::default(), false), |acting| {
@@ -282,7 +287,7 @@ impl Work<'_> {
             .filter(|leaf| path.holds(leaf))
             .filter(|leaf| {
                 self.run.frame(leaf).is_some_and(|frame| {
-                    frame.acting.is_some() && stage_of(self.machine, frame).is_some()
+                    frame.stay.acting.is_some() && stage_of(self.machine, frame).is_some()
                 })
             })
             .collect();
@@ -295,7 +300,7 @@ impl Work<'_> {
     fn dismiss_below(&mut self, path: &FramePath) {
         for leaf in self.run.open_leaves() {
             let frame = self.run.frame(&leaf).filter(|_| path.holds(&leaf));
-            if let Some(held) = frame.and_then(|frame| frame.held.as_ref()) {
+            if let Some(held) = frame.and_then(|frame| frame.stay.held.as_ref()) {
                 let id = held.asked.id();
                 self.emit(Event::PersonDismissed {
                     path: leaf,

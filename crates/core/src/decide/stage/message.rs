@@ -111,14 +111,18 @@ impl Work<'_> {
         }
         let turn = acting.turns.saturating_add(1);
         let reminded = acting.reminded;
-        let attempt = frame.effect.as_ref().map_or(1, |effect| effect.attempt);
+        let attempt = frame
+            .stay
+            .effect
+            .as_ref()
+            .map_or(1, |effect| effect.attempt);
         // Branches of one fork are entered at once: only their paths tell their calls apart.
         let place = if *path == FramePath::root() {
             String::new()
         } else {
             format!("{path}/")
         };
-        let prefix = format!("{place}s{}.{attempt}.t{turn}", frame.entered_seq);
+        let prefix = format!("{place}s{}.{attempt}.t{turn}", frame.stay.entered_seq);
         let calls: Vec<PendingCall> = message
             .calls
             .iter()

@@ -145,7 +145,7 @@ pub(crate) struct Flow {
     pub(crate) waiting: VecDeque<Bytes>,
     /// What follows.
     pub(crate) reader: Reader,
-    /// How.
+    /// How it is answered.
     pub(crate) manner: Manner,
     /// What ends with it.
     pub(crate) _holds: (Option<OpenRequest>, ActivityGuard),

@@ -115,7 +115,7 @@ impl Live {
         let frame = call.and_then(|call| Some((call, self.run.frame(&call.path)?)));
         self.run.paused.is_none()
             && frame.is_some_and(|(call, frame)| {
-                frame.entered_seq == call.entered_seq && frame.parked.is_none()
+                frame.stay.entered_seq == call.entered_seq && frame.stay.parked.is_none()
             })
     }
 
@@ -130,12 +130,12 @@ impl Live {
 fn bytes_left(machine: &Machine, run: &Run, id: &CallId) -> Option<(u64, u64)> {
     let call = run.calls.iter().find(|call| call.id == *id)?;
     let frame = run.frame(&call.path)?;
-    if frame.entered_seq != call.entered_seq {
+    if frame.stay.entered_seq != call.entered_seq {
         return None;
     }
     let state = lists::state(machine, run, &call.path)?;
     let limit = state.policy.result_bytes_max?;
-    Some((limit.saturating_sub(frame.used.bytes), limit))
+    Some((limit.saturating_sub(frame.stay.used.bytes), limit))
 }
 
 fn length(text: &RawValue) -> u64 {

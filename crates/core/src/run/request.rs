@@ -42,7 +42,7 @@ pub struct Request {
     pub seq: u64,
     /// When, in milliseconds since 1970.
     pub at_ms: u64,
-    /// Of all that the answer rests on.
+    /// Digest of all that the answer rests on.
     pub question: Digest,
 }
 
