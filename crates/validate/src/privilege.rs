@@ -4,7 +4,7 @@ use interlock_core::{
     names::StateName,
     policy::{Policy, Stance},
 };
-use interlock_tool_names::WRITERS;
+use interlock_tool_names::{FETCHERS, SHELL, WRITERS};
 
 use crate::{
     Check, FindingCode, Place,
@@ -49,14 +49,12 @@ fn writes(policy: &Policy) -> bool {
 
 fn runs(policy: &Policy) -> bool {
     let lists_none = policy.allowed_commands.as_ref().is_some_and(Vec::is_empty);
-    policy.lets_pass(&["Bash"]) && !lists_none
+    policy.lets_pass(&[SHELL]) && !lists_none
 }
 
 /// Tells whether the state can reach the network, by a tool of its own or by any command.
 fn reaches_network(policy: &Policy) -> bool {
-    let by_tool = ["WebFetch", "WebSearch"]
-        .iter()
-        .any(|tool| policy.lets_pass(&[tool]));
+    let by_tool = FETCHERS.iter().any(|tool| policy.lets_pass(&[tool]));
     by_tool || (runs(policy) && policy.allowed_commands.is_none())
 }
 

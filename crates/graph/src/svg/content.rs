@@ -1,7 +1,7 @@
 //! What is written in a box, and how large that makes it.
 
 use interlock_core::machine::Outcome;
-use interlock_tool_names::WRITERS;
+use interlock_tool_names::{SHELL, WRITERS};
 
 use super::{
     sheet::{Area, Sheet},
@@ -272,5 +272,5 @@ impl Content {
 
 /// Tells whether a tool can change things.
 pub(super) fn changes(tool: &str) -> bool {
-    WRITERS.contains(&tool) || matches!(tool, "Bash" | "any tool" | "*")
+    WRITERS.contains(&tool) || [SHELL, "any tool", "*"].contains(&tool)
 }
