@@ -11,7 +11,7 @@ use std::{
 };
 
 use interlock_core::{
-    event::{CallMarks, Event},
+    event::{About, CallMarks, Event},
     names::CallId,
     visible::visible,
 };
@@ -116,10 +116,14 @@ fn written(log: &RunLog) -> Result<BTreeSet<PathBuf>, StoreError> {
     let mut files = BTreeSet::new();
     for recorded in log.events(0) {
         match recorded?.event {
-            Event::CallAllowed { call, marks, .. }
-            | Event::GrantRequested { call, marks, .. }
-            | Event::ToolAllowed { call, marks, .. } => {
+            Event::CallAllowed { call, marks, .. } | Event::ToolAllowed { call, marks, .. } => {
                 open.insert(call.id, marks);
+            }
+            Event::RequestOpened {
+                about: About::Call(grant),
+                ..
+            } => {
+                open.insert(grant.call.id, grant.marks);
             }
             Event::CallEnded {
                 call, ok, wrote, ..

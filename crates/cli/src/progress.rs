@@ -11,7 +11,6 @@ mod clean;
 mod live;
 mod plain;
 mod rows;
-mod stages;
 mod words;
 
 use std::{
@@ -25,7 +24,6 @@ use interlock_runner::{Screen, Terminal};
 use crate::output::Output;
 use live::Live;
 use plain::Plain;
-pub(crate) use stages::cost;
 
 /// What shows a run, until it is closed.
 pub(crate) struct Progress {

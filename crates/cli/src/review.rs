@@ -6,6 +6,7 @@ use interlock_clients::review::{Row, headline, rows};
 use interlock_core::{
     event::Event,
     machine::Machine,
+    names::ApprovalId,
     pending::{Pending, pending},
     run::Run,
 };
@@ -162,33 +163,17 @@ pub(crate) fn answered(
     meant: &[Pending],
     events: &[Event],
 ) -> Vec<String> {
-    let granted = |event: &&Event| {
-        matches!(
-            event,
-            Event::ApprovalGranted { .. }
-                | Event::ApprovalRejected { .. }
-                | Event::GrantIssued { .. }
-                | Event::GrantDenied { .. }
-                | Event::PersonAnswered { .. }
-        )
-    };
-    let ids: Vec<&str> = events
+    let ids: Vec<&ApprovalId> = events
         .iter()
-        .filter(granted)
         .filter_map(|event| match event {
-            Event::ApprovalGranted { id, .. }
-            | Event::ApprovalRejected { id, .. }
-            | Event::GrantIssued { id, .. }
-            | Event::GrantDenied { id, .. } => id.as_ref().map(|id| id.as_str()),
-            Event::PersonAnswered { id, .. } => Some(id.as_str()),
+            Event::RequestAnswered { id, .. } => Some(id),
             _ => None,
         })
         .collect();
     let taken = moves(events);
     let mut lines = Vec::new();
     for one in meant {
-        let known = one.id.as_ref().is_some_and(|id| ids.contains(&id.as_str()));
-        if !known {
+        if !ids.contains(&&one.id()) {
             continue;
         }
         let line = headline(machine, run, one);

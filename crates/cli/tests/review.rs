@@ -463,7 +463,7 @@ fn a_question_in_the_prompt_is_seen_and_closed_by_what_follows() {
     let closed: Vec<&str> = events
         .iter()
         .filter(|event| event["event"] == "PromptClosed")
-        .map(|event| event["why"].as_str().unwrap())
+        .map(|event| event["why"]["prompt"].as_str().unwrap())
         .collect();
     assert_eq!(closed, ["next_call", "other_arguments", "turn_over"]);
 }

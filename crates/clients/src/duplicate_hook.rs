@@ -115,7 +115,8 @@ fn is_open(run: &Run, kept: &DuplicateCall) -> bool {
         !call.asked
             && call.entered_seq == kept.entered_seq
             && frame.is_some_and(|frame| {
-                frame.stay.entered_seq == kept.entered_seq && frame.stay.parked.is_none()
+                frame.stay.entered_seq == kept.entered_seq
+                    && frame.stay.pending_transition().is_none()
             })
     })
 }

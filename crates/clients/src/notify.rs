@@ -46,13 +46,12 @@ pub struct Notice {
 impl Notice {
     fn of(machine: &Machine, run: &Run, pending: &Pending) -> Self {
         let workflow = visible(machine.id.as_str());
-        let id = pending.id.as_ref().map(ToString::to_string);
         Self {
             title: format!("Interlock: `{workflow}` waits for you"),
             body: review::headline(machine, run, pending),
             run: run.id.to_string(),
             workflow,
-            approval: id.unwrap_or_default(),
+            approval: pending.id().to_string(),
         }
     }
 

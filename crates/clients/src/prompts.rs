@@ -38,7 +38,7 @@ pub(crate) fn ask(
     })?;
     let asked = asked_since(&guarded.machine, &guarded.run, before)
         .into_iter()
-        .rfind(|one| one.in_prompt);
+        .rfind(Pending::is_in_prompt);
     Ok(asked.map(|one| text(guarded, &one)))
 }
 
@@ -51,19 +51,18 @@ fn text(guarded: &Guarded, asked: &Pending) -> String {
         review::headline(&guarded.machine, &guarded.run, asked)
     )];
     for row in rows {
-        match (row.name, &asked.about) {
+        match (row.name, asked.about()) {
             ("takes", _) => {}
             ("asks", _) => lines.push(row.text),
             ("", _) => lines.push(format!("  {}", row.text)),
-            (name, About::Transition { .. }) => lines.push(format!("{name}: {}", row.text)),
+            (name, About::Transition(_)) => lines.push(format!("{name}: {}", row.text)),
             (_, _) => {}
         }
     }
-    let id = asked.id.as_ref().map(ToString::to_string);
     let more = format!(
         "the diff: `interlock approve {} {}` or `interlock watch`",
         guarded.id(),
-        id.unwrap_or_default()
+        asked.id()
     );
     let room = PROMPT_CHARS_MAX.saturating_sub(more.chars().count() + 1);
     format!("{}\n{more}", cut(&lines.join("\n"), room))
@@ -90,11 +89,8 @@ pub(crate) fn close_as(
     let run = &guarded.run;
     let session = guarded.binding.session.session.clone();
     let own = |prompt: &PromptCall| prompt.session == session;
-    let open = run.prompts.iter().any(|one| own(&one.prompt))
-        || run
-            .grants
-            .iter()
-            .any(|grant| grant.prompt.as_ref().is_some_and(own));
+    let mut requests = run.requests.iter();
+    let open = requests.any(|request| request.prompt.as_ref().is_some_and(own));
     if !open || run.is_over() {
         return Ok(());
     }

@@ -4,7 +4,7 @@
 //! reaches a terminal as a command, and none of it can look like a line of ours.
 
 use interlock_core::{
-    event::Event,
+    event::{Event, PendingTransition},
     machine::Machine,
     pending::{About, Pending},
     run::Run,
@@ -53,16 +53,16 @@ fn shortened(text: &str, max: usize) -> String {
 /// Says in one line what a request is about: `SHIP: draft -> shipped`.
 #[must_use]
 pub fn headline(machine: &Machine, run: &Run, pending: &Pending) -> String {
-    let text = match &pending.about {
-        About::Transition { event, index, .. } => {
-            let meant = meaning(machine, run, &pending.path, event, Some(*index));
+    let text = match pending.about() {
+        About::Transition(PendingTransition { event, index, .. }) => {
+            let meant = meaning(machine, run, pending.path(), event, Some(*index));
             meant.map_or_else(
                 || format!("{event} in {}", pending.title),
                 |meant| format!("{event}: {} -> {}", meant.from, meant.to.join(" or ")),
             )
         }
         About::Entry { .. } => format!("before {}", pending.title),
-        About::Call { tool, summary, .. } => format!("{tool} {summary}"),
+        About::Call(grant) => format!("{} {}", grant.call.tool, grant.call.summary),
     };
     shortened(&text, HEADLINE_CHARS_MAX)
 }
@@ -79,13 +79,14 @@ pub fn rows(
     now_ms: u64,
 ) -> Vec<Row> {
     let mut rows = Vec::new();
-    match &pending.about {
-        About::Transition {
+    match pending.about() {
+        About::Transition(PendingTransition {
             event,
             index,
             message,
             data,
-        } => {
+            ..
+        }) => {
             rows.push(Row::new("takes", headline(machine, run, pending)));
             rows.push(Row::new("asks", shortened(message, TEXT_CHARS_MAX)));
             let mut name = "data";
@@ -98,7 +99,7 @@ pub fn rows(
                 let text = format!("and {more} more (`interlock status --json` shows all)");
                 rows.push(Row::new("", text));
             }
-            let meant = meaning(machine, run, &pending.path, event, Some(*index));
+            let meant = meaning(machine, run, pending.path(), event, Some(*index));
             let bases = meant.map(|meant| meant.bases).unwrap_or_default();
             let mut name = "rests on";
             for basis in &bases {
@@ -119,11 +120,14 @@ pub fn rows(
             ));
             rows.push(Row::new("asks", shortened(message, VALUE_CHARS_MAX)));
         }
-        About::Call { tool, summary, .. } => {
+        About::Call(grant) => {
             rows.push(Row::new("asks", "may this one call run?"));
-            rows.push(Row::new("tool", shortened(tool, TEXT_CHARS_MAX)));
+            rows.push(Row::new(
+                "tool",
+                shortened(&grant.call.tool, TEXT_CHARS_MAX),
+            ));
             let mut name = "with";
-            for line in summary.lines() {
+            for line in grant.call.summary.lines() {
                 rows.push(Row::new(name, visible(line)));
                 name = "";
             }
@@ -175,7 +179,11 @@ fn when(log: &RunLog, seq: u64, what: &str, now_ms: u64) -> Option<(String, Stri
     let recorded = log.events(seq).next()?.ok()?;
     let age = format!(", {} ago", age(now_ms.saturating_sub(recorded.at_ms)));
     let call = match &recorded.event {
-        Event::CallAllowed { call, .. } | Event::GrantRequested { call, .. } => call,
+        Event::CallAllowed { call, .. } => call,
+        Event::RequestOpened {
+            about: About::Call(grant),
+            ..
+        } => &grant.call,
         _ => return Some((String::new(), age)),
     };
     let ran = if call.summary == what || !what.chars().any(char::is_whitespace) && call.tool == what

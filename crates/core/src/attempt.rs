@@ -8,30 +8,6 @@ use crate::{
     refusal::Refusal,
 };
 
-/// Why nobody answers a request for a grant.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum NoAnswer {
-    /// Whoever was asked put it off.
-    Deferred,
-    /// The time for it is over.
-    Timeout,
-    /// Nobody is there to be asked.
-    NoChannel,
-}
-
-impl NoAnswer {
-    /// Returns the word.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Deferred => "deferred",
-            Self::Timeout => "timeout",
-            Self::NoChannel => "no_channel",
-        }
-    }
-}
-
 /// A message of a model, as the engine sees it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ModelMessage {

@@ -88,7 +88,7 @@ fn stand<'a>(
 fn effect(machine: &Machine, run: &Run, path: &FramePath) -> Option<Effect> {
     let frame = run
         .frame(path)
-        .filter(|frame| frame.stay.parked.is_none() && frame.stay.held.is_none())?;
+        .filter(|frame| frame.stay.request.is_none())?;
     let state = machine
         .called(frame.machine.as_ref())?
         .states

@@ -3,9 +3,10 @@
 mod name;
 
 pub use crate::parts::{
-    AllowSource, BranchOutcome, BranchStart, CallMarks, CallRecord, Cause, EvidenceMark, GrantThen,
-    How, InterruptHit, Passing, ProbeMark, ProbedCommand, PromptCall, PromptEnd, ProtectedChange,
-    ProtectedFate, SeenCondition, TokenPlace, ToolChange, WatchedFile,
+    About, AllowSource, BranchOutcome, BranchStart, CallMarks, CallRecord, Cause, EvidenceMark,
+    GrantThen, How, InterruptHit, NoAnswer, Passing, PendingGrant, PendingTransition, ProbeMark,
+    ProbedCommand, PromptCall, PromptEnd, ProtectedChange, ProtectedFate, RequestKind,
+    SeenCondition, TokenPlace, ToolChange, VoidReason, WatchedFile,
 };
 
 use interlock_expr::text::Places;
@@ -13,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{
-    attempt::{Finish, NoAnswer, PendingCall, Usage},
+    attempt::{Finish, PendingCall, Usage},
     call::WrittenPath,
     dialogue::RunInput,
     machine::{DataFlags, ModeRules, Object, Outcome, Target},
@@ -347,44 +348,6 @@ pub enum Event {
         /// One sentence.
         message: String,
     },
-    /// A person is asked before a state begins.
-    PersonAsked {
-        /// The frame.
-        path: FramePath,
-        /// The question.
-        message: String,
-        /// Digest of all that a yes rests on.
-        question: Digest,
-        /// When, in milliseconds since 1970.
-        at_ms: u64,
-    },
-    /// A person answered what was asked before a state began.
-    PersonAnswered {
-        /// The frame.
-        path: FramePath,
-        /// Which question.
-        id: ApprovalId,
-        /// Whether it was a yes.
-        yes: bool,
-        /// Name of whoever did it.
-        by: String,
-        /// What else they said.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        note: Option<String>,
-        /// When, in milliseconds since 1970.
-        at_ms: u64,
-    },
-    /// What was asked before a state began is void: nobody answered, and nobody needs to.
-    PersonDismissed {
-        /// The frame.
-        path: FramePath,
-        /// Which question.
-        id: ApprovalId,
-        /// The reason given.
-        reason: String,
-        /// When, in milliseconds since 1970.
-        at_ms: u64,
-    },
     /// A tool call may run.
     CallAllowed {
         /// The frame it counts in.
@@ -405,70 +368,61 @@ pub enum Event {
         /// Why not.
         refusal: Refusal,
     },
-    /// A person is asked for a grant for one call.
-    GrantRequested {
-        /// The frame that was asked.
+    /// A person is asked about a transition, a state or a call.
+    RequestOpened {
+        /// The frame that asks. It stands still, unless a call or a client's own prompt waits.
         path: FramePath,
-        /// The call.
-        call: CallRecord,
-        /// Why it needs one.
-        refusal: Refusal,
-        /// What follows from it once it runs.
-        marks: CallMarks,
-        /// When, in milliseconds since 1970.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        at_ms: Option<u64>,
-        /// What a yes leads to in a stage; `None`: an agent outside proposes the call again.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        then: Option<GrantThen>,
+        /// What about.
+        about: About,
+        /// Digest of all that a yes rests on.
+        question: Digest,
         /// The call with which the client asks in a prompt of its own; `None`: it does not.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         prompt: Option<PromptCall>,
-    },
-    /// A person granted one call.
-    GrantIssued {
-        /// The frame.
-        path: FramePath,
-        /// The call's digest.
-        digest: Digest,
-        /// Name of whoever did it.
-        by: String,
-        /// Which approval; `None` in logs that name none.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        id: Option<ApprovalId>,
         /// When, in milliseconds since 1970.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        at_ms: Option<u64>,
+        at_ms: u64,
     },
-    /// A person refused one call.
-    GrantDenied {
-        /// The frame.
+    /// A person answered what they were asked.
+    RequestAnswered {
+        /// The frame that asked.
         path: FramePath,
-        /// The call's digest.
-        digest: Digest,
-        /// Name of whoever did it.
+        /// Which request.
+        id: ApprovalId,
+        /// What kind of request it is.
+        about: RequestKind,
+        /// Digest of all that the answer rests on.
+        question: Digest,
+        /// Whether it was a yes.
+        yes: bool,
+        /// Name of whoever answered.
         by: String,
-        /// Told to the agent.
+        /// What else they said; of a no, the agent is told.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
         note: Option<String>,
-        /// Which approval; `None` in logs that name none.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        id: Option<ApprovalId>,
         /// When, in milliseconds since 1970.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        at_ms: Option<u64>,
-        /// Why, where nobody said no.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        why: Option<NoAnswer>,
+        at_ms: u64,
     },
-    /// A grant was used up by the call it was for.
-    GrantConsumed {
-        /// The frame.
+    /// What a person was asked is void: nobody answered, and nobody needs to.
+    RequestVoided {
+        /// The frame that asked.
         path: FramePath,
-        /// The call's digest.
-        digest: Digest,
-        /// Which approval; `None` in logs that name none.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        id: Option<ApprovalId>,
+        /// Which request.
+        id: ApprovalId,
+        /// Digest of all that an answer would have rested on.
+        question: Digest,
+        /// Why.
+        why: VoidReason,
+        /// When, in milliseconds since 1970.
+        at_ms: u64,
+    },
+    /// The call that a person said yes to uses the yes up.
+    RequestUsed {
+        /// The frame that asked.
+        path: FramePath,
+        /// Which request.
+        id: ApprovalId,
+        /// Digest of the call's tool and arguments.
+        question: Digest,
     },
     /// An allowed call ended.
     CallEnded {
@@ -565,82 +519,6 @@ pub enum Event {
         /// Why not.
         refusal: Refusal,
     },
-    /// A transition waits for a person.
-    ApprovalRequested {
-        /// The frame, now parked unless the client asks in a prompt of its own.
-        path: FramePath,
-        /// The event.
-        event: EventName,
-        /// Which of its transitions.
-        index: usize,
-        /// What the agent wants merged.
-        data: Object,
-        /// What the person is asked.
-        message: String,
-        /// Who asked for the transition.
-        by: String,
-        /// Digest of all that the answer rests on; `None` in logs that do not say.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        question: Option<Digest>,
-        /// When, in milliseconds since 1970.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        at_ms: Option<u64>,
-        /// The call with which the client asks in a prompt of its own; `None`: the frame is parked.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        prompt: Option<PromptCall>,
-    },
-    /// A question in a client's own prompt is over without a yes.
-    PromptClosed {
-        /// The frame.
-        path: FramePath,
-        /// Which approval.
-        id: ApprovalId,
-        /// Why it ended so.
-        why: PromptEnd,
-        /// When, in milliseconds since 1970.
-        at_ms: u64,
-    },
-    /// A person said yes.
-    ApprovalGranted {
-        /// The frame.
-        path: FramePath,
-        /// Name of whoever did it.
-        by: String,
-        /// Which approval; `None` in logs that name none.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        id: Option<ApprovalId>,
-        /// When, in milliseconds since 1970.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        at_ms: Option<u64>,
-    },
-    /// A person said no.
-    ApprovalRejected {
-        /// The frame.
-        path: FramePath,
-        /// Name of whoever did it.
-        by: String,
-        /// Told to the agent.
-        note: Option<String>,
-        /// Which approval; `None` in logs that name none.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        id: Option<ApprovalId>,
-        /// When, in milliseconds since 1970.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        at_ms: Option<u64>,
-    },
-    /// An approval lapsed because its guards no longer hold.
-    ApprovalDropped {
-        /// The frame.
-        path: FramePath,
-        /// The refusal that says why.
-        refusal: Refusal,
-        /// Which approval; `None` in logs that name none.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        id: Option<ApprovalId>,
-        /// When, in milliseconds since 1970.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        at_ms: Option<u64>,
-    },
     /// A written file moved a frame to a handler.
     InterruptRaised {
         /// The frame.
@@ -670,8 +548,7 @@ pub enum Event {
         /// The frame.
         path: FramePath,
     },
-    /// Branches began. (Stored under its first name.)
-    #[serde(rename = "ForkOpened")]
+    /// Branches began.
     ForkStarted {
         /// The frame that forked.
         path: FramePath,
@@ -687,8 +564,7 @@ pub enum Event {
         /// The first cause of a failure.
         cause: Option<Cause>,
     },
-    /// Branches joined. (Stored under its first name.)
-    #[serde(rename = "ForkJoined")]
+    /// Branches joined.
     Joined {
         /// The frame that forked.
         path: FramePath,

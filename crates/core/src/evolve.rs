@@ -1,11 +1,11 @@
 //! Folds an event into a run: the only way a run changes.
 
 mod activities;
-mod approvals;
 mod calls;
 mod changes;
 mod conversation;
 mod lines;
+mod requests;
 mod stage;
 mod written;
 
@@ -25,10 +25,7 @@ use crate::{
     event::{BranchOutcome, BranchStart, Cause, Event, How, InterruptHit},
     machine::Object,
     names::{FramePath, StateName},
-    run::{
-        Child, Confined, Frame, Handling, Pause, PendingTransition, Phase, Request, Run, ShellLine,
-        Stay,
-    },
+    run::{Child, Confined, Frame, Handling, Pause, Phase, Run, ShellLine, Stay},
 };
 
 /// Returns `run` as it is after `event`. Total; knows no machine.
@@ -76,10 +73,10 @@ fn apply(run: &mut Run, event: &Event) {
         Event::CallAllowed {
             path, call, marks, ..
         } => allow(run, path, call, marks),
-        Event::GrantRequested { .. }
-        | Event::GrantIssued { .. }
-        | Event::GrantDenied { .. }
-        | Event::GrantConsumed { .. } => approvals::apply_grant(run, event),
+        Event::RequestOpened { .. }
+        | Event::RequestAnswered { .. }
+        | Event::RequestVoided { .. }
+        | Event::RequestUsed { .. } => requests::apply_request(run, event),
         Event::CallEnded {
             call,
             ok,
@@ -159,47 +156,6 @@ fn apply(run: &mut Run, event: &Event) {
             run.finish_refusals = 0;
             take_transition(run, path, from, to, *how, data, *at_ms);
         }
-        Event::ApprovalRequested {
-            path,
-            event,
-            index,
-            data,
-            message,
-            by,
-            question,
-            at_ms,
-            prompt,
-        } => {
-            let seq = run.seq;
-            let asked = question.clone().zip(*at_ms);
-            let parked = PendingTransition {
-                event: event.clone(),
-                index: *index,
-                data: data.clone(),
-                message: message.clone(),
-                by: by.clone(),
-                asked: asked.map(|(question, at_ms)| Request {
-                    seq,
-                    at_ms,
-                    question,
-                }),
-            };
-            if let Some(prompt) = prompt {
-                approvals::ask_in_prompt(run, path, parked, prompt);
-            } else if let Some(frame) = run.frame_mut(path) {
-                frame.stay.parked = Some(parked);
-                frame.stay.note = None;
-            }
-        }
-        Event::PromptClosed {
-            path,
-            id,
-            why,
-            at_ms,
-        } => approvals::close_prompt(run, path, id, *why, *at_ms),
-        Event::ApprovalGranted { .. }
-        | Event::ApprovalDropped { .. }
-        | Event::ApprovalRejected { .. } => approvals::apply_answer(run, event),
         Event::InterruptRaised {
             path,
             interrupt,
@@ -217,7 +173,7 @@ fn apply(run: &mut Run, event: &Event) {
                     return_to: from.clone(),
                 });
             }
-            approvals::forget_interrupted(run, path, *at_ms);
+            requests::forget_stay(run, path, *at_ms);
         }
         Event::InterruptQueued {
             path,
@@ -333,11 +289,11 @@ fn apply(run: &mut Run, event: &Event) {
             accept_changes(run);
         }
         Event::RunCancelled { .. } => {
-            approvals::void_below(run, &FramePath::root(), "the run was cancelled");
+            requests::void_below(run, &FramePath::root(), "the run was cancelled");
             end_run(run, Phase::Cancelled);
         }
         Event::RunEnded { outcome, cause } => {
-            approvals::void_below(run, &FramePath::root(), "the run has ended");
+            requests::void_below(run, &FramePath::root(), "the run has ended");
             end_run(
                 run,
                 Phase::Ended {
@@ -370,10 +326,7 @@ fn apply(run: &mut Run, event: &Event) {
         | Event::StageActed { .. }
         | Event::StageAsserted { .. }
         | Event::StageExited { .. }
-        | Event::StageFailed { .. }
-        | Event::PersonAsked { .. }
-        | Event::PersonAnswered { .. }
-        | Event::PersonDismissed { .. } => stage::apply_stage(run, event),
+        | Event::StageFailed { .. } => stage::apply_stage(run, event),
         Event::CallDenied { .. }
         | Event::TrustDecided { .. }
         | Event::TokenSeen { .. }
@@ -405,7 +358,7 @@ fn take_transition(
         }
         enter(frame, to, seq, at_ms);
     }
-    approvals::forget_stay(run, path, at_ms);
+    requests::forget_stay(run, path, at_ms);
 }
 
 fn enter(frame: &mut Frame, to: &StateName, seq: u64, at_ms: u64) {
@@ -458,10 +411,10 @@ fn child_mut<'a>(run: &'a mut Run, path: &FramePath) -> Option<&'a mut Child> {
 
 fn end_branch(run: &mut Run, path: &FramePath, outcome: BranchOutcome) {
     let durable = run.places.is_some();
-    approvals::void_below(run, path, "its branch has ended");
+    requests::void_below(run, path, "its branch has ended");
     if let Some(child) = child_mut(run, path) {
         child.ended = Some(outcome);
-        child.frame.stay.parked = None;
+        child.frame.stay.request = None;
         // What failed in a durable run may go on where it failed.
         if outcome == BranchOutcome::Succeeded || !durable {
             child.frame.children = Vec::new();
@@ -488,7 +441,7 @@ fn close_children(
         }
     }
     free(run, |bound| bound != path && path.holds(bound));
-    approvals::void_grants_below(run, path);
+    requests::void_inside(run, path);
 }
 
 fn end_run(run: &mut Run, phase: Phase) {
@@ -497,7 +450,7 @@ fn end_run(run: &mut Run, phase: Phase) {
     run.calls = VecDeque::new();
     run.agents = BTreeMap::new();
     run.away = BTreeSet::new();
-    run.grants = Vec::new();
+    run.requests = Vec::new();
     run.changed = Vec::new();
     run.tools_changed = Vec::new();
     run.tools_accepted = Vec::new();

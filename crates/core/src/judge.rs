@@ -191,7 +191,7 @@ fn standing(context: JudgeContext<'_>) -> Check {
             ),
         );
     }
-    if let Some(parked) = &context.frame.stay.parked {
+    if let Some(parked) = context.frame.stay.pending_transition() {
         return refuse(
             Code::AwaitingApproval,
             format!(

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{
-    names::{AgentId, CallId, Digest, InterruptName, StateName},
+    names::{AgentId, CallId, Digest, EventName, InterruptName, StateName},
     refusal::Refusal,
 };
 
@@ -354,6 +354,125 @@ impl ProtectedChange {
         };
         let undone = if self.undone { " and was put back" } else { "" };
         format!("`{}` ({}) {fate}{undone}", self.path, self.what)
+    }
+}
+
+/// What a person is asked about.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum About {
+    /// Whether a transition may be taken.
+    Transition(PendingTransition),
+    /// Whether a state may begin.
+    Entry {
+        /// What the person is asked.
+        message: String,
+    },
+    /// Whether one call may run.
+    Call(Box<PendingGrant>),
+}
+
+impl About {
+    /// Returns what kind of request it is.
+    #[must_use]
+    pub const fn kind(&self) -> RequestKind {
+        match self {
+            Self::Transition(_) => RequestKind::Transition,
+            Self::Entry { .. } => RequestKind::Entry,
+            Self::Call(_) => RequestKind::Call,
+        }
+    }
+}
+
+/// What kind of thing waits for a person.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RequestKind {
+    /// A transition.
+    Transition,
+    /// The beginning of a state.
+    Entry,
+    /// A tool call.
+    Call,
+}
+
+/// A transition that waits for a person.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PendingTransition {
+    /// The event.
+    pub event: EventName,
+    /// Which of its transitions.
+    pub index: usize,
+    /// What the agent wants merged into the context.
+    pub data: Object,
+    /// What the person is asked.
+    pub message: String,
+    /// Who asked for the transition.
+    pub by: String,
+}
+
+/// A tool call that waits for a person.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PendingGrant {
+    /// The call.
+    pub call: CallRecord,
+    /// Why it needs a grant.
+    pub refusal: Refusal,
+    /// What follows from it once it runs.
+    pub marks: CallMarks,
+    /// What a yes leads to in a stage; `None`: an agent outside proposes the call again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub then: Option<GrantThen>,
+}
+
+/// Why a request to a person is void.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum VoidReason {
+    /// What it rests on is no longer so: the refusal says what.
+    Refused(Refusal),
+    /// Its state is cancelled before it has begun.
+    Cancelled,
+    /// The client's own prompt is over without a yes.
+    Prompt(PromptEnd),
+    /// Nobody answers it.
+    NoAnswer(NoAnswer),
+}
+
+impl VoidReason {
+    /// Says it in words.
+    #[must_use]
+    pub fn sentence(&self) -> &str {
+        match self {
+            Self::Refused(refusal) => &refusal.message,
+            Self::Cancelled => "its state is cancelled",
+            Self::Prompt(end) => end.sentence(),
+            Self::NoAnswer(why) => why.sentence(),
+        }
+    }
+}
+
+/// Why nobody answers a request for a grant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum NoAnswer {
+    /// Whoever was asked put it off.
+    Deferred,
+    /// The time for it is over.
+    Timeout,
+    /// Nobody is there to be asked.
+    NoChannel,
+}
+
+impl NoAnswer {
+    /// Says it in words.
+    #[must_use]
+    pub const fn sentence(self) -> &'static str {
+        match self {
+            Self::Deferred => "deferred: whoever was asked put it off",
+            Self::Timeout => "timeout: nobody answered in time",
+            Self::NoChannel => "no_channel: nobody is there to be asked",
+        }
     }
 }
 

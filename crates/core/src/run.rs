@@ -19,14 +19,12 @@ use crate::{
     call::WrittenPath,
     dialogue::RunInput,
     machine::{ModeRules, Outcome},
-    names::{AgentId, CallId, Digest, FramePath, RunId, StateName},
+    names::{AgentId, ApprovalId, CallId, Digest, FramePath, RunId, StateName},
     parts::{CallMarks, Cause, ProbedCommand, ProtectedChange, ToolChange},
 };
 
 pub use frame::{BeforeOutput, Child, Frame, Handling, Items, Met, Running, RunningAt, Stay, Used};
-pub use request::{
-    EntryRequest, Grant, PendingTransition, PromptedTransition, Request, Settled, Settlement,
-};
+pub use request::{Granted, Request, Settled, Settlement};
 
 /// One execution of a machine.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -64,11 +62,10 @@ pub struct Run {
     /// Sub-agents that have stopped; what they left is free for others.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub away: BTreeSet<AgentId>,
-    /// Requests for grants, and grants not used yet.
-    pub grants: Vec<Grant>,
-    /// Transitions that a person is asked about in a client's own prompt.
+    /// Requests that no frame stands still for, about calls or in clients' own prompts, oldest first;
+    /// a yes to a call stays until it is used up.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub prompts: Vec<PromptedTransition>,
+    pub requests: Vec<Request>,
     /// What became of the last requests to a person, oldest first.
     #[serde(default, skip_serializing_if = "VecDeque::is_empty")]
     pub settled: VecDeque<Settled>,
@@ -265,8 +262,7 @@ impl Run {
             calls: VecDeque::new(),
             agents: BTreeMap::new(),
             away: BTreeSet::new(),
-            grants: Vec::new(),
-            prompts: Vec::new(),
+            requests: Vec::new(),
             settled: VecDeque::new(),
             confined: None,
             changed: Vec::new(),
@@ -308,6 +304,15 @@ impl Run {
                 .find(|child| child.name == *name)
                 .map(|child| &mut Arc::make_mut(child).frame)
         })
+    }
+
+    /// Finds the open request with this id: the one that the frame at `path` stands still for, or another.
+    #[must_use]
+    pub fn request(&self, path: &FramePath, id: &ApprovalId) -> Option<&Request> {
+        let own = self.frame(path).and_then(|frame| frame.stay.request());
+        own.into_iter()
+            .chain(&self.requests)
+            .find(|request| request.id() == *id)
     }
 
     /// Returns the path of every frame that can act now, in the order written.

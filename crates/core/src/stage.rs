@@ -42,7 +42,7 @@ pub fn step(machine: &Machine, run: &Run, path: &FramePath) -> Option<Step> {
     let frame = run.frame(path)?;
     stage_of(machine, frame)?;
     let started = frame.stay.effect.as_ref()?.at == RunningAt::Started;
-    if !started || run.is_over() || frame.stay.parked.is_some() || frame.stay.held.is_some() {
+    if !started || run.is_over() || frame.stay.request.is_some() {
         return None;
     }
     let Some(acting) = &frame.stay.acting else {

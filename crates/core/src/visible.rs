@@ -99,9 +99,17 @@ pub const fn steers(letter: char) -> bool {
         )
 }
 
+/// Returns a text as one line, visible: its lines follow each other with a blank between.
+#[must_use]
+pub fn one_line(text: &str) -> String {
+    let words: Vec<&str> = text.split(['\n', '\r', '\t']).map(str::trim).collect();
+    let words: Vec<&str> = words.into_iter().filter(|part| !part.is_empty()).collect();
+    visible(&words.join(" "))
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{visible, visible_json, visible_lines};
+    use super::{one_line, visible, visible_json, visible_lines};
 
     const SAID: &str =
         "a\u{1b}[2J\u{1b}]0;x\u{7}b\r\nApprove? \u{202e}c\u{9b}31m\u{200b}\u{e0041}\u{7f}";
@@ -114,6 +122,11 @@ mod tests {
         );
         assert_eq!(visible("ä\tb 日本"), "ä    b 日本");
         assert_eq!(visible_lines("a\r\n\tb\u{8}"), "a\\x0d\n\tb\\x08");
+    }
+
+    #[test]
+    fn a_message_of_several_lines_is_one_line() {
+        assert_eq!(one_line("a\n\tb\r\nc\n"), "a b c");
     }
 
     #[test]

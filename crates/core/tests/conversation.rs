@@ -2,6 +2,7 @@
 #![expect(
     clippy::unwrap_used,
     clippy::indexing_slicing,
+    clippy::panic,
     reason = "a test may end at the first surprise"
 )]
 
@@ -14,17 +15,25 @@ use interlock_core::{
     command::{ActivityOutcome, Answer, Ask, Command, StageAsk},
     decide,
     dialogue::RunInput,
-    event::{Cause, Event, Passing},
+    event::{About, Cause, Event, Passing},
     evolve,
     machine::Machine,
     names::{CallId, Digest, FramePath, RunId},
     refusal::Code,
-    run::{Phase, Run, RunningAt},
+    run::{Frame, Phase, Run, RunningAt},
     stage::{Step, step},
     stage_task,
 };
 use interlock_expr::text::Places;
 use serde_json::{Value, json};
+
+/// What a person is asked before the state of a frame begins.
+fn asked_at(frame: &Frame) -> String {
+    match &frame.stay.request().unwrap().about {
+        About::Entry { message } => message.clone(),
+        other => panic!("{other:?}"),
+    }
+}
 
 /// A run that is asked one thing after the other.
 struct Driven {
@@ -220,7 +229,7 @@ fn an_edit_takes_the_output_back_and_the_way_on_is_chosen_again() {
     let mut driven = Driven::begin(machine("a", false, states), "go");
     driven.ends(None, r#"{"count": 1, "old": true}"#);
     assert_eq!(driven.at(), "small");
-    let asked = driven.run.root.stay.held.as_ref().unwrap().message.clone();
+    let asked = asked_at(&driven.run.root);
     assert!(asked.contains(r#"{"count": 1, "old": true}"#), "{asked}");
 
     let answer = |edit: Option<&str>, message: Option<&str>| Answer {
@@ -242,7 +251,7 @@ fn an_edit_takes_the_output_back_and_the_way_on_is_chosen_again() {
     );
     assert_eq!(driven.said(), ["go", r#"{"count": 9}"#]);
     assert!(
-        driven.run.root.stay.held.is_some(),
+        driven.run.root.stay.entry_request().is_some(),
         "the other state is asked about, too"
     );
 
@@ -401,7 +410,15 @@ fn where_lines_met_the_output_of_each_can_be_edited() {
     driven.ends(Some("b"), "from b");
     driven.ends(Some("c"), "from c");
     let line = FramePath::root().child("b");
-    assert!(driven.run.frame(&line).unwrap().stay.held.is_some());
+    assert!(
+        driven
+            .run
+            .frame(&line)
+            .unwrap()
+            .stay
+            .entry_request()
+            .is_some()
+    );
     let edit = |of: Option<&str>| Answer {
         by: "ana".to_owned(),
         edit: Some("corrected".to_owned()),

@@ -10,11 +10,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use interlock_core::{
     Decision, Reply,
-    attempt::{Finish, MessageCall, MessageCallKind, ModelMessage, NoAnswer, Usage},
+    attempt::{Finish, MessageCall, MessageCallKind, ModelMessage, Usage},
     call::{CallFacts, CallKind, CallResult, ToolCall},
     command::{Answer, Ask, Command, StageAsk, ToolThere},
     decide,
-    event::{AllowSource, Event},
+    event::{AllowSource, Event, NoAnswer},
     evolve,
     machine::{Machine, Object},
     names::{ApprovalId, CallId, Digest, FramePath, RunId},
@@ -134,13 +134,14 @@ impl Played {
             self.events.push(event.clone());
         }
         for one in pending(&self.machine, &self.run) {
-            let Some(id) = one.id else { continue };
-            let open = self.run.grants.iter().find(|grant| {
-                grant.asked.as_ref().map(interlock_core::run::Request::id) == Some(id.clone())
-            });
-            let Some(open) = open else { continue };
-            let about = (open.call.clone().unwrap(), open.digest.clone());
-            let known = self.requests.entry(id).or_insert_with(|| about.clone());
+            let Some(grant) = one.request.call() else {
+                continue;
+            };
+            let about = (grant.call.id.clone(), one.digest().clone());
+            let known = self
+                .requests
+                .entry(one.id())
+                .or_insert_with(|| about.clone());
             assert_eq!(*known, about, "a request is about one call for good");
         }
         decision
@@ -309,19 +310,22 @@ fn check(played: &Played) {
     let mut waiting: Option<(CallId, Digest)> = None;
     for (at, event) in played.events.iter().enumerate() {
         match event {
-            Event::GrantIssued { id, digest, .. } => {
-                let id = id.clone().unwrap();
+            Event::RequestAnswered {
+                id,
+                question,
+                yes: true,
+                ..
+            } => {
                 assert!(used.insert(id.clone()), "`{id}` was answered twice");
-                let (call, asked) = &played.requests[&id];
-                assert_eq!(asked, digest);
+                let (call, asked) = &played.requests[id];
+                assert_eq!(asked, question);
                 let next = &played.events[at + 1];
-                let same = matches!(next, Event::GrantConsumed { id: of, digest: same, .. }
-                    if of.as_ref() == Some(&id) && same == digest);
+                let same = matches!(next, Event::RequestUsed { id: of, question: same, .. }
+                    if of == id && same == question);
                 assert!(same, "a yes lies about: {next:?}");
-                waiting = Some((call.clone(), digest.clone()));
+                waiting = Some((call.clone(), question.clone()));
             }
-            Event::GrantDenied { id, .. } => {
-                let id = id.clone().unwrap();
+            Event::RequestAnswered { id, .. } | Event::RequestVoided { id, .. } => {
                 assert!(used.insert(id.clone()), "`{id}` was answered twice");
             }
             Event::ToolAllowed { call, source, .. } if *source == AllowSource::Grant => {
@@ -382,16 +386,13 @@ fn what_is_generated_reaches_all_that_is_checked() {
     ] {
         played.happen(&what);
     }
-    let count = |is: fn(&Event) -> bool| played.events.iter().filter(|event| is(event)).count();
-    assert_eq!(
-        count(|event| matches!(event, Event::GrantConsumed { .. })),
-        1
-    );
-    assert_eq!(count(|event| matches!(event, Event::GrantDenied { .. })), 2);
-    assert_eq!(
-        count(|event| matches!(event, Event::GrantRequested { .. })),
-        4
-    );
+    let count = |name: &str| {
+        let events = played.events.iter();
+        events.filter(|event| event.name() == name).count()
+    };
+    assert_eq!(count("GrantConsumed"), 1);
+    assert_eq!(count("GrantDenied"), 2);
+    assert_eq!(count("GrantRequested"), 4);
     check(&played);
 }
 

@@ -10,7 +10,7 @@ use interlock_core::{
     call::{CallFacts, CallKind, CallResult, ToolCall},
     command::{Answer, Ask, Command, Consent, TransitionRequest},
     decide,
-    event::{Event, PromptCall, PromptEnd},
+    event::{About, Event, PromptCall, PromptEnd},
     evolve,
     machine::Machine,
     names::{AgentId, CallId, Digest, RunId},
@@ -127,7 +127,7 @@ impl Played {
     fn open(&self) -> Vec<String> {
         pending(&self.machine, &self.run)
             .iter()
-            .map(|one| one.id.as_ref().unwrap().to_string())
+            .map(|one| one.id().to_string())
             .collect()
     }
 
@@ -194,14 +194,15 @@ fn a_question_in_a_prompt_is_open_and_stops_nothing() {
     assert_eq!(played.run.seq, before + 1);
     assert!(matches!(
         played.events.last(),
-        Some(Event::ApprovalRequested {
+        Some(Event::RequestOpened {
+            about: About::Transition(_),
             prompt: Some(_),
             ..
         })
     ));
     let waiting = pending(&played.machine, &played.run);
     assert_eq!(waiting.len(), 1);
-    assert!(waiting[0].in_prompt);
+    assert!(waiting[0].is_in_prompt());
     assert_eq!(json!(waiting[0])["in_prompt"], true);
     let report = interlock_view::report(&played.machine, &played.run, None);
     assert_eq!(report.status.as_str(), "running");
@@ -221,12 +222,12 @@ fn the_call_that_comes_is_the_yes_and_closes_it() {
     assert_eq!(decision.reply, Reply::Accepted);
     assert_eq!(played.state(), "done");
     let granted = decision.events.iter().find_map(|event| match event {
-        Event::ApprovalGranted { id, .. } => id.clone(),
+        Event::RequestAnswered { id, yes: true, .. } => Some(id.clone()),
         _ => None,
     });
     assert_eq!(granted.unwrap().to_string(), id);
     assert_eq!(played.run.settled[0].how, Settlement::Approved);
-    assert!(played.run.prompts.is_empty());
+    assert!(played.run.requests.is_empty());
 }
 
 #[test]
@@ -262,7 +263,7 @@ fn a_yes_counts_for_nothing_but_an_open_question_of_its_asker() {
                 ..ship(None, None)
             }));
         }
-        assert!(played.run.prompts.is_empty());
+        assert!(played.run.requests.is_empty());
         asked
     };
     // It is open, and the person answered another.
@@ -375,7 +376,7 @@ fn a_question_is_about_the_arguments_that_were_asked_about() {
     played.proposes("t2", "Edit", true, Some("s"));
     // The first call comes again, with the arguments of the second.
     let again = played.proposes("t1", "Edit", true, Some("s"));
-    let requested = |event: &Event| matches!(event, Event::GrantRequested { call, .. } if call.id.as_str() == "t1");
+    let requested = |event: &Event| matches!(event, Event::RequestOpened { about: About::Call(grant), .. } if grant.call.id.as_str() == "t1");
     assert!(again.events.iter().any(requested), "{:?}", again.events);
     // As it was, it is not asked about twice.
     let same = played.proposes("t2", "Edit", true, Some("s"));

@@ -126,7 +126,7 @@ impl Marks {
             } else {
                 place.here += 1;
                 place.over = run.is_over();
-                place.parked += u32::from(frame.stay.parked.is_some());
+                place.parked += u32::from(frame.stay.request.is_some());
             }
             if let Some(handling) = &frame.handling {
                 let left = (key, handling.return_to.clone());

@@ -380,12 +380,12 @@ impl Host for Embedded {
     }
 
     fn ask(&mut self, pending: &Pending) -> bool {
-        let (Some(stages), Some(id)) = (self.around.stages.as_deref(), &pending.id) else {
+        let Some(stages) = self.around.stages.as_deref() else {
             return false;
         };
         let people = &stages.people;
         if let Some(channel) = &people.here {
-            let (id, outbox) = (id.to_string(), self.outbox.clone());
+            let (id, outbox) = (pending.id().to_string(), self.outbox.clone());
             let named = id.clone();
             let answers = Answers::new(move |said| {
                 // Nobody listens once the run is not driven any more.

@@ -190,10 +190,10 @@ impl Play {
         let one = &asked[dice.index(asked.len())];
         let mut answer = Answer {
             by: "ana".to_owned(),
-            path: one.id.as_ref().map(ToString::to_string),
+            path: Some(one.id().to_string()),
             ..Answer::default()
         };
-        let outputs = outputs_before(&self.machine, &self.run, &one.path);
+        let outputs = outputs_before(&self.machine, &self.run, one.path());
         if dice.once_in(2) && !outputs.is_empty() {
             let meant = &outputs[dice.index(outputs.len())];
             let same = outputs.iter().filter(|one| one.title == meant.title);

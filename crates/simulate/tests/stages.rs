@@ -5,7 +5,10 @@
     reason = "a failed test panics"
 )]
 
-use interlock_core::{event::Event, machine::Machine};
+use interlock_core::{
+    event::{About, Event},
+    machine::Machine,
+};
 use interlock_simulate::{OutputLine, Scenario, Simulation};
 use serde_json::{Value, json};
 
@@ -285,7 +288,10 @@ fn a_refusal_of_a_call_says_what_it_is_about_and_by_whom_it_is() {
                 refusal.code.as_str(),
                 refusal.message
             )),
-            Event::GrantRequested { refusal, .. } => Some(refusal.message.clone()),
+            Event::RequestOpened {
+                about: About::Call(grant),
+                ..
+            } => Some(grant.refusal.message.clone()),
             _ => None,
         })
         .collect();

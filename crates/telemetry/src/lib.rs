@@ -17,5 +17,5 @@ mod spans;
 pub use otlp::{Resource, request};
 pub use send::{SendError, Sender};
 pub use settings::{Settings, SettingsError};
-pub use span::{About, Happened, Moment, Parent, Span, Value};
+pub use span::{Happened, Moment, Parent, RunLabel, Span, Value};
 pub use spans::spans;

@@ -6,7 +6,7 @@ use interlock_core::{event::Event, names::CallId};
 
 /// What is known of a run beside its log.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct About {
+pub struct RunLabel {
     /// The run's id.
     pub run: String,
     /// The workflow.

@@ -7,22 +7,22 @@ mod tests;
 use std::collections::{BTreeMap, VecDeque};
 
 use interlock_core::{
-    event::{AllowSource, CallRecord, Event},
+    event::{About, AllowSource, CallRecord, Event, RequestKind, VoidReason},
     machine::Outcome,
     names::{CallId, FramePath, StateName},
     refusal::Refusal,
 };
 use sha2::{Digest as _, Sha256};
 
-use crate::span::{About, Attributes, Happened, Moment, Parent, Span, Value};
+use crate::span::{Attributes, Happened, Moment, Parent, RunLabel, Span, Value};
 use stages::Attempt;
 
 /// Calls that may be open at once; an older one is told of as it is.
 const OPEN_CALLS_MAX: usize = 256;
 
 /// Returns the spans of a run that have ended, in the order of their ends.
-pub fn spans(about: &About, events: impl IntoIterator<Item = Happened>) -> Vec<Span> {
-    let mut maker = Maker::new(about);
+pub fn spans(label: &RunLabel, events: impl IntoIterator<Item = Happened>) -> Vec<Span> {
+    let mut maker = Maker::new(label);
     for happened in events {
         maker.take(&happened);
     }
@@ -50,7 +50,7 @@ struct OpenCall {
 }
 
 struct Maker<'a> {
-    about: &'a About,
+    label: &'a RunLabel,
     trace: String,
     run: Option<Open>,
     states: BTreeMap<FramePath, Open>,
@@ -62,13 +62,13 @@ struct Maker<'a> {
 }
 
 impl<'a> Maker<'a> {
-    fn new(about: &'a About) -> Self {
-        let trace = match &about.parent {
+    fn new(label: &'a RunLabel) -> Self {
+        let trace = match &label.parent {
             Some(parent) => parent.trace.clone(),
-            None => id(&format!("trace/{}", about.run), 16),
+            None => id(&format!("trace/{}", label.run), 16),
         };
         Self {
-            about,
+            label,
             trace,
             run: None,
             states: BTreeMap::new(),
@@ -140,7 +140,7 @@ impl<'a> Maker<'a> {
                     ("interlock.to", text(to.as_str())),
                     ("interlock.by", text(by)),
                 ];
-                if self.about.content && !data.is_empty() {
+                if self.label.content && !data.is_empty() {
                     let data = serde_json::to_string(data).unwrap_or_default();
                     more.push(("interlock.data", text(&data)));
                 }
@@ -176,16 +176,15 @@ impl<'a> Maker<'a> {
                     .push(("interlock.source", source_word(*source)));
                 self.open_call(path, call, span);
             }
-            Event::GrantRequested {
+            Event::RequestOpened {
                 path,
-                call,
-                refusal,
+                about: About::Call(grant),
                 ..
             } => {
-                let mut span = self.call(path, call, "ask");
+                let mut span = self.call(path, &grant.call, "ask");
                 span.attributes
-                    .push(("interlock.code", text(refusal.code.as_str())));
-                self.open_call(path, call, span);
+                    .push(("interlock.code", text(grant.refusal.code.as_str())));
+                self.open_call(path, &grant.call, span);
             }
             Event::CallDenied {
                 path,
@@ -233,39 +232,36 @@ impl<'a> Maker<'a> {
                 ];
                 self.note(path, "interlock.transition_rejected", more);
             }
-            Event::ApprovalRequested { path, event, .. } => {
-                let more = vec![("interlock.event", text(event.as_str()))];
+            Event::RequestOpened { path, about, .. } => {
+                let more = match about {
+                    About::Transition(asked) => {
+                        vec![("interlock.event", text(asked.event.as_str()))]
+                    }
+                    About::Entry { .. } | About::Call(_) => Vec::new(),
+                };
                 self.note(path, "interlock.approval_requested", more);
             }
-            Event::ApprovalGranted { path, by, .. } => {
-                self.answered(path, "interlock.approval_granted", by, None);
-            }
-            Event::ApprovalRejected { path, by, note, .. } => {
-                self.answered(path, "interlock.approval_rejected", by, note.as_deref());
-            }
-            Event::GrantIssued { path, by, .. } => {
-                self.answered(path, "interlock.grant_issued", by, None);
-            }
-            Event::GrantDenied { path, by, note, .. } => {
-                self.answered(path, "interlock.grant_denied", by, note.as_deref());
-            }
-            Event::PersonAsked { path, .. } => {
-                self.note(path, "interlock.approval_requested", Vec::new());
-            }
-            Event::PersonAnswered {
+            Event::RequestAnswered {
                 path,
+                about,
                 yes,
                 by,
                 note,
                 ..
             } => {
-                let name = if *yes {
-                    "interlock.approval_granted"
-                } else {
-                    "interlock.approval_rejected"
+                let name = match (about, yes) {
+                    (RequestKind::Call, true) => "interlock.grant_issued",
+                    (RequestKind::Call, false) => "interlock.grant_denied",
+                    (_, true) => "interlock.approval_granted",
+                    (_, false) => "interlock.approval_rejected",
                 };
                 self.answered(path, name, by, note.as_deref());
             }
+            Event::RequestVoided {
+                path,
+                why: VoidReason::NoAnswer(_),
+                ..
+            } => self.answered(path, "interlock.grant_denied", "interlock", None),
             Event::RunPaused { by, .. } => {
                 self.answered(&FramePath::root(), "interlock.paused", by, None);
             }
@@ -277,23 +273,23 @@ impl<'a> Maker<'a> {
     }
 
     fn begin(&mut self, initial: &StateName, hash: &str, by: &str) {
-        let about = self.about;
-        let agent = about.client.as_deref().unwrap_or(&about.workflow);
+        let label = self.label;
+        let agent = label.client.as_deref().unwrap_or(&label.workflow);
         let mut attributes = vec![
             ("gen_ai.operation.name", text("invoke_agent")),
             ("gen_ai.agent.name", text(agent)),
-            ("gen_ai.workflow.name", text(&about.workflow)),
-            ("interlock.run", text(&about.run)),
-            ("interlock.workflow", text(&about.workflow)),
+            ("gen_ai.workflow.name", text(&label.workflow)),
+            ("interlock.run", text(&label.run)),
+            ("interlock.workflow", text(&label.workflow)),
             ("interlock.machine.hash", text(hash)),
             ("interlock.by", text(by)),
         ];
-        if let Some(session) = &about.session {
+        if let Some(session) = &label.session {
             attributes.push(("gen_ai.conversation.id", text(session)));
         }
         self.run = Some(Open {
             id: self.span_id("run"),
-            parent: about.parent.as_ref().map(|parent| parent.span.clone()),
+            parent: label.parent.as_ref().map(|parent| parent.span.clone()),
             trace: None,
             link: None,
             name: format!("invoke_agent {agent}"),
@@ -311,7 +307,7 @@ impl<'a> Maker<'a> {
             .and_then(|(above, _)| self.states.get(&above));
         let parent = above.or(self.run.as_ref()).map(|open| open.id.clone());
         let mut attributes = vec![
-            ("interlock.run", text(&self.about.run)),
+            ("interlock.run", text(&self.label.run)),
             ("interlock.state", text(state.as_str())),
         ];
         if !path.is_root() {
@@ -374,17 +370,17 @@ impl<'a> Maker<'a> {
             ("gen_ai.operation.name", text("execute_tool")),
             ("gen_ai.tool.name", text(&call.tool)),
             ("gen_ai.tool.call.id", text(call.id.as_str())),
-            ("interlock.run", text(&self.about.run)),
+            ("interlock.run", text(&self.label.run)),
             ("interlock.verdict", text(verdict)),
         ];
         if let Some(agent) = &call.agent {
             attributes.push(("gen_ai.agent.id", text(agent.as_str())));
         }
-        if self.about.content {
+        if self.label.content {
             attributes.push(("gen_ai.tool.call.arguments", text(&call.summary)));
         }
         let ours = parent.map(|open| open.id.clone());
-        let theirs = self.about.calls.get(&call.id);
+        let theirs = self.label.calls.get(&call.id);
         let link = theirs.and(ours.clone()).map(|span| Parent {
             trace: self.trace.clone(),
             span,
@@ -468,7 +464,7 @@ impl<'a> Maker<'a> {
 
     fn answered(&mut self, path: &FramePath, name: &'static str, by: &str, note: Option<&str>) {
         let mut more = vec![("interlock.by", text(by))];
-        if let (true, Some(note)) = (self.about.content, note) {
+        if let (true, Some(note)) = (self.label.content, note) {
             more.push(("interlock.note", text(note)));
         }
         self.note(path, name, more);
@@ -505,7 +501,7 @@ impl<'a> Maker<'a> {
 
     /// Names the span that begins with this event.
     fn span_id(&self, what: &str) -> String {
-        id(&format!("{}/{}/{what}", self.about.run, self.seq), 8)
+        id(&format!("{}/{}/{what}", self.label.run, self.seq), 8)
     }
 }
 

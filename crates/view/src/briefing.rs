@@ -317,7 +317,7 @@ fn standing_still(place: Place<'_>, max: usize) -> Option<String> {
             cut(&plain(&pause.by), 40)
         ));
     }
-    let parked = place.frame.stay.parked.as_ref()?;
+    let parked = place.frame.stay.pending_transition()?;
     Some(format!(
         "Waiting: a person must approve {} ({}); nothing passes here until they answer.",
         cut(&plain(parked.event.as_str()), 40),
@@ -352,7 +352,7 @@ fn note(place: Place<'_>, max: usize) -> Option<String> {
         .take_while(|settled| settled.how != Settlement::Approved)
         .map(|settled| no(settled, max / 2))
         .collect();
-    if !noes.is_empty() && place.frame.stay.parked.is_none() {
+    if !noes.is_empty() && place.frame.stay.pending_transition().is_none() {
         return Some(cut(&noes.join(" "), max));
     }
     let note = place.frame.stay.note.as_deref()?;

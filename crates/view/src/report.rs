@@ -149,7 +149,7 @@ fn open_status(machine: &Machine, run: &Run) -> Status {
         let Some(frame) = run.frame(&path) else {
             continue;
         };
-        if frame.stay.parked.is_some() || frame.stay.held.is_some() || asks(frame) {
+        if frame.stay.request.is_some() || asks(frame) {
             parked = true;
         } else if waits(machine, run, &path, frame) {
             waiting = true;

@@ -2,16 +2,12 @@
 
 mod messages;
 mod people;
-mod stages;
-mod steps;
 
 use std::time::{Duration, UNIX_EPOCH};
 
-use interlock_core::{
-    event::{Event, ProtectedChange},
-    names::ApprovalId,
-};
+use interlock_core::event::{About, Event};
 use interlock_store::{EventLog as _, Recorded};
+use interlock_view::narrator::{Description, Severity, describe};
 use serde_json::{Value, json};
 
 use crate::{
@@ -92,27 +88,79 @@ fn verify(app: &App, log: &interlock_store::RunLog, as_json: bool) -> Done {
 pub(crate) fn line(recorded: &Recorded) -> Result<Value, Failure> {
     let mut line =
         json!({ "seq": recorded.seq, "at": time(recorded.at_ms), "event": recorded.event.name() });
-    if let Value::Object(tagged) = serde_json::to_value(&recorded.event)?
-        && let Some((_, Value::Object(fields))) = tagged.into_iter().next()
-    {
-        let path = fields.get("path").map(path_text).unwrap_or_default();
-        live::put(&mut line, "path", json!(path));
-        for (key, value) in fields.into_iter().filter(|(key, _)| key != "path") {
-            let key = match (key.as_str(), recorded.event.name()) {
-                // The event's own `event` is the name a workflow gives it.
-                ("event", _) => "name",
-                ("how", "TransitionTaken") => "kind",
-                (key, _) => key,
-            };
-            live::put(&mut line, key, value);
+    let fields = fields(&recorded.event)?;
+    let path = fields.get("path").map(path_text).unwrap_or_default();
+    live::put(&mut line, "path", json!(path));
+    let is_of_call = matches!(
+        recorded.event.name(),
+        "GrantIssued" | "GrantDenied" | "GrantConsumed"
+    );
+    for (key, value) in fields.into_iter().filter(|(key, _)| key != "path") {
+        match (key.as_str(), value) {
+            // What is asked is told beside the rest, after its kind.
+            ("about", Value::Object(about)) => {
+                for (kind, asked) in about {
+                    live::put(&mut line, "about", json!(kind));
+                    if let Value::Object(asked) = asked {
+                        for (key, value) in asked {
+                            live::put(&mut line, shown_key(&key, &recorded.event), value);
+                        }
+                    }
+                }
+            }
+            ("question", value) if is_of_call => {
+                live::put(&mut line, "digest", value.clone());
+                live::put(&mut line, "question", value);
+            }
+            (key, value) => live::put(&mut line, shown_key(key, &recorded.event), value),
         }
     }
-    if stages::is_verdict(&recorded.event) {
+    if is_verdict(&recorded.event) {
         put_verdict(&mut line);
     }
     live::put(&mut line, "prev", json!(recorded.prev.to_string()));
     live::put(&mut line, "hash", json!(recorded.hash.to_string()));
     Ok(line)
+}
+
+/// Returns the fields of an event, as the log keeps them.
+fn fields(event: &Event) -> Result<serde_json::Map<String, Value>, Failure> {
+    match serde_json::to_value(event)? {
+        Value::Object(tagged) => match tagged.into_iter().next() {
+            Some((_, Value::Object(fields))) => Ok(fields),
+            _ => Ok(serde_json::Map::new()),
+        },
+        _ => Ok(serde_json::Map::new()),
+    }
+}
+
+/// Returns the path of the frame that an event is about, with `/` between its names.
+fn event_path(event: &Event) -> Result<String, Failure> {
+    let fields = fields(event)?;
+    Ok(fields.get("path").map(path_text).unwrap_or_default())
+}
+
+/// Returns the key under which a field is told.
+fn shown_key<'a>(key: &'a str, event: &Event) -> &'a str {
+    match (key, event) {
+        // The event's own `event` is the name a workflow gives it.
+        ("event", _) => "name",
+        ("how", Event::TransitionTaken { .. }) => "kind",
+        (key, _) => key,
+    }
+}
+
+/// Tells whether an event is about whether a proposed call of a stage may run.
+const fn is_verdict(event: &Event) -> bool {
+    matches!(
+        event,
+        Event::ToolAllowed { .. }
+            | Event::ToolDenied { .. }
+            | Event::RequestOpened {
+                about: About::Call(_),
+                ..
+            }
+    )
 }
 
 /// Puts what was proposed and the code of a refusal beside the rest, where they are easy to filter by.
@@ -135,13 +183,6 @@ fn put_verdict(line: &mut Value) {
     }
 }
 
-/// Joins a list of names, or of paths as they lie in the project.
-fn names(list: Option<&Value>) -> String {
-    let all = list.and_then(Value::as_array).into_iter().flatten();
-    let texts = all.filter_map(|item| item.as_str().or_else(|| item.get("relative")?.as_str()));
-    texts.collect::<Vec<_>>().join(", ")
-}
-
 fn path_text(path: &Value) -> String {
     let names = path
         .as_array()
@@ -160,134 +201,24 @@ pub(crate) fn sentence(app: &App, recorded: &Recorded) -> Result<String, Failure
 
 /// Says what a recorded event tells, without its number and time.
 fn told(app: &App, recorded: &Recorded) -> Result<String, Failure> {
-    let line = line(recorded)?;
-    let get = |key: &str| line.get(key).and_then(Value::as_str).unwrap_or_default();
-    let call = |key: &str| {
-        line.get("call")
-            .and_then(|call| call.get(key))
-            .and_then(Value::as_str)
-            .unwrap_or_default()
+    let Description {
+        title,
+        detail,
+        severity,
+    } = describe(recorded.seq, &recorded.event);
+    let style = match severity {
+        Severity::Alarming => Style::Red,
+        Severity::Notable => Style::Bold,
+        Severity::Routine => Style::Dim,
     };
-    let refusal = |key: &str| {
-        line.get("refusal")
-            .and_then(|refusal| refusal.get(key))
-            .and_then(Value::as_str)
-            .unwrap_or_default()
-    };
-    let asked = match &recorded.event {
-        Event::ApprovalRequested { at_ms: Some(_), .. }
-        | Event::GrantRequested { at_ms: Some(_), .. } => {
-            format!("{} ", ApprovalId::of(recorded.seq))
-        }
-        _ => String::new(),
-    };
-    let what = match recorded.event.name() {
-        "TransitionTaken" | "InterruptRaised" => {
-            format!(
-                "{} {} -> {}",
-                [get("name"), get("interrupt")].concat(),
-                get("from"),
-                get("to")
-            )
-        }
-        "CallAllowed" => format!("{} {}", call("tool"), call("summary")),
-        "CallDenied" => format!("{} {} ({})", call("tool"), call("summary"), refusal("code")),
-        "GrantRequested" => format!("{asked}{} {}", call("tool"), call("summary")),
-        "PromptClosed" => match &recorded.event {
-            Event::PromptClosed { id, why, .. } => format!("{id} ({})", why.sentence()),
-            _ => String::new(),
-        },
-        "TransitionRejected" => format!(
-            "{} ({}: {})",
-            get("name"),
-            refusal("code"),
-            refusal("message")
-        ),
-        "LineConfined" => {
-            let not_held = names(line.get("not_held"));
-            let but = if not_held.is_empty() {
-                String::new()
-            } else {
-                format!(", not held: {not_held}")
-            };
-            format!("{} held at level `{}`{but}", get("call"), get("level"))
-        }
-        "LineEnded" => {
-            let exit = line.get("exit").and_then(Value::as_i64);
-            let exit = exit.map_or("not known".to_owned(), |exit| exit.to_string());
-            let wrote = names(line.get("wrote"));
-            let wrote = if wrote.is_empty() {
-                String::new()
-            } else {
-                format!(", wrote {wrote}")
-            };
-            format!("{} exit {exit}{wrote}", get("call"))
-        }
-        "ApprovalRequested" => format!("{asked}{}: {}", get("name"), get("message")),
-        _ if steps::is_one(&recorded.event) => steps::sentence(&recorded.event),
-        _ if stages::is_one(&recorded.event) => stages::sentence(&recorded.event),
-        "FilesChanged" => format!(
-            "{}: no call was seen to change them",
-            names(line.get("files"))
-        ),
-        "ProtectedChanged" => changes(&recorded.event),
-        "ToolChanged" | "ToolAccepted" => tool_of_server(&recorded.event),
-        "TokenSeen" => token_seen(&recorded.event),
-        "TrustDecided" => format!("{} {} by {}", get("word"), get("project"), get("by")),
-        _ => ["id", "agent", "by", "outcome", "reason", "note"]
-            .map(get)
-            .into_iter()
-            .filter(|text| !text.is_empty())
-            .collect::<Vec<_>>()
-            .join(" "),
-    };
-    let path = get("path");
+    let name = app.output.styled(style, title);
+    let path = event_path(&recorded.event)?;
     let place = if path.is_empty() {
         String::new()
     } else {
         format!(" [{path}]")
     };
-    let style = match recorded.event.name() {
-        "ProtectedChanged" | "TokenSeen" | "ToolChanged" | "CallDenied" | "TransitionRejected"
-        | "ApprovalRejected" | "GrantDenied" | "ToolDenied" | "ModelFailed" | "StageFailed"
-        | "RunFailed" => Style::Red,
-        "CallAllowed" | "LineConfined" | "LineEnded" | "ModelCalled" | "ToolAllowed"
-        | "ToolStarted" | "ToolEnded" | "TurnEnded" => Style::Dim,
-        _ => Style::Bold,
-    };
-    let name = app.output.styled(style, recorded.event.name());
-    Ok(format!("{name}{place} {what}").trim_end().to_owned())
-}
-
-/// Names what changed of protected things.
-fn changes(event: &Event) -> String {
-    let Event::ProtectedChanged { changes } = event else {
-        return String::new();
-    };
-    let sentences: Vec<String> = changes.iter().map(ProtectedChange::sentence).collect();
-    sentences.join(", ")
-}
-
-/// Says where the person's token was.
-fn token_seen(event: &Event) -> String {
-    match event {
-        Event::TokenSeen { place } => format!("INTERLOCK_TOKEN {}", place.as_str()),
-        _ => String::new(),
-    }
-}
-
-/// Names a tool of a server, and what became of it.
-fn tool_of_server(event: &Event) -> String {
-    match event {
-        Event::ToolChanged(change) => {
-            let parts = change.parts.join(", ");
-            format!("{} {}: {parts}", change.server, change.tool)
-        }
-        Event::ToolAccepted {
-            server, tool, by, ..
-        } => format!("{server} {tool} by {by}"),
-        _ => String::new(),
-    }
+    Ok(format!("{name}{place} {detail}").trim_end().to_owned())
 }
 
 /// The last millisecond that RFC 3339 can write.

@@ -99,7 +99,7 @@ fn check_edit(live: &Live, args: &ApproveArgs, edit: &str) -> Result<Option<Stri
         .filter(|one| wanted.is_none_or(|wanted| one.is_named(wanted)));
     for one in meant {
         let of = args.of.as_deref();
-        let Some(before) = output_before(&live.machine, &live.run, &one.path, of) else {
+        let Some(before) = output_before(&live.machine, &live.run, one.path(), of) else {
             continue;
         };
         // Machines with a conversation call no others.

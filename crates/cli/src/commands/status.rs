@@ -236,7 +236,7 @@ fn steps(status: &Value, row: &dyn Fn(&str, String) -> Done) -> Done {
     }
     if let Some(spent) = status.get("spent") {
         let spent = serde_json::from_value(spent.clone()).unwrap_or_default();
-        row("models", crate::progress::cost(&spent))?;
+        row("models", interlock_view::narrator::cost(&spent))?;
     }
     for list in entries(status, "items") {
         let (ended, all) = (get(list, "ended"), get(list, "all"));

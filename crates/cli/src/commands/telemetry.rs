@@ -8,7 +8,7 @@ use std::{
 use interlock_core::names::RunId;
 use interlock_project::{Config, configuration_directory};
 use interlock_store::{EventLog as _, Home, Listed, Recorded};
-use interlock_telemetry::{About, Happened, Parent, Sender, Settings, Span, request, spans};
+use interlock_telemetry::{Happened, Parent, RunLabel, Sender, Settings, Span, request, spans};
 
 use crate::{
     app::{App, program, variable},
@@ -198,7 +198,7 @@ fn told_spans(home: &Home, run: &RunId, settings: &Settings, from: u64) -> Resul
         happened.push(Happened { seq, at_ms, event });
     }
     let binding = home.session_of(run)?;
-    let about = About {
+    let about = RunLabel {
         run: run.to_string(),
         workflow: log.machine()?.id.to_string(),
         client: binding

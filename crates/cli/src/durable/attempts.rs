@@ -10,7 +10,9 @@ use interlock_core::{
 use interlock_store::{EventLog as _, RunLog};
 use serde_json::{Value, json};
 
-use crate::{failure::Failure, progress::cost};
+use interlock_view::narrator::cost;
+
+use crate::failure::Failure;
 
 /// Describes each attempt under way: its number, its turns, what it used, and the model.
 pub(crate) fn attempts(log: &RunLog, machine: &Machine, run: &Run) -> Result<Vec<Value>, Failure> {

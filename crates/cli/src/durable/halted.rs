@@ -239,20 +239,21 @@ pub(crate) fn waits(machine: &Machine, run: &Run) -> Vec<Wait> {
 fn asked(machine: &Machine, run: &Run) -> Vec<Wait> {
     let all = pending(machine, run).into_iter();
     all.map(|one| {
-        let text = match &one.about {
-            About::Call { tool, summary, .. } => format!("`{tool}`: {summary}"),
-            About::Entry { message } | About::Transition { message, .. } => message.clone(),
+        let text = match one.about() {
+            About::Call(grant) => format!("`{}`: {}", grant.call.tool, grant.call.summary),
+            About::Transition(asked) => asked.message.clone(),
+            About::Entry { message } => message.clone(),
         };
         Wait {
             kind: "approval",
             text,
-            outputs: match one.about {
-                About::Entry { .. } => outputs(machine, run, &one.path),
-                About::Call { .. } | About::Transition { .. } => Vec::new(),
+            outputs: match one.about() {
+                About::Entry { .. } => outputs(machine, run, one.path()),
+                About::Call(_) | About::Transition(_) => Vec::new(),
             },
-            since_ms: one.asked.as_ref().map_or(0, |asked| asked.at_ms),
+            since_ms: one.request.at_ms,
+            path: one.id().to_string(),
             title: (one.title != one.shown).then_some(one.title),
-            path: one.id.map_or(one.shown, |id| id.to_string()),
         }
     })
     .collect()

@@ -1,6 +1,6 @@
 //! What of a program's output reaches a terminal: its text and its colours, nothing that steers.
 
-use interlock_core::visible::{push_visible, visible};
+use interlock_core::visible::push_visible;
 
 /// Bytes of a control sequence that are kept before it is given up.
 const SEQUENCE_MAX: usize = 64;
@@ -131,13 +131,6 @@ fn is_unfinished(rest: &[u8]) -> bool {
     !rest.is_empty() && std::str::from_utf8(rest).is_err_and(|error| error.error_len().is_none())
 }
 
-/// Returns a text as one line.
-pub(super) fn one_line(text: &str) -> String {
-    let words: Vec<&str> = text.split(['\n', '\r', '\t']).map(str::trim).collect();
-    let words: Vec<&str> = words.into_iter().filter(|part| !part.is_empty()).collect();
-    visible(&words.join(" "))
-}
-
 /// Bytes at the end of an output among which its last line is looked for.
 const LAST_BYTES: usize = 4096;
 
@@ -153,7 +146,7 @@ pub(super) fn last_line(bytes: &[u8]) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Cleaner, last_line, one_line};
+    use super::{Cleaner, last_line};
 
     fn shown(colours: bool, parts: &[&[u8]]) -> String {
         let mut cleaner = Cleaner::new(colours);
@@ -198,10 +191,5 @@ mod tests {
         assert_eq!(last_line(b"one\ntwo\n\n").as_deref(), Some("two"));
         assert_eq!(last_line(b"10%\r20%").as_deref(), Some("20%"));
         assert_eq!(last_line(b"\x1b[2K\n"), None);
-    }
-
-    #[test]
-    fn a_message_of_several_lines_is_one_line() {
-        assert_eq!(one_line("a\n\tb\r\nc\n"), "a b c");
     }
 }

@@ -18,16 +18,16 @@ use interlock_core::{
     names::FramePath,
     place::{shown_path, title},
     run::Run,
-    visible::visible_lines,
+    visible::{one_line, visible_lines},
 };
 use interlock_runner::{Order, Outcome, Piece, Screen, Stream, Terminal};
+use interlock_view::narrator::under_way;
 
 use super::{
     area::{Area, Look, Part, painted},
-    clean::{Cleaner, last_line, one_line},
+    clean::{Cleaner, last_line},
     plain,
     rows::{Kind, Row, rows},
-    stages::line,
     words::{End, elapsed, end_of, ended, owns_terminal, reason, says_its_end},
 };
 use crate::{live::now_ms, output::Output};
@@ -389,7 +389,7 @@ impl Screen for Live {
 
     fn happened(&self, machine: &Machine, before: &Run, events: &[Event]) {
         for event in events {
-            if let Some((path, line)) = line(machine, before, event) {
+            if let Some((path, line)) = under_way(machine, before, event) {
                 let parts = [
                     Part::new(Look::Dim, format!("  {path}  ")),
                     Part::new(Look::Plain, line),

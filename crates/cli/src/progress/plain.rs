@@ -7,12 +7,17 @@ use std::{
     time::Instant,
 };
 
-use interlock_core::{event::Event, machine::Machine, run::Run, visible::visible_lines};
+use interlock_core::{
+    event::Event,
+    machine::Machine,
+    run::Run,
+    visible::{one_line, visible_lines},
+};
 use interlock_runner::{Order, Outcome, Piece, Screen, Stream};
+use interlock_view::narrator::under_way;
 
 use super::{
-    clean::{Cleaner, one_line},
-    stages::line,
+    clean::Cleaner,
     words::{elapsed, ended, reason, says_its_end},
 };
 use crate::output::Output;
@@ -114,7 +119,7 @@ impl Screen for Plain {
     fn happened(&self, machine: &Machine, before: &Run, events: &[Event]) {
         for (path, line) in events
             .iter()
-            .filter_map(|event| line(machine, before, event))
+            .filter_map(|event| under_way(machine, before, event))
         {
             self.state().say(&format!("[{path}] {line}"));
         }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use interlock_runner::{Order, Outcome};
 
-use super::clean::one_line;
+use interlock_core::visible::one_line;
 
 /// How something ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

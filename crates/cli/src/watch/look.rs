@@ -37,7 +37,7 @@ pub(super) struct Looker<'a> {
     known: BTreeMap<RunId, Known>,
     followed: Option<Followed>,
     /// The request that was looked at last, and what was found.
-    reviewed: Option<(RunId, Option<ApprovalId>, Review)>,
+    reviewed: Option<(RunId, ApprovalId, Review)>,
 }
 
 /// The log of the selected run.
@@ -102,10 +102,10 @@ impl<'a> Looker<'a> {
     }
 
     /// Looks at what a yes to a request means: once, since a person reads it.
-    fn review(&mut self, asked: Option<&Waiting>) -> Option<(RunId, Option<ApprovalId>, Review)> {
+    fn review(&mut self, asked: Option<&Waiting>) -> Option<(RunId, ApprovalId, Review)> {
         let asked = asked?;
-        let known = |(run, id, _): &&(RunId, Option<ApprovalId>, Review)| {
-            *run == asked.run && *id == asked.pending.id
+        let known = |(run, id, _): &&(RunId, ApprovalId, Review)| {
+            *run == asked.run && *id == asked.pending.id()
         };
         if let Some(found) = self.reviewed.as_ref().filter(known) {
             return Some(found.clone());
@@ -114,7 +114,7 @@ impl<'a> Looker<'a> {
         let log = self.home.open_run(&asked.run).ok()?;
         let (machine, run) = (log.machine().ok()?, log.load().ok()?);
         let found = Review::of(&self.home, &log, (&machine, &run), &asked.pending).ok()?;
-        self.reviewed = Some((asked.run.clone(), asked.pending.id.clone(), found));
+        self.reviewed = Some((asked.run.clone(), asked.pending.id(), found));
         self.reviewed.clone()
     }
 

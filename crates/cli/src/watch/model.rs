@@ -50,7 +50,7 @@ pub(crate) struct Look {
     /// The run whose log this is, and its last lines.
     pub(crate) log: Option<(RunId, Vec<String>)>,
     /// The request whose review this is.
-    pub(crate) review: Option<(RunId, Option<ApprovalId>, Review)>,
+    pub(crate) review: Option<(RunId, ApprovalId, Review)>,
     /// The time of the look.
     pub(crate) now_ms: u64,
     /// What could not be read.
@@ -179,7 +179,7 @@ impl Model {
         let same = |one: &Waiting| {
             before
                 .as_ref()
-                .is_some_and(|was| was.run == one.run && was.pending.id == one.pending.id)
+                .is_some_and(|was| was.run == one.run && was.pending.id() == one.pending.id())
         };
         let found = self.look.waiting.iter().position(same);
         let last = self.look.waiting.len().saturating_sub(1);
@@ -202,7 +202,7 @@ impl Model {
     /// Returns what a yes to `asked` means, once that is known.
     pub(crate) fn review_of(&self, asked: &Waiting) -> Option<&Review> {
         let (run, id, review) = self.look.review.as_ref()?;
-        (*run == asked.run && *id == asked.pending.id).then_some(review)
+        (*run == asked.run && *id == asked.pending.id()).then_some(review)
     }
 
     /// Takes a question off the screen that waits no more.
@@ -211,12 +211,11 @@ impl Model {
             Over::Approve(asked, _) | Over::Reject(asked, _) => asked,
             Over::Nothing | Over::Help => return,
         };
-        let waits = |one: &Waiting| one.run == asked.run && one.pending.id == asked.pending.id;
+        let waits = |one: &Waiting| one.run == asked.run && one.pending.id() == asked.pending.id();
         if !self.look.waiting.iter().any(waits) {
-            let id = asked.pending.id.as_ref().map(ToString::to_string);
             self.said = Some(format!(
                 "{} of {} waits no more: it was answered elsewhere, or is void",
-                id.unwrap_or_else(|| "this".to_owned()),
+                asked.pending.id(),
                 asked.run
             ));
             self.over = Over::Nothing;

@@ -158,11 +158,10 @@ fn give(app: &App, asked: &Waiting, yes: bool, note: Option<String>) -> Result<S
     let mut live = live::open(app, Some(asked.run.as_str()))?;
     let by = authority::person(app, Some(&live.run.id))?;
     let pending = &asked.pending;
-    let named = pending.id.as_ref().map(ToString::to_string);
     let answer = Answer {
         by,
         note,
-        path: Some(named.unwrap_or_else(|| pending.shown.clone())),
+        path: Some(pending.id().to_string()),
         ..Answer::default()
     };
     let ask = if yes {

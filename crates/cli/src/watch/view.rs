@@ -190,12 +190,7 @@ fn waiting(frame: &mut Frame<'_>, area: Rect, model: &Model) {
     let here = model.pane == Pane::Waiting;
     let rows = model.look.waiting.iter().map(|one| {
         TableRow::new([
-            Line::raw(
-                one.pending
-                    .id
-                    .as_ref()
-                    .map_or_else(String::new, ToString::to_string),
-            ),
+            Line::raw(one.pending.id().to_string()),
             Line::raw(short(&one.run.to_string())),
             Line::raw(visible(&summary(one))),
         ])
@@ -255,16 +250,13 @@ fn question(asked: &Waiting, review: Option<&Review>, keys: &str, looks: Looks) 
     let mut row = |name: &str, value: &str| lines.push(said(name, value));
     row("in", &pending.shown);
     row("run", &format!("{} of {}", asked.run, asked.workflow));
-    row("by", &pending.by);
-    if pending.in_prompt {
+    row("by", pending.by());
+    if pending.is_in_prompt() {
         row("where", "asked in the client's own prompt, too");
     }
-    if let Some(at) = &pending.asked {
-        row("id", &format!("{}, asked at {}", at.id(), utc(at.at_ms)));
-    }
-    if let Some(digest) = pending.digest() {
-        row("digest", digest.as_str());
-    }
+    let asked_at = utc(pending.request.at_ms);
+    row("id", &format!("{}, asked at {asked_at}", pending.id()));
+    row("digest", pending.digest().as_str());
     match review {
         None => row("changed", "..."),
         Some(review) => {
@@ -286,22 +278,23 @@ fn said(name: &str, value: &str) -> Line<'static> {
 
 /// Says what is asked, as long as nothing more is known.
 fn asks(pending: &Pending) -> Vec<Line<'static>> {
-    match &pending.about {
-        About::Transition {
-            event,
-            message,
-            data,
-            ..
-        } => vec![
-            said("asks", message),
-            said("event", event.as_str()),
-            said("data", &serde_json::to_string(data).unwrap_or_default()),
+    match pending.about() {
+        About::Transition(asked) => vec![
+            said("asks", &asked.message),
+            said("event", asked.event.as_str()),
+            said(
+                "data",
+                &serde_json::to_string(&asked.data).unwrap_or_default(),
+            ),
         ],
         About::Entry { message } => vec![said("asks", message)],
-        About::Call { tool, summary, .. } => {
-            let mut lines = vec![said("asks", "may this one call run?"), said("tool", tool)];
+        About::Call(grant) => {
+            let mut lines = vec![
+                said("asks", "may this one call run?"),
+                said("tool", &grant.call.tool),
+            ];
             let mut name = "with";
-            for line in summary.lines() {
+            for line in grant.call.summary.lines() {
                 lines.push(said(name, line));
                 name = "";
             }
@@ -354,14 +347,17 @@ fn over(frame: &mut Frame<'_>, name: &str, text: Text<'_>, from: u16) {
 
 fn summary(one: &Waiting) -> String {
     let pending = &one.pending;
-    match &pending.about {
-        About::Transition { event, message, .. } => {
-            format!("{event} in {}: {message}", pending.title)
-        }
-        About::Entry { message } => format!("before {}: {message}", pending.title),
-        About::Call { tool, summary, .. } => {
-            let first = summary.lines().next().unwrap_or_default();
-            format!("{tool} {first} in {}, by {}", pending.title, pending.by)
+    let title = &pending.title;
+    match pending.about() {
+        About::Transition(asked) => format!("{} in {title}: {}", asked.event, asked.message),
+        About::Entry { message } => format!("before {title}: {message}"),
+        About::Call(grant) => {
+            let first = grant.call.summary.lines().next().unwrap_or_default();
+            format!(
+                "{} {first} in {title}, by {}",
+                grant.call.tool,
+                pending.by()
+            )
         }
     }
 }

@@ -38,13 +38,10 @@ pub(crate) fn page(types: &BTreeMap<String, Type>) -> String {
         unreachable!("events are an enum");
     };
     let mut sorted: Vec<&Variant> = events.iter().collect();
-    sorted.sort_by(|a, b| a.name.cmp(&b.name));
+    sorted.sort_by(|a, b| shown(a).cmp(shown(b)));
     text.push_str("\n## Events\n");
     for event in sorted {
-        let name = match event.name.as_str() {
-            "RunEnded" => "RunCompleted, RunFailed",
-            name => name,
-        };
+        let name = shown(event);
         let _ = write!(text, "\n### {name}\n\n{}\n", sentence(&event.docs));
         let fields = match &event.of {
             Some(of) => page.fields_of(of),
@@ -66,6 +63,20 @@ pub(crate) fn page(types: &BTreeMap<String, Type>) -> String {
     text
 }
 
+/// Returns the names that an event has in the log.
+fn shown(event: &Variant) -> &str {
+    match event.name.as_str() {
+        "RunEnded" => "RunCompleted, RunFailed",
+        "RequestOpened" => "ApprovalRequested, GrantRequested, PersonAsked",
+        "RequestAnswered" => {
+            "ApprovalGranted, ApprovalRejected, GrantDenied, GrantIssued, PersonAnswered"
+        }
+        "RequestVoided" => "ApprovalDropped, GrantDenied, PersonDismissed, PromptClosed",
+        "RequestUsed" => "GrantConsumed",
+        name => name,
+    }
+}
+
 /// The keys under which `log --json` writes a field of an event.
 fn renamed(event: &str, mut field: Field) -> Field {
     field.name = match (field.name.as_str(), event) {
@@ -78,11 +89,7 @@ fn renamed(event: &str, mut field: Field) -> Field {
 
 fn sentence(docs: &str) -> String {
     // Links of the source lead nowhere in the book.
-    docs.replace("[`", "`")
-        .replace("`]", "`")
-        .replace("(Stored under its first name.)", "")
-        .trim()
-        .to_owned()
+    docs.replace("[`", "`").replace("`]", "`").trim().to_owned()
 }
 
 struct Page<'a> {

@@ -2,10 +2,10 @@
 
 use super::there::ToolThere;
 use crate::{
-    attempt::{ModelMessage, NoAnswer, Usage},
+    attempt::{ModelMessage, Usage},
     call::{CallResult, ToolCall},
     names::Digest,
-    parts::Passing,
+    parts::{NoAnswer, Passing},
 };
 
 /// Calls of one message that are looked at; the rest are answered with `too_many_calls`.

@@ -168,7 +168,11 @@ impl Work<'_> {
                 let state = state_of(machine, frame)?;
                 // A loop between two of its items is carried on with by the engine alone.
                 let loops = matches!(state.activity, Activity::Each(_));
-                Ok(frame.stay.parked.is_none() && state.raises_own_events() && !loops)
+                Ok(
+                    frame.stay.pending_transition().is_none()
+                        && state.raises_own_events()
+                        && !loops,
+                )
             })
             .unwrap_or(false)
     }

@@ -5,13 +5,13 @@ use crate::{
     address::{self, Address, Bind},
     call::{CallKind, CallResult, ToolCall},
     command::{LineEnd, LineStart},
-    event::{AllowSource, CallRecord, Event},
+    event::{About, AllowSource, CallRecord, Event, PendingGrant},
     judge::{self, Finding, JudgeContext, Verdict, context_of, granted, is_for},
     machine::Machine,
     names::FramePath,
     parts::PromptCall,
     refusal::{Code, Refusal},
-    run::{Request, Run},
+    run::Run,
 };
 
 /// Judges a proposed call in an open run.
@@ -78,13 +78,11 @@ fn allowed(context: JudgeContext<'_>, path: FramePath, mut events: Vec<Event>) -
         AllowSource::Control
     } else if context.granted {
         let grant = granted(context.run, context.frame, &path, context.call);
-        events.push(Event::GrantConsumed {
+        events.extend(grant.map(|grant| Event::RequestUsed {
             path: path.clone(),
-            digest: context.call.digest.clone(),
-            id: grant
-                .and_then(|grant| grant.asked.as_ref())
-                .map(Request::id),
-        });
+            id: grant.id(),
+            question: grant.question.clone(),
+        }));
         AllowSource::Grant
     } else {
         AllowSource::Policy
@@ -113,22 +111,26 @@ fn asked(
     let open =
         context.run.calls.iter().any(|open| {
             open.asked && open.id == context.call.id && open.digest == context.call.digest
-        }) && context.run.grants.iter().any(|grant| {
-            is_for(grant, context.frame, &path, context.call) && grant.granted_by.is_none()
+        }) && context.run.requests.iter().any(|request| {
+            is_for(request, context.frame, &path, context.call) && request.granted.is_none()
         });
     if !open {
-        events.push(Event::GrantRequested {
-            path: path.clone(),
+        let grant = PendingGrant {
             call: record(context.call),
             refusal: refusal.clone(),
             marks: judge::marks(context),
-            at_ms: Some(at_ms),
             then: None,
+        };
+        events.push(Event::RequestOpened {
+            path: path.clone(),
+            question: context.call.digest.clone(),
+            about: About::Call(Box::new(grant)),
             prompt: context.call.prompts_in.as_ref().map(|session| PromptCall {
                 session: session.clone(),
                 agent: context.call.agent.clone(),
                 call: context.call.id.clone(),
             }),
+            at_ms,
         });
     }
     Decision {

@@ -13,8 +13,8 @@ use crate::{
     holds::{Scope, conditions, unreadable},
     machine::{Rule, Target},
     names::{EventName, FramePath},
-    pending::Pending,
     refusal::{Code, Refusal},
+    run::Request,
 };
 
 /// Conditions of one choice that are told at most.
@@ -146,7 +146,7 @@ impl Work<'_> {
     /// Where that leads to the state that was waiting, it begins; any other is asked about anew.
     pub(super) fn change_and_let_in(
         &mut self,
-        waiting: &Pending,
+        waiting: &Request,
         answer: &Answer,
     ) -> Result<(), Refusal> {
         let (frame, _) = self.stand(&waiting.path)?;
@@ -183,18 +183,13 @@ impl Work<'_> {
         }
         for path in self.run.open_leaves() {
             let held = self.run.frame(&path).filter(|frame| frame.at == meant);
-            let held = held.and_then(|frame| frame.stay.held.as_ref());
-            let Some(id) = held.map(|held| held.asked.id()) else {
+            let asked = held.and_then(|frame| frame.stay.entry_request());
+            let Some(again) = asked.cloned() else {
                 continue;
             };
             let is_there = path == waiting.path || holder.holds(&path);
             if is_there || (have_met && is_beside(&waiting.path, &path)) {
-                let again = Pending {
-                    path: path.clone(),
-                    id: Some(id),
-                    ..waiting.clone()
-                };
-                self.answer_entry(&again, answer, true);
+                self.answer(&again, &answer.by, true, answer.note.as_deref());
                 self.say(&path, answer);
                 self.settle(&path)?;
             }

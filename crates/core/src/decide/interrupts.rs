@@ -87,7 +87,7 @@ impl Work<'_> {
             .queue
             .iter()
             .any(|known| known.interrupt == hit.interrupt);
-        let busy = frame.handling.is_some() || frame.stay.parked.is_some();
+        let busy = frame.handling.is_some() || frame.stay.pending_transition().is_some();
         if own || (busy && kept) || frame.queue.len() >= self.machine.limits.queue_max {
             return Ok(());
         }
@@ -117,7 +117,7 @@ impl Work<'_> {
         let Some(frame) = self.run.frame(path) else {
             return Ok(());
         };
-        if frame.handling.is_some() || frame.stay.parked.is_some() {
+        if frame.handling.is_some() || frame.stay.pending_transition().is_some() {
             return Ok(());
         }
         let Some(hit) = frame.queue.front().cloned() else {

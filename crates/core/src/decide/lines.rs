@@ -58,7 +58,8 @@ impl Work<'_> {
         if frame.stay.gathering {
             return Ok(true);
         }
-        if frame.stay.effect.is_some() || frame.stay.held.is_some() || frame.stay.let_in {
+        if frame.stay.effect.is_some() || frame.stay.entry_request().is_some() || frame.stay.let_in
+        {
             return Ok(false);
         }
         let at = frame.at.clone();

@@ -7,13 +7,13 @@ use super::{
 };
 use crate::{
     command::Answer,
-    event::{Cause, Event},
+    event::{About, Cause, Event, PendingTransition, PromptCall, VoidReason},
     instant::utc,
     machine::{Object, Refused, Target},
-    names::{ApprovalId, FramePath},
-    pending::{About, Pending, pending},
+    names::{ApprovalId, Digest, FramePath},
+    pending::{Pending, pending},
     refusal::{Code, Refusal},
-    run::{Grant, PendingTransition, Request, Run, Settled, Settlement},
+    run::{Request, Run, Settled, Settlement},
 };
 
 impl Work<'_> {
@@ -27,9 +27,7 @@ impl Work<'_> {
             ));
         }
         let meant = self.meant(answer)?;
-        let only_calls = meant
-            .iter()
-            .all(|one| matches!(one.about, About::Call { .. }));
+        let only_calls = meant.iter().all(|one| one.request.call().is_some());
         if only_calls && !answer.data.is_empty() {
             return Err(Refusal::new(
                 Code::InvalidArguments,
@@ -37,114 +35,80 @@ impl Work<'_> {
             ));
         }
         for waiting in meant {
-            if !self.still_waits(&waiting) {
+            let Some(request) = self.still_waits(&waiting) else {
                 continue;
-            }
-            self.path = waiting.path.clone();
-            match &waiting.about {
-                About::Call { digest, .. } => {
-                    let of_stage = self.grant_of_stage(&waiting);
-                    self.emit(Event::GrantIssued {
-                        path: waiting.path.clone(),
-                        digest: digest.clone(),
-                        by: answer.by.clone(),
-                        id: waiting.id.clone(),
-                        at_ms: Some(self.at_ms),
-                    });
-                    if let Some(grant) = of_stage {
-                        self.use_grant(&grant)?;
+            };
+            self.path = request.path.clone();
+            match &request.about {
+                About::Call(_) => {
+                    self.answer(&request, &answer.by, true, answer.note.as_deref());
+                    if request.is_of_stage() {
+                        self.use_grant(&request)?;
                     }
                 }
-                About::Entry { .. } => self.let_in(&waiting, answer)?,
-                About::Transition { .. } => self.approve_parked(&waiting, answer)?,
+                About::Entry { .. } => self.let_in(&request, answer)?,
+                About::Transition(parked) => self.approve_parked(&request, parked, answer)?,
             }
         }
         Ok(Reply::Accepted)
     }
 
-    fn approve_parked(&mut self, waiting: &Pending, answer: &Answer) -> Result<(), Refusal> {
-        let path = &waiting.path;
-        let Some(parked) = self.parked_as(waiting) else {
-            return Ok(());
-        };
+    fn approve_parked(
+        &mut self,
+        request: &Request,
+        parked: &PendingTransition,
+        answer: &Answer,
+    ) -> Result<(), Refusal> {
+        let path = &request.path;
         let target = match self
-            .recheck(path, &parked)
-            .and_then(|target| self.unchanged(path, &parked).map(|()| target))
+            .recheck(path, parked)
+            .and_then(|target| self.unchanged(request, parked).map(|()| target))
             .and_then(|target| self.possible(path, &target).map(|()| target))
         {
             Ok(target) => target,
             Err(refusal) => {
-                self.emit(Event::ApprovalDropped {
-                    path: path.clone(),
-                    refusal: refusal.clone(),
-                    id: waiting.id.clone(),
-                    at_ms: Some(self.at_ms),
-                });
+                let why = VoidReason::Refused(refusal.clone());
+                self.void(request, why);
                 self.raise_kept(path)?;
                 return Err(refusal);
             }
         };
-        let mut data: Object = parked.data;
+        let mut data: Object = parked.data.clone();
         data.extend(answer.data.clone());
         // Before the yes is recorded: what cannot be merged leaves the question open.
         self.check_context(path, &data)?;
-        self.emit(Event::ApprovalGranted {
-            path: path.clone(),
-            by: answer.by.clone(),
-            id: waiting.id.clone(),
-            at_ms: Some(self.at_ms),
-        });
+        self.answer(request, &answer.by, true, answer.note.as_deref());
         self.take_kept_along(
             path,
             &target,
             Taking {
-                event: parked.event,
+                event: parked.event.clone(),
                 data,
-                by: parked.by,
+                by: parked.by.clone(),
             },
         )
     }
 
-    /// Finds the transition that `waiting` asks about.
-    fn parked_as(&self, waiting: &Pending) -> Option<PendingTransition> {
-        if waiting.in_prompt {
-            let mut prompts = self.run.prompts.iter();
-            let open = prompts.find(|prompt| prompt.id() == waiting.id);
-            return open.map(|prompt| prompt.parked.clone());
-        }
-        self.run.frame(&waiting.path)?.stay.parked.clone()
-    }
-
-    /// Finds the open request of a stage that `waiting` is.
-    fn grant_of_stage(&self, waiting: &Pending) -> Option<Grant> {
-        let open = self.run.grants.iter().find(|grant| {
-            grant.call.is_some()
-                && grant.path == waiting.path
-                && grant.asked.as_ref().map(Request::id) == waiting.id
-        });
-        open.cloned()
-    }
-
     /// A person lets a state begin.
-    fn let_in(&mut self, waiting: &Pending, answer: &Answer) -> Result<(), Refusal> {
+    fn let_in(&mut self, waiting: &Request, answer: &Answer) -> Result<(), Refusal> {
         self.may_answer_with(&waiting.path, answer)?;
         if answer.edit.is_some() {
             return self.change_and_let_in(waiting, answer);
         }
-        self.answer_entry(waiting, answer, true);
+        self.answer(waiting, &answer.by, true, answer.note.as_deref());
         self.say(&waiting.path, answer);
         self.settle(&waiting.path)
     }
 
     /// A person does not let a state begin.
-    fn keep_out(&mut self, waiting: &Pending, answer: &Answer) -> Result<(), Refusal> {
+    fn keep_out(&mut self, waiting: &Request, answer: &Answer) -> Result<(), Refusal> {
         let path = &waiting.path;
         let (frame, machine) = self.stand(path)?;
         let no = state_of(machine, frame)?
             .approval_before
             .as_ref()
             .map_or_else(Refused::default, |before| before.no);
-        self.answer_entry(waiting, answer, false);
+        self.answer(waiting, &answer.by, false, answer.note.as_deref());
         match no {
             Refused::Cancels => self.cancel(&answer.by).map(drop),
             Refused::Fails => {
@@ -159,22 +123,53 @@ impl Work<'_> {
         }
     }
 
-    pub(super) fn answer_entry(&mut self, waiting: &Pending, answer: &Answer, yes: bool) {
-        self.emit(Event::PersonAnswered {
-            path: waiting.path.clone(),
-            id: waiting.id.clone().unwrap_or_default(),
+    /// Asks a person; returns the id of the request.
+    pub(super) fn ask(
+        &mut self,
+        path: &FramePath,
+        about: About,
+        question: Digest,
+        prompt: Option<PromptCall>,
+    ) -> ApprovalId {
+        let id = ApprovalId::of(self.run.seq);
+        self.emit(Event::RequestOpened {
+            path: path.clone(),
+            about,
+            question,
+            prompt,
+            at_ms: self.at_ms,
+        });
+        id
+    }
+
+    /// Records what a person answered.
+    pub(super) fn answer(&mut self, request: &Request, by: &str, yes: bool, note: Option<&str>) {
+        self.emit(Event::RequestAnswered {
+            path: request.path.clone(),
+            id: request.id(),
+            about: request.about.kind(),
+            question: request.question.clone(),
             yes,
-            by: answer.by.clone(),
-            note: answer.note.clone(),
+            by: by.to_owned(),
+            note: note.map(str::to_owned),
+            at_ms: self.at_ms,
+        });
+    }
+
+    /// Records that nobody needs to answer a request any more.
+    pub(super) fn void(&mut self, request: &Request, why: VoidReason) {
+        self.emit(Event::RequestVoided {
+            path: request.path.clone(),
+            id: request.id(),
+            question: request.question.clone(),
+            why,
             at_ms: self.at_ms,
         });
     }
 
     /// Refuses where what the person was asked about is not what it was.
-    fn unchanged(&self, path: &FramePath, parked: &PendingTransition) -> Result<(), Refusal> {
-        let Some(asked) = &parked.asked else {
-            return Ok(());
-        };
+    fn unchanged(&self, asked: &Request, parked: &PendingTransition) -> Result<(), Refusal> {
+        let path = &asked.path;
         let (frame, machine) = self.stand(path)?;
         let rule = machine
             .states
@@ -242,38 +237,24 @@ impl Work<'_> {
     pub(super) fn reject(&mut self, answer: &Answer) -> Answered {
         self.answerable(answer)?;
         for waiting in self.meant(answer)? {
-            if !self.still_waits(&waiting) {
+            let Some(request) = self.still_waits(&waiting) else {
                 continue;
-            }
-            self.path = waiting.path.clone();
-            let (by, note) = (answer.by.clone(), answer.note.clone());
-            match waiting.about {
-                About::Call { ref digest, .. } => {
-                    let of_stage = self.grant_of_stage(&waiting);
-                    self.emit(Event::GrantDenied {
-                        path: waiting.path.clone(),
-                        digest: digest.clone(),
-                        by,
-                        note: note.clone(),
-                        id: waiting.id.clone(),
-                        at_ms: Some(self.at_ms),
-                        why: None,
-                    });
-                    if let Some(grant) = of_stage {
-                        self.refuse_grant(&grant, "denied", note.as_deref())?;
+            };
+            self.path = request.path.clone();
+            let (by, note) = (&answer.by, answer.note.as_deref());
+            match request.about {
+                About::Call(_) => {
+                    self.answer(&request, by, false, note);
+                    if request.is_of_stage() {
+                        let note = note.map_or_else(String::new, |note| format!(": {note}"));
+                        let message = format!("denied: a person said no{note}");
+                        self.refuse_grant(&request, message)?;
                     }
                 }
-                About::Entry { .. } => self.keep_out(&waiting, answer)?,
-                About::Transition { .. } => {
-                    let (path, id, at_ms) = (waiting.path, waiting.id, Some(self.at_ms));
-                    self.emit(Event::ApprovalRejected {
-                        path: path.clone(),
-                        by,
-                        note,
-                        id,
-                        at_ms,
-                    });
-                    self.raise_kept(&path)?;
+                About::Entry { .. } => self.keep_out(&request, answer)?,
+                About::Transition(_) => {
+                    self.answer(&request, by, false, note);
+                    self.raise_kept(&request.path)?;
                 }
             }
         }
@@ -299,10 +280,7 @@ impl Work<'_> {
 
     /// Returns what the answer is for: what it names, else all that waits at one state.
     fn meant(&self, answer: &Answer) -> Result<Vec<Pending>, Refusal> {
-        let seen = |one: &Pending| match (&one.asked, answer.before) {
-            (Some(asked), Some(before)) => asked.seq < before,
-            _ => true,
-        };
+        let seen = |one: &Pending| answer.before.is_none_or(|before| one.request.seq < before);
         let all: Vec<Pending> = pending(self.machine, &self.run)
             .into_iter()
             .filter(seen)
@@ -337,13 +315,13 @@ impl Work<'_> {
     fn place_of(&self, waiting: &Pending) -> String {
         let mut at = FramePath::root();
         let mut place = String::new();
-        for name in waiting.path.names() {
+        for name in waiting.path().names() {
             at = at.child(name);
             let is_item = self.spread_around(&at).is_some();
             place.push_str(if is_item { "*" } else { name });
             place.push('/');
         }
-        let frame = self.run.frame(&waiting.path);
+        let frame = self.run.frame(waiting.path());
         frame.map_or(place.clone(), |frame| format!("{place}{}", frame.at))
     }
 
@@ -353,7 +331,7 @@ impl Work<'_> {
             .filter(|one| one.is_named(wanted))
             .cloned()
             .collect();
-        let by_id = |one: &Pending| one.id.as_ref().is_some_and(|id| id.as_str() == wanted);
+        let by_id = |one: &Pending| one.id().as_str() == wanted;
         if meant.len() > 1 && meant.iter().any(by_id) {
             return Err(Refusal::new(
                 Code::UnknownBranch,
@@ -382,22 +360,10 @@ impl Work<'_> {
         ))
     }
 
-    /// Tells whether an earlier answer of the same command has not settled it.
-    fn still_waits(&self, waiting: &Pending) -> bool {
-        match &waiting.about {
-            About::Transition { .. } => self.parked_as(waiting).is_some(),
-            About::Entry { .. } => self
-                .run
-                .frame(&waiting.path)
-                .is_some_and(|frame| frame.stay.held.is_some()),
-            About::Call { digest, .. } => self.run.grants.iter().any(|grant| {
-                let id = grant.asked.as_ref().map(Request::id);
-                grant.path == waiting.path
-                    && grant.digest == *digest
-                    && id == waiting.id
-                    && grant.granted_by.is_none()
-            }),
-        }
+    /// Returns the request where no earlier answer of the same command has settled it.
+    fn still_waits(&self, waiting: &Pending) -> Option<Request> {
+        let open = self.run.request(waiting.path(), &waiting.id());
+        open.filter(|request| request.granted.is_none()).cloned()
     }
 }
 
@@ -427,10 +393,7 @@ fn sentence(settled: &Settled) -> String {
 fn names(all: &[Pending]) -> String {
     let mut names: Vec<String> = all
         .iter()
-        .map(|one| match &one.id {
-            Some(id) => format!("{} ({id})", one.shown),
-            None => one.shown.clone(),
-        })
+        .map(|one| format!("{} ({})", one.shown, one.id()))
         .collect();
     names.dedup();
     names.join(", ")

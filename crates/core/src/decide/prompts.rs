@@ -6,9 +6,9 @@
 use super::{Answered, Reply, Work, decide};
 use crate::{
     command::{Ask, Command, TransitionRequest},
-    event::Event,
+    event::{About, Event, PendingTransition, VoidReason},
     machine::Machine,
-    names::{AgentId, ApprovalId, CallId, Digest, FramePath},
+    names::{AgentId, CallId, Digest, FramePath},
     parts::{PromptCall, PromptEnd},
     run::{Request, Run},
 };
@@ -27,28 +27,21 @@ pub struct Question {
 /// Returns what a person would be asked if `request` came now; `None`: nothing.
 #[must_use]
 pub fn question(machine: &Machine, run: &Run, request: &TransitionRequest) -> Option<Question> {
-    match requested(machine, run, request, 0)? {
-        Event::ApprovalRequested {
-            path,
-            message,
-            question: Some(digest),
-            ..
-        } => Some(Question {
-            path,
-            message,
-            digest,
-        }),
-        _ => None,
-    }
+    let (path, transition, digest) = asked_by(machine, run, request, 0)?;
+    Some(Question {
+        path,
+        message: transition.message,
+        digest,
+    })
 }
 
-/// Returns the event with which `request` would wait for a person, if it would.
-fn requested(
+/// Returns with what `request` would wait for a person, and all that a yes would rest on.
+fn asked_by(
     machine: &Machine,
     run: &Run,
     request: &TransitionRequest,
     at_ms: u64,
-) -> Option<Event> {
+) -> Option<(FramePath, PendingTransition, Digest)> {
     let command = Command {
         at_ms,
         ask: Ask::Transition(request.clone()),
@@ -58,7 +51,16 @@ fn requested(
     decision
         .events
         .into_iter()
-        .rfind(|event| matches!(event, Event::ApprovalRequested { .. }))
+        .rev()
+        .find_map(|event| match event {
+            Event::RequestOpened {
+                path,
+                about: About::Transition(transition),
+                question,
+                ..
+            } => Some((path, transition, question)),
+            _ => None,
+        })
 }
 
 impl Work<'_> {
@@ -69,24 +71,15 @@ impl Work<'_> {
         asking: &PromptCall,
     ) -> Answered {
         self.open()?;
-        let Some(mut event) = requested(self.machine, &self.run, request, self.at_ms) else {
+        let asked = asked_by(self.machine, &self.run, request, self.at_ms);
+        let Some((path, transition, question)) = asked else {
             return Ok(Reply::Accepted);
         };
-        let mut told = String::new();
-        if let Event::ApprovalRequested {
-            path,
-            message,
-            prompt,
-            ..
-        } = &mut event
-        {
-            self.path = path.clone();
-            *prompt = Some(asking.clone());
-            told.clone_from(message);
-        }
-        let id = ApprovalId::of(self.run.seq);
-        self.emit(event);
-        Ok(Reply::Parked { message: told, id })
+        self.path = path.clone();
+        let message = transition.message.clone();
+        let about = About::Transition(transition);
+        let id = self.ask(&path, about, question, Some(asking.clone()));
+        Ok(Reply::Parked { message, id })
     }
 
     /// Returns who said yes to exactly this question in a client's prompt, and to which request.
@@ -97,18 +90,19 @@ impl Work<'_> {
         path: &FramePath,
         request: &TransitionRequest,
         question: &Digest,
-    ) -> Option<(String, ApprovalId)> {
+    ) -> Option<(String, Request)> {
         let consent = request.approved_by.as_ref()?;
         if consent.question != *question {
             return None;
         }
-        let open = self.run.prompts.iter().find(|prompt| {
-            let asked = prompt.parked.asked.as_ref();
-            prompt.path == *path
-                && prompt.prompt.agent == request.agent
-                && asked.is_some_and(|asked| asked.question == *question)
+        let open = self.run.requests.iter().find(|open| {
+            let prompt = open.prompt.as_ref();
+            open.transition().is_some()
+                && open.path == *path
+                && open.question == *question
+                && prompt.is_some_and(|prompt| prompt.agent == request.agent)
         });
-        Some((consent.by.clone(), open?.id()?))
+        Some((consent.by.clone(), open?.clone()))
     }
 
     /// Closes what a client asked in its prompt and was not answered with yes.
@@ -132,26 +126,17 @@ impl Work<'_> {
             };
             prompt.session == session && of_asker && ends
         };
-        let transitions = self.run.prompts.iter().filter_map(|one| {
-            let over = is_over(&one.prompt, false);
-            over.then(|| Some((one.path.clone(), one.id()?))).flatten()
-        });
-        let calls = self.run.grants.iter().filter_map(|grant| {
-            let prompt = grant.prompt.as_ref()?;
-            let open = self.run.calls.iter().find(|open| open.id == prompt.call);
-            let reads = open.is_some_and(|open| !open.marks.writes);
-            let over = grant.granted_by.is_none() && is_over(prompt, reads);
-            over.then(|| Some((grant.path.clone(), grant.asked.as_ref().map(Request::id)?)))
-                .flatten()
-        });
-        let over: Vec<(FramePath, ApprovalId)> = transitions.chain(calls).collect();
-        for (path, id) in over {
-            self.emit(Event::PromptClosed {
-                path,
-                id,
-                why,
-                at_ms: self.at_ms,
-            });
+        let (calls, transitions): (Vec<&Request>, Vec<&Request>) = (self.run.requests.iter())
+            .filter(|request| {
+                let reads = request.call().is_some_and(|grant| !grant.marks.writes);
+                let prompt = request.prompt.as_ref();
+                request.granted.is_none() && prompt.is_some_and(|prompt| is_over(prompt, reads))
+            })
+            .partition(|request| request.call().is_some());
+        let over = transitions.into_iter().chain(calls);
+        let over: Vec<Request> = over.cloned().collect();
+        for request in over {
+            self.void(&request, VoidReason::Prompt(why));
         }
         Ok(Reply::Accepted)
     }

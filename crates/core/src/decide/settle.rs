@@ -9,12 +9,11 @@ use super::{
     transitions::{Taking, choose, done, error, reasons, rule_of, state_of},
 };
 use crate::{
-    event::{BranchOutcome, Cause, Event},
+    event::{About, BranchOutcome, Cause, Event, PendingTransition},
     holds::{Scope, unmet},
     machine::{Activity, Join, Object, Outcome, Target},
     names::{EventName, FramePath},
     refusal::{Code, Refusal},
-    run::PendingTransition,
 };
 
 impl Work<'_> {
@@ -205,17 +204,14 @@ impl Work<'_> {
                         data: &data,
                     };
                     let question = self.question(path, subject)?;
-                    self.emit(Event::ApprovalRequested {
-                        path: path.clone(),
+                    let asked = PendingTransition {
                         event: event.clone(),
                         index,
-                        data: Object::new(),
+                        data,
                         message,
                         by: "interlock".to_owned(),
-                        question: Some(question),
-                        at_ms: Some(self.at_ms),
-                        prompt: None,
-                    });
+                    };
+                    self.ask(path, About::Transition(asked), question, None);
                     Ok(())
                 }
                 None => self.take_own(path, &transition.target, event),

@@ -6,11 +6,11 @@ mod message;
 
 use super::{Answered, Reply, Work, transitions::state_of};
 use crate::{
-    attempt::{NoAnswer, StageAttempt, Usage},
+    attempt::{StageAttempt, Usage},
     command::{StageAsk, ToolThere, offered},
     conversation::{beside, complete_task, is_too_long, sent},
     dialogue::Conversation,
-    event::Event,
+    event::{About, Event, NoAnswer},
     holds::{Scope, unmet},
     machine::{Machine, ModeRules, ModelStage, Object, StageRules},
     names::{Digest, FramePath},
@@ -203,11 +203,10 @@ impl<'a> Work<'a> {
         };
         let asked_ms = self
             .run
-            .grants
+            .requests
             .iter()
-            .find(|grant| grant.path == *path && grant.call.is_some())
-            .and_then(|grant| grant.asked.as_ref())
-            .map(|asked| asked.at_ms);
+            .find(|request| request.path == *path && request.is_of_stage())
+            .map(|request| request.at_ms);
         if let Some(asked_ms) = asked_ms {
             // While a person is asked, the attempt's own time stands still.
             let limit = self.rules().grant_timeout_ms;
@@ -232,7 +231,7 @@ impl<'a> Work<'a> {
     /// A person is asked before the state at `path` begins; tells whether it has to wait.
     pub(super) fn hold_before(&mut self, path: &FramePath) -> Result<bool, Refusal> {
         let (frame, machine) = self.stand(path)?;
-        if frame.stay.held.is_some() {
+        if frame.stay.entry_request().is_some() {
             return Ok(true);
         }
         let Some(before) = &state_of(machine, frame)?.approval_before else {
@@ -256,12 +255,8 @@ impl<'a> Work<'a> {
             frame.context,
             frame.dialogue,
         ]);
-        self.emit(Event::PersonAsked {
-            path: path.clone(),
-            message,
-            question: digest_of(&rests_on.to_string()),
-            at_ms: self.at_ms,
-        });
+        let question = digest_of(&rests_on.to_string());
+        self.ask(path, About::Entry { message }, question, None);
         Ok(true)
     }
 

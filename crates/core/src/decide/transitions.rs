@@ -6,13 +6,13 @@ use super::{Answered, Reply, Work, question::Subject};
 use crate::{
     address::{self, Bind},
     command::TransitionRequest,
-    event::{Event, How},
+    event::{About, Event, How, PendingTransition},
     evolve::UPSTREAM,
     holds::{Scope, Unmet, unmet},
     machine::{Activity, Machine, Object, Rule, State, Target, Transition},
-    names::{ApprovalId, Digest, EventName, FramePath, StateName},
+    names::{Digest, EventName, FramePath, StateName},
     refusal::{Code, Refusal},
-    run::{Frame, PendingTransition},
+    run::Frame,
 };
 
 impl Work<'_> {
@@ -42,7 +42,7 @@ impl Work<'_> {
         let path = self.addressed(request)?;
         self.path = path.clone();
         let (frame, _) = self.stand(&path)?;
-        if let Some(parked) = &frame.stay.parked {
+        if let Some(parked) = frame.stay.pending_transition() {
             return Err(waiting(parked));
         }
         if let Some(key) = request.data.keys().find(|key| key.starts_with('_')) {
@@ -112,12 +112,7 @@ impl Work<'_> {
             )?;
             // A yes to anything but this very question is none.
             match self.consent(path, request, &question) {
-                Some((by, id)) => self.emit(Event::ApprovalGranted {
-                    path: path.clone(),
-                    by,
-                    id: Some(id),
-                    at_ms: Some(self.at_ms),
-                }),
+                Some((by, request)) => self.answer(&request, &by, true, None),
                 None => {
                     let message = approval.message.clone().unwrap_or_else(|| {
                         format!(
@@ -149,18 +144,14 @@ impl Work<'_> {
         message: String,
         question: Digest,
     ) -> Reply {
-        let id = ApprovalId::of(self.run.seq);
-        self.emit(Event::ApprovalRequested {
-            path: path.clone(),
+        let asked = PendingTransition {
             event,
             index,
             data: request.data.clone(),
             message: message.clone(),
             by: request.by.clone(),
-            question: Some(question),
-            at_ms: Some(self.at_ms),
-            prompt: None,
-        });
+        };
+        let id = self.ask(path, About::Transition(asked), question, None);
         Reply::Parked { message, id }
     }
 

@@ -1,6 +1,8 @@
 //! The names of the events, as the log and the output lines have them.
+//!
+//! What a person is asked has one life, and a name for each kind of thing that waits.
 
-use super::Event;
+use super::{About, Event, RequestKind, VoidReason};
 use crate::machine::Outcome;
 
 impl Event {
@@ -11,10 +13,25 @@ impl Event {
             Self::RunStarted { .. } => "RunStarted",
             Self::CallAllowed { .. } => "CallAllowed",
             Self::CallDenied { .. } => "CallDenied",
-            Self::GrantRequested { .. } => "GrantRequested",
-            Self::GrantIssued { .. } => "GrantIssued",
-            Self::GrantDenied { .. } => "GrantDenied",
-            Self::GrantConsumed { .. } => "GrantConsumed",
+            Self::RequestOpened { about, .. } => match about {
+                About::Transition(_) => "ApprovalRequested",
+                About::Entry { .. } => "PersonAsked",
+                About::Call(_) => "GrantRequested",
+            },
+            Self::RequestAnswered { about, yes, .. } => match (about, yes) {
+                (RequestKind::Transition, true) => "ApprovalGranted",
+                (RequestKind::Transition, false) => "ApprovalRejected",
+                (RequestKind::Entry, _) => "PersonAnswered",
+                (RequestKind::Call, true) => "GrantIssued",
+                (RequestKind::Call, false) => "GrantDenied",
+            },
+            Self::RequestVoided { why, .. } => match why {
+                VoidReason::Refused(_) => "ApprovalDropped",
+                VoidReason::Cancelled => "PersonDismissed",
+                VoidReason::Prompt(_) => "PromptClosed",
+                VoidReason::NoAnswer(_) => "GrantDenied",
+            },
+            Self::RequestUsed { .. } => "GrantConsumed",
             Self::CallEnded { .. } => "CallEnded",
             Self::LineConfined { .. } => "LineConfined",
             Self::LineEnded { .. } => "LineEnded",
@@ -23,11 +40,6 @@ impl Event {
             Self::FinishRefused { .. } => "FinishRefused",
             Self::TransitionTaken { .. } => "TransitionTaken",
             Self::TransitionRejected { .. } => "TransitionRejected",
-            Self::ApprovalRequested { .. } => "ApprovalRequested",
-            Self::PromptClosed { .. } => "PromptClosed",
-            Self::ApprovalGranted { .. } => "ApprovalGranted",
-            Self::ApprovalRejected { .. } => "ApprovalRejected",
-            Self::ApprovalDropped { .. } => "ApprovalDropped",
             Self::InterruptRaised { .. } => "InterruptRaised",
             Self::InterruptQueued { .. } => "InterruptQueued",
             Self::InterruptDequeued { .. } => "InterruptDequeued",
@@ -72,9 +84,6 @@ impl Event {
             Self::StageExited { .. } => "StageExited",
             Self::StageFailed { .. } => "StageFailed",
             Self::WayChosen { .. } => "WayChosen",
-            Self::PersonAsked { .. } => "PersonAsked",
-            Self::PersonAnswered { .. } => "PersonAnswered",
-            Self::PersonDismissed { .. } => "PersonDismissed",
             Self::OutputKept { .. } => "OutputKept",
             Self::OutputChanged { .. } => "OutputChanged",
             Self::PersonSaid { .. } => "PersonSaid",

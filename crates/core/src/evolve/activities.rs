@@ -283,7 +283,6 @@ fn enter_again(frame: &mut Frame, seq: u64, at_ms: u64, failed: bool) {
         frame.stay.effect = None;
         frame.stay.acting = None;
         frame.stay.failure = None;
-        frame.stay.parked = None;
-        frame.stay.held = None;
+        frame.stay.request = None;
     }
 }

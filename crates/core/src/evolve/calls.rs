@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::approvals;
+use super::requests;
 use crate::{
     event::{CallMarks, CallRecord, EvidenceMark, ProbedCommand},
     names::{AgentId, CallId, FramePath},
@@ -95,7 +95,7 @@ fn admit_asked(run: &mut Run, id: &CallId) {
     };
     open.asked = false;
     let call = open.clone();
-    approvals::settle_in_prompt(run, &call);
+    requests::settle_in_prompt(run, &call);
     count(run, &call.path, &call.marks);
     if call.marks.writes {
         run.last_write = Some(run.seq);

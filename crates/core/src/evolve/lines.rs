@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use serde_json::{Value, json};
 
-use super::{activities::open_branch, approvals, child_mut, enter};
+use super::{activities::open_branch, child_mut, enter, requests};
 use crate::{
     dialogue::{Conversation, Item, Said, Speaker},
     event::{BranchOutcome, Event},
@@ -123,7 +123,7 @@ pub(super) fn apply_lines(run: &mut Run, event: &Event) {
                     dialogue.gathered = false;
                 }
             }
-            approvals::forget_stay(run, path, *at_ms);
+            requests::forget_stay(run, path, *at_ms);
         }
         Event::ItemDone { path, exit, also } => {
             if let Some(child) = child_mut(run, path) {
@@ -146,7 +146,7 @@ pub(super) fn apply_lines(run: &mut Run, event: &Event) {
                 frame.stay.before_join = before_join;
                 frame.stay.exits.clone_from(exits);
             }
-            approvals::forget_stay(run, path, *at_ms);
+            requests::forget_stay(run, path, *at_ms);
         }
         Event::SpreadJoined {
             path,

@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
-use super::{CallOutcome, allow, approvals, end_call};
+use super::{CallOutcome, allow, end_call, requests};
 use crate::{
     attempt::{CallStatus, StageAttempt},
     event::{Cause, Event},
     machine::Object,
     names::{CallId, FramePath},
-    run::{EntryRequest, Frame, Request, Run},
+    run::{Frame, Run},
 };
 
 /// The context key of what stages handed in.
@@ -123,7 +123,7 @@ pub(super) fn apply_stage(run: &mut Run, event: &Event) {
             again,
             ..
         } => {
-            approvals::void_stage(run, path);
+            requests::void_stage(run, path);
             if let Some(frame) = run.frame_mut(path) {
                 exit(frame, payload, error.as_ref(), *again);
                 if let Some(at) = upstream {
@@ -147,40 +147,6 @@ pub(super) fn apply_stage(run: &mut Run, event: &Event) {
                 Arc::make_mut(&mut frame.context).insert(ERROR.to_owned(), error);
             }
         }
-        Event::PersonAsked {
-            path,
-            message,
-            question,
-            at_ms,
-        } => {
-            let seq = run.seq;
-            if let Some(frame) = run.frame_mut(path) {
-                frame.stay.held = Some(EntryRequest {
-                    message: message.clone(),
-                    asked: Request {
-                        seq,
-                        at_ms: *at_ms,
-                        question: question.clone(),
-                    },
-                });
-            }
-        }
-        Event::PersonAnswered {
-            path,
-            yes,
-            by,
-            note,
-            at_ms,
-            ..
-        } => {
-            approvals::answer_entry(run, path, *yes, by, note.as_deref(), *at_ms);
-        }
-        Event::PersonDismissed {
-            path,
-            reason,
-            at_ms,
-            ..
-        } => approvals::dismiss_entry(run, path, reason, *at_ms),
         _ => {}
     }
 }

@@ -5,7 +5,7 @@ use crate::{
     call::{CallKind, ToolCall},
     machine::Machine,
     names::FramePath,
-    run::{Frame, Grant, Run},
+    run::{Frame, Request, Run},
 };
 
 /// Lays out what a call in the frame at `path` is judged by; `None`: the run has no such place.
@@ -36,26 +36,25 @@ pub(crate) fn granted<'r>(
     frame: &Frame,
     path: &FramePath,
     call: &ToolCall,
-) -> Option<&'r Grant> {
-    run.grants.iter().find(|grant| {
-        is_for(grant, frame, path, call)
-            && grant.granted_by.is_some()
-            && still_good(run, grant, call)
-    })
+) -> Option<&'r Request> {
+    run.requests
+        .iter()
+        .find(|request| is_for(request, frame, path, call) && is_good_for(run, request, call))
 }
 
-/// Tells whether a grant is for exactly this call, by the one who asked.
-pub(crate) fn is_for(grant: &Grant, frame: &Frame, path: &FramePath, call: &ToolCall) -> bool {
-    // Logs that do not say when something was asked do not say who asked.
-    let asker = grant.asked.is_none() || grant.agent == call.agent;
-    grant.path == *path
-        && grant.entered_seq == frame.stay.entered_seq
-        && grant.digest == call.digest
-        && asker
+/// Tells whether a request is for exactly this call, by the one who asked.
+pub(crate) fn is_for(request: &Request, frame: &Frame, path: &FramePath, call: &ToolCall) -> bool {
+    let asked = request.call().map(|grant| &grant.call);
+    request.path == *path
+        && request.entered_seq == frame.stay.entered_seq
+        && asked.is_some_and(|asked| asked.digest == call.digest && asked.agent == call.agent)
 }
 
+/// Tells whether a person said yes and that still holds.
+///
 /// A yes to a shell line is void once a file was written: the line may run other text than was looked at.
-fn still_good(run: &Run, grant: &Grant, call: &ToolCall) -> bool {
-    let written = run.last_write.zip(grant.granted_seq);
-    call.kind != CallKind::Shell || written.is_none_or(|(write, yes)| write < yes)
+fn is_good_for(run: &Run, request: &Request, call: &ToolCall) -> bool {
+    request.granted.as_ref().is_some_and(|yes| {
+        call.kind != CallKind::Shell || run.last_write.is_none_or(|write| write < yes.seq)
+    })
 }

@@ -9,13 +9,13 @@ use interlock_expr::text::Caught;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::request::{EntryRequest, PendingTransition};
+use super::request::Request;
 use crate::{
     attempt::StageAttempt,
     dialogue::Conversation,
     machine::Object,
     names::{InterruptName, MachineId, StateName},
-    parts::{BranchOutcome, Cause, InterruptHit},
+    parts::{About, BranchOutcome, Cause, InterruptHit, PendingTransition},
 };
 
 /// One line of execution.
@@ -71,12 +71,9 @@ pub struct Stay {
     pub entered_ms: u64,
     /// What has been used up.
     pub used: Used,
-    /// The transition that waits for a person.
+    /// What a person is asked while the frame stands still: about a transition, or before the state begins.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub parked: Option<PendingTransition>,
-    /// What a person is asked before the state begins.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub held: Option<EntryRequest>,
+    pub request: Option<Box<Request>>,
     /// Whether a person has let the state begin.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub let_in: bool,
@@ -115,6 +112,25 @@ impl Stay {
             entered_ms,
             ..Self::default()
         }
+    }
+
+    /// Returns what a person is asked while the frame stands still.
+    #[must_use]
+    pub fn request(&self) -> Option<&Request> {
+        self.request.as_deref()
+    }
+
+    /// Returns the transition that waits for a person.
+    #[must_use]
+    pub fn pending_transition(&self) -> Option<&PendingTransition> {
+        self.request()?.transition()
+    }
+
+    /// Returns what a person is asked before the state begins.
+    #[must_use]
+    pub fn entry_request(&self) -> Option<&Request> {
+        self.request()
+            .filter(|request| matches!(request.about, About::Entry { .. }))
     }
 }
 

@@ -3,75 +3,80 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    machine::Object,
-    names::{AgentId, ApprovalId, CallId, Digest, EventName, FramePath},
-    parts::{GrantThen, PromptCall},
+    names::{ApprovalId, Digest, FramePath},
+    parts::{About, PendingGrant, PendingTransition, PromptCall},
 };
 
-/// A transition that waits for a person.
+/// A request to a person, or a yes to a call that is not used up yet.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct PendingTransition {
-    /// The event.
-    pub event: EventName,
-    /// Which of its transitions.
-    pub index: usize,
-    /// What the agent wants merged.
-    pub data: Object,
-    /// What the person is asked.
-    pub message: String,
-    /// Who asked for the transition.
-    pub by: String,
-    /// When it was asked and what the answer rests on; `None` in logs that do not say.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub asked: Option<Request>,
-}
-
-/// What a person is asked before a state begins.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct EntryRequest {
-    /// What the person is asked.
-    pub message: String,
-    /// When, and what the answer rests on.
-    pub asked: Request,
-}
-
-/// When a person was asked, and what the answer rests on.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Request {
     /// Sequence number of the request.
     pub seq: u64,
-    /// When, in milliseconds since 1970.
-    pub at_ms: u64,
-    /// Digest of all that the answer rests on.
+    /// The frame that asks.
+    pub path: FramePath,
+    /// When that frame had entered its state; the request ends with the stay.
+    pub entered_seq: u64,
+    /// What about.
+    pub about: About,
+    /// Digest of all that the answer rests on; of a call, that of its tool and arguments.
     pub question: Digest,
+    /// The call with which the client asks in a prompt of its own; `None`: it does not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prompt: Option<PromptCall>,
+    /// When it was asked, in milliseconds since 1970.
+    pub at_ms: u64,
+    /// The yes that its call may use up; `None`: nobody has said it yet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub granted: Option<Granted>,
+}
+
+/// A person's yes to a call.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Granted {
+    /// Who said it.
+    pub by: String,
+    /// Sequence number of the answer.
+    pub seq: u64,
 }
 
 impl Request {
-    /// Returns the id of what was asked.
+    /// Returns its id.
     #[must_use]
     pub fn id(&self) -> ApprovalId {
         ApprovalId::of(self.seq)
     }
-}
 
-/// A transition that a person is asked about in a client's own prompt; nothing stands still for it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct PromptedTransition {
-    /// The frame.
-    pub path: FramePath,
-    /// When that frame had entered its state; the question ends with the stay.
-    pub entered_seq: u64,
-    /// What is asked.
-    pub parked: PendingTransition,
-    /// The call that brings the question to the person.
-    pub prompt: PromptCall,
-}
-
-impl PromptedTransition {
-    /// Returns the id of the question.
+    /// Returns the transition it asks about; `None`: it asks about something else.
     #[must_use]
-    pub fn id(&self) -> Option<ApprovalId> {
-        self.parked.asked.as_ref().map(Request::id)
+    pub const fn transition(&self) -> Option<&PendingTransition> {
+        match &self.about {
+            About::Transition(transition) => Some(transition),
+            About::Entry { .. } | About::Call(_) => None,
+        }
+    }
+
+    /// Returns the call it asks about; `None`: it asks about something else.
+    #[must_use]
+    pub fn call(&self) -> Option<&PendingGrant> {
+        match &self.about {
+            About::Call(grant) => Some(grant),
+            About::Transition(_) | About::Entry { .. } => None,
+        }
+    }
+
+    /// Tells whether it asks about a call of a model stage.
+    #[must_use]
+    pub fn is_of_stage(&self) -> bool {
+        self.call().is_some_and(|grant| grant.then.is_some())
+    }
+
+    /// Names the event, the state or the tool that it is about; `at` is where its frame stands.
+    pub(crate) fn subject<'a>(&'a self, at: &'a str) -> &'a str {
+        match &self.about {
+            About::Transition(transition) => transition.event.as_str(),
+            About::Entry { .. } => at,
+            About::Call(grant) => &grant.call.tool,
+        }
     }
 }
 
@@ -106,39 +111,4 @@ pub enum Settlement {
     Rejected,
     /// It was void before anybody answered.
     Void,
-}
-
-/// A request for a grant, or a grant not used yet.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Grant {
-    /// The frame.
-    pub path: FramePath,
-    /// When that frame had entered its state; a grant ends with the stay.
-    pub entered_seq: u64,
-    /// Exactly which call.
-    pub digest: Digest,
-    /// The tool, for people.
-    pub tool: String,
-    /// The arguments, for people.
-    pub summary: String,
-    /// Who said yes; `None`: nobody yet.
-    pub granted_by: Option<String>,
-    /// When it was asked; `None` in logs that do not say.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub asked: Option<Request>,
-    /// The sub-agent that asked; nobody else may use it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub agent: Option<AgentId>,
-    /// Sequence number of the yes.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub granted_seq: Option<u64>,
-    /// The call of a stage that it is for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub call: Option<CallId>,
-    /// What a yes leads to in a stage.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub then: Option<GrantThen>,
-    /// The call with which the client asks in a prompt of its own; `None`: it does not.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub prompt: Option<PromptCall>,
 }

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use interlock_core::{
     call::WrittenPath,
-    event::Event,
+    event::{About, Event},
     guard::Since,
     names::{CallId, FramePath},
     run::Run,
@@ -81,11 +81,13 @@ impl History {
                 self.have_files(&marks.files);
                 self.admit(run, self.calls.len() - 1);
             }
-            Event::GrantRequested {
-                path, call, marks, ..
+            Event::RequestOpened {
+                path,
+                about: About::Call(grant),
+                ..
             } => {
-                self.begin(run, path, &call.id, &call.tool);
-                self.have_files(&marks.files);
+                self.begin(run, path, &grant.call.id, &grant.call.tool);
+                self.have_files(&grant.marks.files);
             }
             Event::CallEnded {
                 call,

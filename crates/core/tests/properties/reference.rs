@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use interlock_core::{
-    event::{AllowSource, Event, How},
+    event::{AllowSource, Event, How, RequestKind},
     guard::{FieldGuard, Guard, GuardRef, Op},
     machine::{Machine, Object, Target, Transition},
     names::FramePath,
@@ -102,7 +102,7 @@ impl<'a> Reference<'a> {
                     "the interrupt leads elsewhere",
                 )?;
                 ensure(
-                    frame.handling.is_none() && frame.stay.parked.is_none(),
+                    frame.handling.is_none() && frame.stay.request.is_none(),
                     "an interrupt inside a handler or while parked",
                 )?;
                 ensure(is_like(&rule.file_pattern, file), "the file does not match")
@@ -136,7 +136,7 @@ impl<'a> Reference<'a> {
         }
         let (frame, machine) = self.stand(run, path)?;
         ensure(
-            run.paused.is_none() && frame.stay.parked.is_none(),
+            run.paused.is_none() && frame.stay.request.is_none(),
             "a call passes while the run stands still",
         )?;
         let policy = &machine
@@ -217,7 +217,12 @@ impl<'a> Reference<'a> {
     pub(crate) fn follow(&mut self, run: &Run, event: &Event) {
         self.history.follow(run, event);
         match event {
-            Event::ApprovalGranted { path, .. } => {
+            Event::RequestAnswered {
+                path,
+                about: RequestKind::Transition,
+                yes: true,
+                ..
+            } => {
                 self.yes.insert(path.clone());
             }
             Event::TransitionTaken { path, .. } | Event::InterruptRaised { path, .. } => {

@@ -92,7 +92,7 @@ fn a_yes_takes_the_transition_it_was_asked_about() {
         .events(&run)
         .into_iter()
         .find_map(|event| match event {
-            Event::ApprovalGranted { by, .. } => Some(by),
+            Event::RequestAnswered { by, yes: true, .. } => Some(by),
             _ => None,
         });
     assert_eq!(by.as_deref(), Some("ana (elicitation)"));
@@ -114,7 +114,7 @@ fn a_no_reaches_the_agent_with_its_note_and_it_may_ask_again() {
         assert_eq!(code, "grant_denied");
         assert!(text.contains("said no to `SHIP`: tests first"), "{text}");
         assert_eq!(at(&world, &run), "review");
-        assert!(world.run(&run).root.stay.parked.is_none());
+        assert!(world.run(&run).root.stay.request.is_none());
     }
     let asked = question(ship(&mut governor));
     governor.answered(&asked.key, &PersonSaid::Yes, NOW + 20);
@@ -129,7 +129,7 @@ fn a_question_that_is_closed_stays_open_for_other_channels() {
     let asked = question(ship(&mut governor));
     let told = answer(governor.answered(&asked.key, &PersonSaid::Nothing, NOW + 20));
     assert_eq!(told, asked.unasked);
-    assert!(world.run(&run).root.stay.parked.is_some());
+    assert!(world.run(&run).root.stay.request.is_some());
     world.approve(&run);
     assert_eq!(at(&world, &run), "done");
 }

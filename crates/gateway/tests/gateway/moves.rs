@@ -263,7 +263,7 @@ fn a_note_that_asked_is_the_approval_once() {
         .events(&run)
         .into_iter()
         .find_map(|event| match event {
-            Event::ApprovalGranted { by, .. } => Some(by),
+            Event::RequestAnswered { by, yes: true, .. } => Some(by),
             _ => None,
         });
     assert_eq!(by.as_deref(), Some("ana"));

@@ -1,10 +1,10 @@
 //! Where a run stands, and the way it took.
 
 use interlock_core::{
-    event::{BranchStart, Event, How},
+    event::{About, BranchStart, Event, How, PendingTransition},
     machine::Object,
     names::FramePath,
-    run::{Child, Frame, PendingTransition, Phase, Run},
+    run::{Child, Frame, Phase, Request, Run},
 };
 use interlock_graph::Graph;
 use roxmltree::Document;
@@ -100,14 +100,22 @@ fn the_state_it_stands_in_and_the_edges_it_took_are_marked() {
 #[test]
 fn what_waits_for_a_person_says_so() {
     let mut parked = frame("release");
-    parked.stay.parked = Some(PendingTransition {
-        event: "DONE".into(),
-        index: 0,
-        data: Object::new(),
-        message: String::new(),
-        by: "agent".to_owned(),
-        asked: None,
-    });
+    parked.stay.request = Some(Box::new(Request {
+        seq: 0,
+        path: FramePath::root(),
+        entered_seq: 0,
+        about: About::Transition(PendingTransition {
+            event: "DONE".into(),
+            index: 0,
+            data: Object::new(),
+            message: String::new(),
+            by: "agent".to_owned(),
+        }),
+        question: "q".into(),
+        prompt: None,
+        at_ms: 0,
+        granted: None,
+    }));
     let svg = Graph::of(&own("ship"), Some(&run(parked)), &[]).svg();
     assert_eq!(classes(&svg, "release – waits for approval").len(), 1);
 }

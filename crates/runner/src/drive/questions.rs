@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use interlock_core::pending::{About, Pending, pending};
+use interlock_core::pending::{Pending, pending};
 
 use super::{Drive, DriveError};
 use crate::{
@@ -38,8 +38,8 @@ impl<H: Host> Drive<'_, H> {
         }
         let all: Vec<(String, Pending)> = pending(self.machine, &self.run)
             .into_iter()
-            .filter(|one| !matches!(one.about, About::Call { .. }))
-            .filter_map(|one| Some((one.id.as_ref()?.to_string(), one)))
+            .filter(|one| one.request.call().is_none())
+            .map(|one| (one.id().to_string(), one))
             .collect();
         let host = &mut *self.host;
         self.questions.0.retain(|id, asked| {
@@ -67,7 +67,7 @@ impl<H: Host> Drive<'_, H> {
         said: &ChannelAnswer,
     ) -> Result<(), DriveError<H::Error>> {
         let all = pending(self.machine, &self.run).into_iter();
-        let mut meant = all.filter(|one| one.id.as_ref().is_some_and(|own| own.as_str() == id));
+        let mut meant = all.filter(|one| one.id().as_str() == id);
         let Some(request) = meant.next() else {
             return Ok(());
         };

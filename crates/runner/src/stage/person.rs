@@ -6,9 +6,9 @@ use std::{
 };
 
 use interlock_core::{
-    attempt::NoAnswer,
     command::{Answer, Ask, StageAsk},
     event::Event,
+    event::NoAnswer,
     names::ApprovalId,
     pending::{About, Pending, pending},
     run::Run,
@@ -87,7 +87,7 @@ impl Attempt<'_> {
             let heard = self.line.inbox.recv_timeout(self.left(&request));
             match heard {
                 Ok(Heard::Run(told)) => {
-                    withdraw(open.take(), &told.run, request.id.as_ref());
+                    withdraw(open.take(), &told.run, &request.id());
                     return Ok(Word::Told(told));
                 }
                 Ok(Heard::Channel(asked, said)) if asked == number => {
@@ -119,7 +119,7 @@ impl Attempt<'_> {
     fn open_request(&self) -> Option<Pending> {
         let all = pending(self.machine, &self.told.run);
         all.into_iter()
-            .find(|one| one.path == self.line.path && matches!(one.about, About::Call { .. }))
+            .find(|one| *one.path() == self.line.path && one.request.call().is_some())
     }
 
     /// Takes the word of the channel here; `None`: others may still answer.
@@ -169,8 +169,7 @@ impl Attempt<'_> {
     /// Returns when the time of a request is over, in milliseconds since 1970.
     fn end_of(&self, request: &Pending) -> Option<u64> {
         let most = self.machine.stages.as_ref()?.grant_timeout_ms?;
-        let asked = request.asked.as_ref()?.at_ms;
-        Some(asked.saturating_add(most))
+        Some(request.request.at_ms.saturating_add(most))
     }
 }
 
@@ -179,7 +178,7 @@ pub(crate) fn answered(request: &Pending, said: &ChannelAnswer) -> Option<Ask> {
     let answer = |by: &String, note: Option<&String>| Answer {
         by: by.clone(),
         note: note.cloned(),
-        path: request.id.as_ref().map(ToString::to_string),
+        path: Some(request.id().to_string()),
         ..Answer::default()
     };
     match said {
@@ -198,18 +197,13 @@ pub(crate) fn elsewhere(request: &Pending) -> String {
 
 /// Says what a person is asked.
 pub(crate) fn wanted(request: &Pending) -> PersonRequest {
-    let (tool, text) = match &request.about {
-        About::Call { tool, summary, .. } => (tool.clone(), summary.clone()),
-        About::Entry { message } | About::Transition { message, .. } => {
-            (String::new(), message.clone())
-        }
+    let (tool, text) = match request.about() {
+        About::Call(grant) => (grant.call.tool.clone(), grant.call.summary.clone()),
+        About::Transition(asked) => (String::new(), asked.message.clone()),
+        About::Entry { message } => (String::new(), message.clone()),
     };
     PersonRequest {
-        id: request
-            .id
-            .as_ref()
-            .map(ToString::to_string)
-            .unwrap_or_default(),
+        id: request.id().to_string(),
         path: request.title.clone(),
         tool,
         text,
@@ -217,8 +211,8 @@ pub(crate) fn wanted(request: &Pending) -> PersonRequest {
 }
 
 /// Takes a request back and says who was first.
-fn withdraw(open: Option<Box<dyn Open>>, run: &Run, id: Option<&ApprovalId>) {
-    let settled = run.settled.iter().rev().find(|one| Some(&one.id) == id);
+fn withdraw(open: Option<Box<dyn Open>>, run: &Run, id: &ApprovalId) {
+    let settled = run.settled.iter().rev().find(|one| one.id == *id);
     let by = settled.and_then(|one| one.by.as_deref());
     let why = by.map_or_else(
         || "it is not asked any more".to_owned(),

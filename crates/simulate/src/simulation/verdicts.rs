@@ -2,7 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use interlock_core::{event::Event, names::CallId, refusal::Code};
+use interlock_core::{
+    event::{About, Event},
+    names::CallId,
+    refusal::Code,
+};
 
 use crate::output::{CallVerdict, Verdict};
 
@@ -21,18 +25,16 @@ pub(super) fn of(events: &[Event]) -> Vec<CallVerdict> {
                     message: refusal.message.clone(),
                 },
             ),
-            Event::GrantRequested {
-                call,
-                refusal,
-                then: Some(_),
+            Event::RequestOpened {
+                about: About::Call(grant),
                 ..
-            } => (
-                &call.id,
+            } if grant.then.is_some() => (
+                &grant.call.id,
                 CallVerdict {
-                    tool: call.tool.clone(),
+                    tool: grant.call.tool.clone(),
                     verdict: Some(Verdict::Ask),
                     code: None,
-                    message: refusal.message.clone(),
+                    message: grant.refusal.message.clone(),
                 },
             ),
             Event::CompletionAccepted { call: Some(id), .. } => (id, allowed("")),

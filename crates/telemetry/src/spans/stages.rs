@@ -125,7 +125,7 @@ impl Maker<'_> {
         let attributes = vec![
             ("gen_ai.operation.name", text("invoke_agent")),
             ("gen_ai.agent.name", text(stage.as_str())),
-            ("interlock.run", text(&self.about.run)),
+            ("interlock.run", text(&self.label.run)),
             ("interlock.stage", text(stage.as_str())),
             ("interlock.attempt", Value::Number(attempt.into())),
         ];
@@ -158,7 +158,7 @@ impl Maker<'_> {
             span.attributes.push(("error.type", text(outcome)));
         }
         // What a failure says may quote what a model or an assertion wrote.
-        let why = why.filter(|_| self.about.content).unwrap_or(outcome);
+        let why = why.filter(|_| self.label.content).unwrap_or(outcome);
         let failure = (!is_well).then(|| why.to_owned());
         self.close(span, failure);
     }
@@ -195,7 +195,7 @@ impl Maker<'_> {
             ("gen_ai.operation.name", text("chat")),
             ("gen_ai.provider.name", text(provider_word(provider))),
             ("gen_ai.request.model", text(model)),
-            ("interlock.run", text(&self.about.run)),
+            ("interlock.run", text(&self.label.run)),
             turn,
         ];
         let mut span = self.opened(path, format!("chat {model}"), parent, attributes);

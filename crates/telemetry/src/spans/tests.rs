@@ -69,11 +69,11 @@ fn send(event: &str, branch: Option<&str>) -> Ask {
     })
 }
 
-fn about() -> About {
-    About {
+fn about() -> RunLabel {
+    RunLabel {
         run: "r".to_owned(),
         workflow: "w".to_owned(),
-        ..About::default()
+        ..RunLabel::default()
     }
 }
 
@@ -139,7 +139,7 @@ fn ids_are_the_same_each_time_and_never_twice() {
 fn nothing_written_by_an_agent_is_told_unasked() {
     let quiet = format!("{:?}", spans(&about(), whole()));
     assert!(!quiet.contains("s3cret"));
-    let loud = About {
+    let loud = RunLabel {
         content: true,
         ..about()
     };
@@ -150,7 +150,7 @@ fn nothing_written_by_an_agent_is_told_unasked() {
 fn a_run_belongs_to_the_trace_it_was_started_in() {
     let text = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
     let parent = Parent::parse(text).unwrap();
-    let below = About {
+    let below = RunLabel {
         parent: Some(parent),
         ..about()
     };

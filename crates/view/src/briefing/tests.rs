@@ -2,10 +2,12 @@
 
 use interlock_core::{
     command::{Ask, Command},
-    decide, evolve,
+    decide,
+    event::{About, PendingTransition},
+    evolve,
     machine::{Machine, Object},
-    names::RunId,
-    run::{Handling, Pause, PendingTransition, Run},
+    names::{FramePath, RunId},
+    run::{Handling, Pause, Request, Run},
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -96,14 +98,22 @@ fn every_bound_of_a_state_is_told() {
 fn what_stands_in_the_way_is_told() {
     let machine = page();
     let mut run = started(&machine);
-    run.root.stay.parked = Some(PendingTransition {
-        event: "DEPLOY".into(),
-        index: 0,
-        data: Object::new(),
-        message: "Ship it?".to_owned(),
-        by: "agent".to_owned(),
-        asked: None,
-    });
+    run.root.stay.request = Some(Box::new(Request {
+        seq: 0,
+        path: FramePath::root(),
+        entered_seq: 0,
+        about: About::Transition(PendingTransition {
+            event: "DEPLOY".into(),
+            index: 0,
+            data: Object::new(),
+            message: "Ship it?".to_owned(),
+            by: "agent".to_owned(),
+        }),
+        question: "q".into(),
+        prompt: None,
+        at_ms: 0,
+        granted: None,
+    }));
     run.root.handling = Some(Handling {
         interrupt: "check".into(),
         file: "db/1.sql".to_owned(),

@@ -3,7 +3,7 @@
 //! Put together from the events and what lies beside them by digest: nothing is told that the log does not name.
 
 use interlock_core::{
-    event::{AllowSource, Event},
+    event::{About, AllowSource, Event},
     evolve,
     machine::{BEGIN, Machine},
     names::{Digest, FramePath},
@@ -14,6 +14,7 @@ use interlock_core::{
 };
 use interlock_runner::{KeptAnswer, KeptResult, Transcript};
 use interlock_store::{EventLog as _, Messages, RunLog};
+use interlock_view::narrator::cost;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
@@ -107,10 +108,14 @@ impl Reading {
                     "code": refusal.code.as_str(), "message": refusal.message,
                 }),
             ),
-            Event::GrantRequested { path, call, .. } => self.say(
+            Event::RequestOpened {
+                path,
+                about: About::Call(grant),
+                ..
+            } => self.say(
                 path,
                 "verdict",
-                json!({ "call": call.id, "tool": call.tool, "verdict": "ask" }),
+                json!({ "call": grant.call.id, "tool": grant.call.tool, "verdict": "ask" }),
             ),
             Event::ToolEnded { path, .. } => self.result(path, event)?,
             Event::CompletionRejected {
@@ -331,7 +336,7 @@ fn heading(entry: &Value, model: &str) -> String {
     let usage = entry
         .get("usage")
         .and_then(|usage| serde_json::from_value(usage.clone()).ok())
-        .map_or_else(String::new, |usage| crate::progress::cost(&usage));
+        .map_or_else(String::new, |usage| cost(&usage));
     let (call, code) = (get("call"), get("code"));
     let line = match get("role") {
         "model" => {

@@ -1,9 +1,10 @@
 #![expect(clippy::unwrap_used, reason = "a failed test panics")]
 
 use interlock_core::{
+    event::{About, PendingTransition},
     machine::Object,
-    names::{ApprovalId, EventName, FramePath},
-    pending::About,
+    names::{EventName, FramePath},
+    run::Request,
 };
 
 use super::*;
@@ -25,19 +26,24 @@ fn waiting(run: &str, id: &str) -> Waiting {
         run: RunId::new(run),
         workflow: "w".to_owned(),
         pending: Pending {
-            id: Some(ApprovalId::new(id)),
-            path: FramePath::root(),
+            request: Request {
+                seq: id.trim_start_matches('a').parse().unwrap(),
+                path: FramePath::root(),
+                entered_seq: 0,
+                about: About::Transition(PendingTransition {
+                    index: 0,
+                    event: EventName::new("GO"),
+                    message: "may it?".to_owned(),
+                    data: Object::new(),
+                    by: "agent".to_owned(),
+                }),
+                question: "q".into(),
+                prompt: None,
+                at_ms: 0,
+                granted: None,
+            },
             shown: "a".to_owned(),
             title: "a".to_owned(),
-            asked: None,
-            by: "agent".to_owned(),
-            in_prompt: false,
-            about: About::Transition {
-                index: 0,
-                event: EventName::new("GO"),
-                message: "may it?".to_owned(),
-                data: Object::new(),
-            },
         },
     }
 }

@@ -27,7 +27,7 @@ impl Work<'_> {
             if self.is_open(&path) && self.has_room() {
                 let waits = self.run.frame(&path).is_some_and(|frame| {
                     frame.stay.effect.is_none()
-                        && frame.stay.parked.is_none()
+                        && frame.stay.pending_transition().is_none()
                         && !frame.stay.gathering
                 });
                 if waits {

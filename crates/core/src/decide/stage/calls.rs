@@ -2,14 +2,14 @@
 
 use super::Work;
 use crate::{
-    attempt::{CallStatus, NoAnswer, PendingCall},
+    attempt::{CallStatus, PendingCall},
     call::{CallResult, ToolCall},
     decide::{Answered, Reply, calls::record},
-    event::{CallRecord, Event},
+    event::{About, AllowSource, CallRecord, Event, NoAnswer, PendingGrant, VoidReason},
     judge::{StageVerdict, context_of, judge_stage, marks, only_reads},
     names::{CallId, Digest, FramePath},
     refusal::{Code, Refusal},
-    run::{Grant, Request},
+    run::Request,
     stage::{Step, step},
 };
 
@@ -49,15 +49,14 @@ impl Work<'_> {
                 Ok(Reply::Accepted)
             }
             StageVerdict::Ask(refusal, then) => {
-                self.emit(Event::GrantRequested {
-                    path: path.clone(),
+                let grant = PendingGrant {
                     call: record(call),
                     refusal: refusal.clone(),
                     marks: follows,
-                    at_ms: Some(self.at_ms),
                     then: Some(then),
-                    prompt: None,
-                });
+                };
+                let about = About::Call(Box::new(grant));
+                self.ask(path, about, call.digest.clone(), None);
                 Ok(Reply::Ask(refusal))
             }
             StageVerdict::Deny(source, refusal) => {
@@ -179,35 +178,24 @@ impl Work<'_> {
     }
 
     /// A person said yes to a call of a stage: the yes is used up by the verdict on just this call.
-    pub(in crate::decide) fn use_grant(&mut self, grant: &Grant) -> Result<(), Refusal> {
-        let path = &grant.path;
-        let id = grant.asked.as_ref().map(Request::id);
-        self.emit(Event::GrantConsumed {
-            path: path.clone(),
-            digest: grant.digest.clone(),
-            id,
-        });
-        let call = grant.call.clone().unwrap_or_default();
-        let follows = self
-            .run
-            .calls
-            .iter()
-            .find(|open| open.id == call)
-            .map(|open| open.marks.clone())
-            .unwrap_or_default();
-        let then = grant.then.clone().unwrap_or_default();
-        let record = CallRecord {
-            id: call,
-            tool: grant.tool.clone(),
-            digest: grant.digest.clone(),
-            summary: grant.summary.clone(),
-            agent: None,
+    pub(in crate::decide) fn use_grant(&mut self, request: &Request) -> Result<(), Refusal> {
+        let Some(grant) = request.call().cloned() else {
+            return Ok(());
         };
+        let path = &request.path;
+        self.emit(Event::RequestUsed {
+            path: path.clone(),
+            id: request.id(),
+            question: request.question.clone(),
+        });
+        let call = grant.call;
+        let id = call.id.clone();
+        let then = grant.then.unwrap_or_default();
         match then.denied {
             Some(refusal) => {
                 self.emit(Event::ToolDenied {
                     path: path.clone(),
-                    call: record,
+                    call,
                     source: "policy".to_owned(),
                     refusal,
                 });
@@ -216,12 +204,12 @@ impl Work<'_> {
             None => {
                 self.emit(Event::ToolAllowed {
                     path: path.clone(),
-                    call: record,
-                    source: crate::event::AllowSource::Grant,
+                    call,
+                    source: AllowSource::Grant,
                     reads: then.reads,
-                    marks: follows,
+                    marks: grant.marks,
                 });
-                self.start_call(path, &grant.call.clone().unwrap_or_default());
+                self.start_call(path, &id);
                 Ok(())
             }
         }
@@ -230,46 +218,34 @@ impl Work<'_> {
     /// Nobody grants a call of a stage: it is denied and the stage goes on.
     pub(in crate::decide) fn refuse_grant(
         &mut self,
-        grant: &Grant,
-        why: &str,
-        note: Option<&str>,
+        request: &Request,
+        message: String,
     ) -> Result<(), Refusal> {
+        let Some(grant) = request.call() else {
+            return Ok(());
+        };
         let call = PendingCall {
-            id: grant.call.clone().unwrap_or_default(),
-            tool: grant.tool.clone(),
-            digest: grant.digest.clone(),
+            id: grant.call.id.clone(),
+            tool: grant.call.tool.clone(),
+            digest: grant.call.digest.clone(),
             reads: false,
             fate: CallStatus::Asked,
         };
-        let note = note.map_or_else(String::new, |note| format!(": {note}"));
-        let message = match why {
-            "deferred" => "deferred: whoever was asked put it off".to_owned(),
-            "timeout" => "timeout: nobody answered in time".to_owned(),
-            "no_channel" => "no_channel: nobody is there to be asked".to_owned(),
-            _ => format!("denied: a person said no{note}"),
-        };
         let refusal = Refusal::new(Code::GrantDenied, message);
-        self.deny_in_stage(&grant.path, &call, "grant", refusal);
-        self.go_on(&grant.path)
+        self.deny_in_stage(&request.path, &call, "grant", refusal);
+        self.go_on(&request.path)
     }
 
     /// Closes the open request of a stage, since nobody will answer it.
     pub(super) fn close_grant(&mut self, path: &FramePath, why: NoAnswer) -> Result<(), Refusal> {
-        let open = self.run.grants.iter().find(|grant| {
-            grant.path == *path && grant.call.is_some() && grant.granted_by.is_none()
+        let mut requests = self.run.requests.iter();
+        let open = requests.find(|request| {
+            request.path == *path && request.is_of_stage() && request.granted.is_none()
         });
-        let Some(grant) = open.cloned() else {
+        let Some(request) = open.cloned() else {
             return Err(Refusal::new(Code::NothingPending, "nothing is asked there"));
         };
-        self.emit(Event::GrantDenied {
-            path: path.clone(),
-            digest: grant.digest.clone(),
-            by: "interlock".to_owned(),
-            note: None,
-            id: grant.asked.as_ref().map(Request::id),
-            at_ms: Some(self.at_ms),
-            why: Some(why),
-        });
-        self.refuse_grant(&grant, why.as_str(), None)
+        self.void(&request, VoidReason::NoAnswer(why));
+        self.refuse_grant(&request, why.sentence().to_owned())
     }
 }

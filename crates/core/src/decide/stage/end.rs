@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use super::Work;
 use crate::{
     decide::transitions::{done, error, reasons, state_of},
-    event::{Cause, Event},
+    event::{Cause, Event, VoidReason},
     holds::{Scope, unmet},
     machine::{ModelStage, Otherwise},
     names::{EventName, FramePath},
@@ -300,14 +300,9 @@ impl Work<'_> {
     fn dismiss_below(&mut self, path: &FramePath) {
         for leaf in self.run.open_leaves() {
             let frame = self.run.frame(&leaf).filter(|_| path.holds(&leaf));
-            if let Some(held) = frame.and_then(|frame| frame.stay.held.as_ref()) {
-                let id = held.asked.id();
-                self.emit(Event::PersonDismissed {
-                    path: leaf,
-                    id,
-                    reason: "its state is cancelled".to_owned(),
-                    at_ms: self.at_ms,
-                });
+            let asked = frame.and_then(|frame| frame.stay.entry_request());
+            if let Some(asked) = asked.cloned() {
+                self.void(&asked, VoidReason::Cancelled);
             }
         }
     }

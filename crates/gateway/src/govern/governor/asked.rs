@@ -1,6 +1,6 @@
 //! Questions to the client's person: who asks, and what becomes of the answer.
 
-use interlock_core::{call::ToolCall, names::RunId, refusal::Code};
+use interlock_core::{call::ToolCall, names::RunId, refusal::Code, run::Request};
 use serde_json::Value;
 
 use super::Governor;
@@ -48,14 +48,13 @@ impl Governor {
         (noted, unasked): (&Noted, Value),
     ) -> Result<Ruling, Refused> {
         let live = self.opened.live(run)?;
-        let grants = live.run.grants.iter();
-        let mut waiting = grants.filter(|grant| {
-            grant.digest == call.digest && grant.granted_by.is_none() && grant.agent == call.agent
+        let mut waiting = live.run.requests.iter().filter(|request| {
+            let asked = request.call().map(|grant| &grant.call);
+            request.granted.is_none()
+                && asked
+                    .is_some_and(|asked| asked.digest == call.digest && asked.agent == call.agent)
         });
-        let id = waiting
-            .next_back()
-            .and_then(|grant| grant.asked.as_ref())
-            .map(|asked| asked.id());
+        let id = waiting.next_back().map(Request::id);
         let message = asking::about_call(live, &call);
         let may = asking::may_ask(&self.settings, &self.who, noted, self.over_http)?;
         let Some(id) = id.filter(|_| may) else {

@@ -115,7 +115,8 @@ impl Live {
         let frame = call.and_then(|call| Some((call, self.run.frame(&call.path)?)));
         self.run.paused.is_none()
             && frame.is_some_and(|(call, frame)| {
-                frame.stay.entered_seq == call.entered_seq && frame.stay.parked.is_none()
+                frame.stay.entered_seq == call.entered_seq
+                    && frame.stay.pending_transition().is_none()
             })
     }
 

@@ -1,34 +1,13 @@
-//! Events of runs of steps, as a person reads them.
+//! What is said of steps, items, calls of machines and ends.
 
 use interlock_core::{
-    event::{Cause, Event, SeenCondition},
+    event::{BranchOutcome, Cause, Event, SeenCondition},
     machine::{Outcome, Target},
 };
 use serde_json::Value;
 
-/// Tells whether an event is one that only runs of steps have, or says more in them.
-pub(super) const fn is_one(event: &Event) -> bool {
-    matches!(
-        event,
-        Event::EffectStarted { .. }
-            | Event::AttemptFailed { .. }
-            | Event::EffectSettled { .. }
-            | Event::ActivityEnded { .. }
-            | Event::VariablesSet { .. }
-            | Event::MachineAdopted { .. }
-            | Event::ItemsListed { .. }
-            | Event::ItemStarted { .. }
-            | Event::ItemEnded { .. }
-            | Event::ItemsEnded { .. }
-            | Event::MachineCalled { .. }
-            | Event::RunEnded { .. }
-            | Event::WayChosen { .. }
-            | Event::Noted { .. }
-    )
-}
-
 /// Says what happened.
-pub(super) fn sentence(event: &Event) -> String {
+pub(super) fn detail(event: &Event) -> String {
     match event {
         Event::EffectStarted { kind, attempt, .. } => {
             let again = if *attempt > 1 {
@@ -38,10 +17,10 @@ pub(super) fn sentence(event: &Event) -> String {
             };
             format!("{kind}{again}")
         }
-        Event::AttemptFailed { attempt, error, .. } => format!("try {attempt}: {}", told(error)),
+        Event::AttemptFailed { attempt, error, .. } => format!("try {attempt}: {}", why(error)),
         Event::EffectSettled { how, by, .. } => format!("{how} by {by}"),
         Event::ActivityEnded { error, key, .. } => match (error, key) {
-            (Some(error), _) => told(error),
+            (Some(error), _) => why(error),
             (None, Some(key)) => format!("into `{key}`"),
             (None, None) => String::new(),
         },
@@ -56,11 +35,11 @@ pub(super) fn sentence(event: &Event) -> String {
         Event::ItemsListed { items, .. } => format!("{} items", items.len()),
         Event::ItemStarted { index, .. } => format!("number {index}"),
         Event::ItemEnded { index, cause, .. } => match cause {
-            Some(cause) => format!("number {index}: {}", told(cause)),
+            Some(cause) => format!("number {index}: {}", why(cause)),
             None => format!("number {index}"),
         },
         Event::ItemsEnded { failed, cause, .. } => match (failed, cause) {
-            (_, Some(cause)) => told(cause),
+            (_, Some(cause)) => why(cause),
             (0, None) => String::new(),
             (failed, None) => format!("{failed} failed"),
         },
@@ -82,16 +61,32 @@ pub(super) fn sentence(event: &Event) -> String {
             format!("{state} -> {}: {left_out}{}", target(to), seen.join("; "))
         }
         Event::RunEnded { outcome, cause } => {
-            let word = match outcome {
-                Outcome::Success => "success",
-                Outcome::Failure => "failure",
-            };
+            let word = outcome_word(*outcome);
             cause.as_ref().map_or_else(
                 || word.to_owned(),
-                |cause| format!("{word}: {}", told(cause)),
+                |cause| format!("{word}: {}", why(cause)),
             )
         }
         _ => String::new(),
+    }
+}
+
+/// Returns the word for how a machine, a fork or a run ended.
+pub(super) const fn outcome_word(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Success => "success",
+        Outcome::Failure => "failure",
+    }
+}
+
+/// Returns the word for how a branch ended.
+pub(super) const fn branch_word(outcome: BranchOutcome) -> &'static str {
+    match outcome {
+        BranchOutcome::Succeeded => "succeeded",
+        BranchOutcome::Failed => "failed",
+        BranchOutcome::Cancelled => "cancelled",
+        BranchOutcome::Waiting => "waiting",
+        BranchOutcome::Merged => "merged",
     }
 }
 
@@ -124,7 +119,7 @@ fn target(to: &Target) -> &str {
 }
 
 /// Says why something failed.
-fn told(cause: &Cause) -> String {
+fn why(cause: &Cause) -> String {
     let code = match &cause.code {
         Value::String(code) => code.clone(),
         code => code.to_string(),
