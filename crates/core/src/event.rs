@@ -4,9 +4,10 @@ mod name;
 
 pub use crate::parts::{
     About, AllowSource, BranchOutcome, BranchStart, CallMarks, CallRecord, Cause, EvidenceMark,
-    GrantThen, How, InterruptHit, NoAnswer, Passing, PendingGrant, PendingTransition, ProbeMark,
-    ProbedCommand, PromptCall, PromptEnd, ProtectedChange, ProtectedFate, RequestKind,
-    SeenCondition, TokenPlace, ToolChange, VoidReason, WatchedFile,
+    GrantThen, How, InterruptHit, Merged, MergedConversation, MessageRange, NoAnswer, Passing,
+    PendingGrant, PendingTransition, ProbeMark, ProbedCommand, PromptCall, PromptEnd,
+    ProtectedChange, ProtectedFate, RequestKind, SeenCondition, TokenPlace, ToolChange, VoidReason,
+    WatchedFile,
 };
 
 use interlock_expr::text::Places;
@@ -564,17 +565,20 @@ pub enum Event {
         /// The first cause of a failure.
         cause: Option<Cause>,
     },
-    /// Branches joined.
+    /// Branches, or lines of items, joined.
     Joined {
         /// The frame that forked.
         path: FramePath,
         /// How it ended.
         outcome: Outcome,
-        /// Merged into its context.
-        merged: Object,
-        /// Why it failed; `None` in logs that do not say.
+        /// What they bring together.
+        merged: Merged,
+        /// Why it failed, where branches keep what they captured all the same.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cause: Option<Cause>,
+        /// Whether a person may still part them: what they were is then remembered.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        may_part: bool,
     },
     /// A line waits where others may still come.
     LineWaits {
@@ -585,8 +589,11 @@ pub enum Event {
     LinesMet {
         /// The line that goes on.
         path: FramePath,
-        /// The names of the others.
+        /// The names of the others; empty: it goes on as it is.
         others: Vec<String>,
+        /// What they bring together.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        merged: Option<Merged>,
         /// Whether a person may still part them: what they were is then remembered.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         may_part: bool,
@@ -650,16 +657,6 @@ pub enum Event {
         exits: Vec<StateName>,
         /// When, in milliseconds since 1970.
         at_ms: u64,
-    },
-    /// All lines of items have ended.
-    SpreadJoined {
-        /// The frame that held them.
-        path: FramePath,
-        /// Whether failed items count with their error.
-        collects: bool,
-        /// Whether a person may still part them: what they were is then remembered.
-        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-        may_part: bool,
     },
     /// Lines of items are as they were before they joined, so that the output of one can be changed.
     ItemsParted {

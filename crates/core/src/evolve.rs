@@ -227,12 +227,18 @@ fn apply(run: &mut Run, event: &Event) {
             path,
             merged,
             cause,
+            may_part,
             ..
         } => {
-            if let Some(frame) = run.frame_mut(path).filter(|frame| frame.dialogue.is_some()) {
-                lines::join_lines(frame);
+            if let Some(frame) = run.frame_mut(path) {
+                let before = may_part.then(|| Box::new(frame.clone()));
+                lines::join(frame, merged);
+                frame.stay.before_join = before;
             }
-            close_children(run, path, merged, &Value::Null, cause.as_ref());
+            // What lines with a conversation wrote counts as captured where they wrote it.
+            let captured = merged.conversation.is_none().then_some(&merged.context);
+            let output = &merged.output;
+            close_children(run, path, captured, output, cause.as_ref());
         }
         Event::MachineReturned {
             path,
@@ -240,7 +246,12 @@ fn apply(run: &mut Run, event: &Event) {
             output,
             cause,
             ..
-        } => close_children(run, path, merged, output, cause.as_ref()),
+        } => {
+            if let Some(frame) = run.frame_mut(path) {
+                merge(frame, merged);
+            }
+            close_children(run, path, Some(merged), output, cause.as_ref());
+        }
         Event::BranchOpened { path, branch } => {
             let (seq, ms) = entry(run, path);
             if let Some(frame) = run.frame_mut(path) {
@@ -310,7 +321,6 @@ fn apply(run: &mut Run, event: &Event) {
         | Event::ItemPassed { .. }
         | Event::ItemDone { .. }
         | Event::LinesLeft { .. }
-        | Event::SpreadJoined { .. }
         | Event::ItemsParted { .. } => lines::apply_lines(run, event),
         Event::StageEntered { .. }
         | Event::StageStarted { .. }
@@ -426,16 +436,16 @@ fn end_branch(run: &mut Run, path: &FramePath, outcome: BranchOutcome) {
 fn close_children(
     run: &mut Run,
     path: &FramePath,
-    merged: &Object,
+    captured: Option<&Object>,
     output: &Value,
     cause: Option<&Cause>,
 ) {
     let durable = run.places.is_some();
     if let Some(frame) = run.frame_mut(path) {
         frame.children = Vec::new();
-        merge(frame, merged);
         if durable {
-            frame.captured.extend(merged.keys().cloned());
+            let keys = captured.into_iter().flat_map(Object::keys);
+            frame.captured.extend(keys.cloned());
             frame.output = Arc::new(output.clone());
             frame.stay.failure = cause.cloned();
         }

@@ -33,6 +33,7 @@ mod effects;
 mod evolve;
 mod fill;
 mod judge;
+mod merge;
 mod parts;
 
 pub use address::addressed;

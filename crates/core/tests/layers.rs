@@ -46,6 +46,7 @@ const LAYERS: &[&str] = &[
     "node",
     "effects",
     "judge",
+    "merge",
     "decide",
 ];
 /// Files that are one list from end to end.

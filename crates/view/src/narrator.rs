@@ -239,8 +239,7 @@ fn detail(seq: u64, event: &Event) -> String {
         | Event::InterruptDequeued { .. }
         | Event::BranchReopened { .. }
         | Event::LineWaits { .. }
-        | Event::LinesParted { .. }
-        | Event::SpreadJoined { .. } => String::new(),
+        | Event::LinesParted { .. } => String::new(),
     }
 }
 

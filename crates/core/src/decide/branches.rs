@@ -1,6 +1,5 @@
 //! Branches of a frame: opened, ended, joined.
 
-use interlock_expr::number::deep_equal;
 use serde_json::Value;
 
 use super::{
@@ -9,9 +8,10 @@ use super::{
     transitions::{done, error, is_failed, state_of},
 };
 use crate::{
-    event::{BranchOutcome, BranchStart, Cause, Event},
+    event::{BranchOutcome, BranchStart, Cause, Event, Merged},
     evolve::UPSTREAM,
-    machine::{Activity, Branch, Fork, Join, Machine, MapOver, Object, Outcome},
+    machine::{Activity, Branch, Fork, Join, MapOver, Object, Outcome},
+    merge,
     names::FramePath,
     refusal::{Code, Refusal},
     run::Frame,
@@ -332,16 +332,13 @@ impl Work<'_> {
             Activity::Fork(fork) => settles(fork.join),
             _ => false,
         };
-        let mut merged = match outcome {
-            _ if settles => merge_captured(frame),
-            Outcome::Success => merge(frame),
+        let mut context = match outcome {
+            _ if settles => merge::captured(frame),
+            Outcome::Success => merge::changed(frame),
             Outcome::Failure => Object::new(),
         };
-        if merged.contains_key(UPSTREAM) {
-            merged.shift_remove(UPSTREAM);
-            if outcome == Outcome::Success {
-                merged.insert(UPSTREAM.to_owned(), merge_upstream(machine, frame));
-            }
+        if context.shift_remove(UPSTREAM).is_some() && outcome == Outcome::Success {
+            context.insert(UPSTREAM.to_owned(), merge::upstream(machine, frame));
         }
         let open: Vec<FramePath> = frame
             .children
@@ -360,55 +357,18 @@ impl Work<'_> {
         self.emit(Event::Joined {
             path: path.clone(),
             outcome,
-            merged,
+            merged: Merged {
+                context,
+                ..Merged::default()
+            },
             cause: cause.clone().filter(|_| settles),
+            may_part: false,
         });
         match outcome {
             Outcome::Success => self.raise_own(path, &done(), None),
             Outcome::Failure => self.raise_own(path, &error(), cause),
         }
     }
-}
-
-/// Merges what branches captured, in the order written; failed ones too.
-fn merge_captured(frame: &Frame) -> Object {
-    let mut merged = Object::new();
-    for child in &frame.children {
-        for key in &child.frame.captured {
-            if let Some(value) = child.frame.context.get(key) {
-                merged.insert(key.clone(), value.clone());
-            }
-        }
-    }
-    merged
-}
-
-/// Puts together what the stages of all branches handed in, as the stages are written.
-fn merge_upstream(machine: &Machine, frame: &Frame) -> Value {
-    let of = |frame: &Frame| {
-        let upstream = frame.context.get(UPSTREAM);
-        upstream
-            .and_then(Value::as_object)
-            .cloned()
-            .unwrap_or_default()
-    };
-    let before = of(frame);
-    let mut all = before.clone();
-    for child in &frame.children {
-        let new = of(&child.frame)
-            .into_iter()
-            .filter(|(stage, payload)| before.get(stage) != Some(payload));
-        all.extend(new);
-    }
-    let written = machine
-        .states
-        .keys()
-        .filter_map(|state| all.shift_remove_entry(state.as_str()))
-        .collect::<Vec<_>>();
-    let mut ordered = Object::new();
-    ordered.extend(written);
-    ordered.extend(all);
-    Value::Object(ordered)
 }
 
 /// Makes one cause of all failures: the first in the order written, or in time where others were cancelled.
@@ -428,25 +388,4 @@ fn all_failures(frame: &Frame) -> Option<Cause> {
         message: told.join("; "),
         ..(*first).clone()
     })
-}
-
-/// Merges what succeeded branches changed, in the order written.
-fn merge(frame: &Frame) -> Object {
-    let mut merged = Object::new();
-    for child in frame
-        .children
-        .iter()
-        .filter(|child| child.ended == Some(BranchOutcome::Succeeded))
-    {
-        for (key, value) in child.frame.context.iter() {
-            let unchanged = frame
-                .context
-                .get(key)
-                .is_some_and(|before| deep_equal(before, value));
-            if !unchanged {
-                merged.insert(key.clone(), value.clone());
-            }
-        }
-    }
-    merged
 }

@@ -15,6 +15,7 @@ use super::{
 use crate::{
     event::{BranchStart, Cause, Event},
     machine::{Activity, Fork, Join, Object, Spread, State},
+    merge,
     names::{FramePath, StateName},
     refusal::Refusal,
 };
@@ -100,17 +101,20 @@ impl Work<'_> {
             let Some(arrived) = next_meeting(&self.arrows(path)?, holder) else {
                 return Ok(());
             };
-            let mut names = arrived.into_iter();
-            let Some(first) = names.next() else {
+            let Some((first, others)) = arrived.split_first() else {
                 return Ok(());
             };
-            let line = path.child(&first);
-            let at = holder.children.iter().find(|child| child.name == first);
+            let line = path.child(first);
+            let at = holder.children.iter().find(|child| child.name == *first);
             let state = at.and_then(|child| machine.states.get(&child.frame.at));
             let may_part = state.is_some_and(|state| state.approval_before.is_some());
             self.emit(Event::LinesMet {
                 path: line.clone(),
-                others: names.collect(),
+                others: others.to_vec(),
+                merged: (!others.is_empty()).then(|| {
+                    let names: Vec<&str> = arrived.iter().map(String::as_str).collect();
+                    merge::met(holder, &names)
+                }),
                 may_part,
             });
             self.settle_met(&line)?;
@@ -205,8 +209,9 @@ impl Work<'_> {
         self.emit(Event::Joined {
             path: path.clone(),
             outcome: crate::machine::Outcome::Success,
-            merged: Object::new(),
+            merged: merge::lines_of_fork(holder),
             cause: None,
+            may_part: false,
         });
         let around = self.spread_around(path).map(|(parent, _)| parent);
         if let (Some(parent), Some(exit)) = (around, exits.next()) {

@@ -97,7 +97,6 @@ impl Event {
             Self::ItemPassed { .. } => "ItemPassed",
             Self::ItemDone { .. } => "ItemDone",
             Self::LinesLeft { .. } => "LinesLeft",
-            Self::SpreadJoined { .. } => "SpreadJoined",
             Self::ItemsParted { .. } => "ItemsParted",
             Self::TrustDecided { .. } => "TrustDecided",
             Self::RunPaused { .. } => "RunPaused",

@@ -1,15 +1,14 @@
 //! Folds lines that meet, split and spread over items.
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::sync::Arc;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::{activities::open_branch, child_mut, enter, requests};
 use crate::{
     dialogue::{Conversation, Item, Said, Speaker},
-    event::{BranchOutcome, Event},
+    event::{BranchOutcome, Event, Merged, MessageRange},
     machine::Object,
-    names::StateName,
     run::{Child, Frame, Met, Run},
 };
 
@@ -25,13 +24,14 @@ pub(super) fn apply_lines(run: &mut Run, event: &Event) {
         Event::LinesMet {
             path,
             others,
+            merged,
             may_part,
         } => {
             let Some((parent, name)) = path.split_last() else {
                 return;
             };
             if let Some(frame) = run.frame_mut(&parent) {
-                meet(frame, name, others, *may_part);
+                meet(frame, name, others, merged.as_ref(), *may_part);
             }
         }
         Event::LinesParted { path } => {
@@ -148,17 +148,6 @@ pub(super) fn apply_lines(run: &mut Run, event: &Event) {
             }
             requests::forget_stay(run, path, *at_ms);
         }
-        Event::SpreadJoined {
-            path,
-            collects,
-            may_part,
-        } => {
-            if let Some(frame) = run.frame_mut(path) {
-                let before = may_part.then(|| Box::new(frame.clone()));
-                join_spread(frame, *collects);
-                frame.stay.before_join = before;
-            }
-        }
         Event::ItemsParted { path, item } => {
             if let Some(frame) = run.frame_mut(path)
                 && let Some(before) = frame.stay.before_join.take()
@@ -237,54 +226,40 @@ fn part(frame: &mut Frame, first: &str) {
 }
 
 /// Puts lines that wait at one state together; the first of them goes on.
-fn meet(frame: &mut Frame, first: &str, others: &[String], may_part: bool) {
+fn meet(
+    frame: &mut Frame,
+    first: &str,
+    others: &[String],
+    merged: Option<&Merged>,
+    may_part: bool,
+) {
     let base = Arc::clone(&frame.context);
-    let arrived: Vec<&Child> = frame
-        .children
-        .iter()
-        .map(AsRef::as_ref)
-        .filter(|child: &&Child| child.name == first || others.contains(&child.name))
-        .collect();
-    let context = merge_contexts(&base, &arrived);
-    let history = merge_histories(frame.dialogue.as_deref(), &arrived);
-    let spoke = last_spoken(frame.dialogue.as_deref(), &arrived);
-    let tasks: Vec<Value> = arrived.iter().map(|child| listed(&child.frame)).collect();
-    let steps = arrived
-        .iter()
-        .map(|child| child.frame.steps)
-        .max()
-        .unwrap_or_default();
-    let appended: BTreeSet<String> = arrived
-        .iter()
-        .flat_map(|child| child.frame.appended.iter().cloned())
-        .collect();
-    let several = arrived.len() > 1;
+    let history = merged.map(|merged| history(frame, merged));
     for child in &mut frame.children {
         if child.name == first {
             let child = Arc::make_mut(child);
-            if several && may_part {
+            child.frame.stay.gathering = false;
+            let Some((merged, history)) = merged.zip(history.clone()) else {
+                continue;
+            };
+            if may_part {
+                let mut before = child.frame.clone();
+                before.stay.gathering = true;
                 child.met = Some(Box::new(Met {
-                    frame: child.frame.clone(),
+                    frame: before,
                     base: child.base.clone(),
                     others: others.to_vec(),
                 }));
             }
-            child.frame.stay.gathering = false;
-            if several {
-                child.frame.context = Arc::new(context.clone());
-                child.frame.steps = steps;
-                child.frame.appended.clone_from(&appended);
-                child.base = Some(Arc::clone(&base));
-                if let Some(dialogue) = &mut child.frame.dialogue {
-                    let dialogue = Arc::make_mut(dialogue);
-                    dialogue.history.clone_from(&history);
-                    dialogue.spoke.clone_from(&spoke);
-                    dialogue.task = Value::Array(tasks.clone());
-                    dialogue.gathered = true;
-                }
-                child.frame.before = None;
-                child.frame.stay.before_join = None;
-            }
+            child.frame.context = Arc::clone(&base);
+            bring(&mut child.frame, merged, history);
+            child.frame.appended = merged
+                .conversation
+                .as_ref()
+                .map(|conversation| conversation.appended.clone())
+                .unwrap_or_default();
+            child.base = Some(Arc::clone(&base));
+            child.frame.stay.before_join = None;
         } else if others.contains(&child.name) {
             let child = Arc::make_mut(child);
             child.ended = Some(BranchOutcome::Merged);
@@ -293,210 +268,49 @@ fn meet(frame: &mut Frame, first: &str, others: &[String], may_part: bool) {
     }
 }
 
-fn task_of(frame: &Frame) -> Value {
-    frame
-        .dialogue
-        .as_ref()
-        .map_or(Value::Null, |dialogue| dialogue.task.clone())
+/// Folds what regions have brought together into the frame above them.
+pub(super) fn join(frame: &mut Frame, merged: &Merged) {
+    let history = history(frame, merged);
+    bring(frame, merged, history);
+    if let Some(conversation) = &merged.conversation {
+        frame.appended.extend(conversation.appended.iter().cloned());
+    }
 }
 
-/// Returns the last output of a line as it stands in a list of several.
-fn listed(frame: &Frame) -> Value {
-    Conversation::listed(&task_of(frame))
-}
-
-/// Ends a spread: what its lines wrote is merged in the order of the items.
-fn join_spread(frame: &mut Frame, collects: bool) {
-    let counts: Vec<&Child> = frame
-        .children
-        .iter()
-        .map(AsRef::as_ref)
-        .filter(|child: &&Child| child.ended == Some(BranchOutcome::Succeeded))
-        .collect();
-    let context = merge_contexts(&frame.context, &counts);
-    let history = merge_histories(frame.dialogue.as_deref(), &counts);
-    let spoke = last_spoken(frame.dialogue.as_deref(), &counts);
-    let outputs: Vec<Value> = frame
-        .children
-        .iter()
-        .filter_map(|child| match child.ended {
-            Some(BranchOutcome::Succeeded) => Some(listed(&child.frame)),
-            Some(BranchOutcome::Failed) if collects => {
-                let cause = child.cause.as_ref();
-                let message = cause.map(|cause| cause.message.clone()).unwrap_or_default();
-                Some(json!({ "error": message }))
-            }
-            _ => None,
-        })
-        .collect();
-    frame.steps = frame
-        .children
-        .iter()
-        .map(|child| child.frame.steps)
-        .max()
-        .unwrap_or(frame.steps);
-    frame.appended.extend(
-        frame
-            .children
-            .iter()
-            .flat_map(|child| child.frame.appended.iter().cloned())
-            .collect::<Vec<_>>(),
-    );
-    frame.context = Arc::new(context);
-    frame.children = Vec::new();
-    frame.before = None;
-    frame.output = Arc::new(Value::Array(outputs.clone()));
-    let dialogue = Arc::make_mut(frame.dialogue.get_or_insert_with(Arc::default));
-    dialogue.history = history;
-    dialogue.spoke = spoke;
-    dialogue.task = Value::Array(outputs);
-    dialogue.gathered = true;
-}
-
-/// Ends a fork whose lines have all ended: what they wrote is merged, and the run's result is what they put out.
-pub(super) fn join_lines(frame: &mut Frame) {
-    let ended: Vec<&Child> = frame
-        .children
-        .iter()
-        .map(AsRef::as_ref)
-        .filter(|child: &&Child| child.ended == Some(BranchOutcome::Succeeded))
-        .collect();
-    let context = merge_contexts(&frame.context, &ended);
-    let history = merge_histories(frame.dialogue.as_deref(), &ended);
-    let spoke = last_spoken(frame.dialogue.as_deref(), &ended);
-    let mut tasks: Vec<Value> = match ended.as_slice() {
-        [only] => vec![task_of(&only.frame)],
-        several => several.iter().map(|child| listed(&child.frame)).collect(),
+/// Puts what regions have brought together into a frame.
+fn bring(frame: &mut Frame, merged: &Merged, history: Vec<Said>) {
+    let context = Arc::make_mut(&mut frame.context);
+    for key in &merged.removed {
+        context.shift_remove(key);
+    }
+    context.extend(merged.context.clone());
+    let Some(conversation) = &merged.conversation else {
+        return;
     };
-    let steps = ended.iter().map(|child| child.frame.steps).max();
-    frame.steps = steps.unwrap_or(frame.steps);
-    frame.context = Arc::new(context);
+    frame.steps = conversation.steps;
     frame.before = None;
     let dialogue = Arc::make_mut(frame.dialogue.get_or_insert_with(Arc::default));
     dialogue.history = history;
-    dialogue.spoke = spoke;
-    dialogue.task = if tasks.len() == 1 {
-        tasks.pop().unwrap_or_default()
-    } else {
-        Value::Array(tasks)
+    dialogue.spoke.clone_from(&conversation.spoke);
+    dialogue.task = merged.output.clone();
+    dialogue.gathered |= conversation.gathered;
+}
+
+/// Returns the messages that regions bring together.
+fn history(holder: &Frame, merged: &Merged) -> Vec<Said> {
+    let conversation = merged.conversation.as_ref();
+    let ranges = conversation.map_or(&[][..], |conversation| &conversation.messages);
+    let of = |range: &MessageRange| -> &[Said] {
+        let line = match &range.line {
+            None => holder.dialogue.as_deref(),
+            Some(name) => {
+                let mut lines = holder.children.iter();
+                let line = lines.find(|child| child.name == *name);
+                line.and_then(|child| child.frame.dialogue.as_deref())
+            }
+        };
+        let all = line.map_or(&[][..], |dialogue| &dialogue.history);
+        all.get(range.from..range.to).unwrap_or_default()
     };
-}
-
-/// Merges what lines wrote, in their order: the last writer of a key wins, appended lists are joined.
-fn merge_contexts(before: &Arc<Object>, lines: &[&Child]) -> Object {
-    let mut merged: Object = before.as_ref().clone();
-    for line in lines {
-        let base = line.base.as_ref().unwrap_or(before);
-        let own: &[String] = line
-            .frame
-            .dialogue
-            .as_ref()
-            .and_then(|dialogue| dialogue.item.as_ref())
-            .map_or(&[], |item| item.keys.as_slice());
-        for (key, value) in line.frame.context.iter() {
-            let written = before.get(key) != Some(value);
-            let of_item = own.contains(key) && !line.frame.captured.contains(key);
-            if !written || of_item {
-                continue;
-            }
-            let joined = line
-                .frame
-                .appended
-                .contains(key)
-                .then(|| join_lists(merged.get(key), base.get(key), value))
-                .flatten();
-            merged.insert(key.clone(), joined.unwrap_or_else(|| value.clone()));
-        }
-        for key in before.keys() {
-            // What a line removed is gone, unless it never saw it.
-            if !line.frame.context.contains_key(key) && line.frame.removed.contains(key) {
-                merged.shift_remove(key);
-            }
-        }
-    }
-    merged
-}
-
-/// Appends to `so_far` what a line has appended to `base`.
-fn join_lists(so_far: Option<&Value>, base: Option<&Value>, value: &Value) -> Option<Value> {
-    let list = |value: Option<&Value>| match value {
-        None => Some(Vec::new()),
-        Some(Value::Array(items)) => Some(items.clone()),
-        // The former value is the first item.
-        Some(one) => Some(vec![one.clone()]),
-    };
-    let (mut so_far, base) = (list(so_far)?, list(base)?);
-    let value = value.as_array()?;
-    let rest = value.strip_prefix(base.as_slice())?;
-    let shared = so_far.iter().zip(&base).take_while(|(a, b)| a == b).count();
-    if shared < base.len() {
-        so_far.extend(base.get(shared..)?.iter().cloned());
-    }
-    so_far.extend(rest.iter().cloned());
-    Some(Value::Array(so_far))
-}
-
-/// Returns the assistant's state that spoke last, in the order of the lines.
-fn last_spoken(before: Option<&Conversation>, lines: &[&Child]) -> Option<StateName> {
-    let spoke = |dialogue: Option<&Conversation>| dialogue?.spoke.clone();
-    let newest = lines
-        .iter()
-        .rev()
-        .find_map(|line| spoke(line.frame.dialogue.as_deref()));
-    newest.or_else(|| spoke(before))
-}
-
-/// Appends to the conversation what each line has said, in their order.
-fn merge_histories(before: Option<&Conversation>, lines: &[&Child]) -> Vec<Said> {
-    let before: &[Said] = before.map_or(&[], |dialogue| dialogue.history.as_slice());
-    let mut cleared = !lines.is_empty();
-    let mut new = Vec::new();
-    let said = |line: &Child| line.frame.dialogue.clone().unwrap_or_default();
-    for (at, line) in lines.iter().enumerate() {
-        let dialogue = said(line);
-        let history = dialogue.history.as_slice();
-        // What lines said before they parted is said once.
-        let shared = history.get(..line.shared).filter(|shared| {
-            let mut earlier = lines.iter().take(at).copied().map(said);
-            shared.len() > before.len() && earlier.any(|other| other.history.starts_with(shared))
-        });
-        if let Some(rest) = shared.and_then(|shared| history.strip_prefix(shared)) {
-            cleared = false;
-            new.extend(rest.iter().cloned());
-            continue;
-        }
-        match history.strip_prefix(before) {
-            Some(rest) => {
-                cleared = false;
-                new.extend(rest.iter().cloned());
-            }
-            None => new.extend(history.iter().cloned()),
-        }
-    }
-    if cleared {
-        return new;
-    }
-    let mut all = before.to_vec();
-    all.extend(new);
-    all
-}
-
-#[cfg(test)]
-mod tests {
-    use super::join_lists;
-    use serde_json::json;
-
-    #[test]
-    fn appended_lists_are_joined_once() {
-        for (so_far, base, value, wanted) in [
-            (json!([]), json!([]), json!(["x"]), json!(["x"])),
-            (json!(["x"]), json!([]), json!(["x"]), json!(["x", "x"])),
-            (json!([1]), json!([1]), json!([1, 2]), json!([1, 2])),
-            (json!([1, 2]), json!([1]), json!([1, 3]), json!([1, 2, 3])),
-            (json!([]), json!([1]), json!([1, 2]), json!([1, 2])),
-        ] {
-            let joined = join_lists(Some(&so_far), Some(&base), &value);
-            assert_eq!(joined, Some(wanted), "{so_far} {base} {value}");
-        }
-    }
+    ranges.iter().flat_map(|range| of(range).to_vec()).collect()
 }

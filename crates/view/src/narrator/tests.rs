@@ -114,7 +114,6 @@ fn recorded_events_say_more_than_their_name() {
         "ItemsEnded",
         "LineWaits",
         "LinesParted",
-        "SpreadJoined",
         "StageStarted",
     ];
     let mut said: BTreeMap<&'static str, bool> = BTreeMap::new();

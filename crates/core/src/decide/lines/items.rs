@@ -7,7 +7,8 @@ use crate::{
     },
     dialogue::items,
     event::{BranchOutcome, Cause, Event},
-    machine::{Activity, Machine, OnItemError, Spread, Target},
+    machine::{Activity, Machine, OnItemError, Outcome, Spread, Target},
+    merge,
     names::{FramePath, StateName},
     refusal::{Code, Refusal},
     run::Frame,
@@ -148,9 +149,12 @@ impl Work<'_> {
             }
         };
         let state = machine.states.get(&to);
-        self.emit(Event::SpreadJoined {
+        let collects = spread.on_item_error == OnItemError::Collect;
+        self.emit(Event::Joined {
             path: path.clone(),
-            collects: spread.on_item_error == OnItemError::Collect,
+            outcome: Outcome::Success,
+            merged: merge::items(holder, collects),
+            cause: None,
             may_part: state.is_some_and(|state| state.approval_before.is_some()),
         });
         self.emit(Event::LinesLeft {

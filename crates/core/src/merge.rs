@@ -1,0 +1,313 @@
+//! What regions bring together: the one place that merges.
+//!
+//! A merge is worked out once, when it is decided, and stands in the event that joins: to fold a log again
+//! needs none of these rules, so that a change of them never rewrites what an old log means.
+//!
+//! Branches of a fork give what they changed, branches of steps what they captured, lines with a
+//! conversation their context, their messages and their outputs.
+
+use std::{collections::BTreeSet, sync::Arc};
+
+use interlock_expr::number::deep_equal;
+use serde_json::{Value, json};
+
+use crate::{
+    dialogue::{Conversation, Said},
+    evolve::UPSTREAM,
+    machine::{Machine, Object},
+    names::StateName,
+    parts::{BranchOutcome, Merged, MergedConversation, MessageRange},
+    run::{Child, Frame},
+};
+
+/// Merges what succeeded branches changed, in the order written.
+pub(crate) fn changed(frame: &Frame) -> Object {
+    let mut merged = Object::new();
+    for child in succeeded(frame) {
+        for (key, value) in child.frame.context.iter() {
+            if !is_same(frame.context.get(key), Some(value)) {
+                merged.insert(key.clone(), value.clone());
+            }
+        }
+    }
+    merged
+}
+
+/// Merges what branches captured, in the order written; failed ones too.
+pub(crate) fn captured(frame: &Frame) -> Object {
+    let mut merged = Object::new();
+    for child in &frame.children {
+        for key in &child.frame.captured {
+            if let Some(value) = child.frame.context.get(key) {
+                merged.insert(key.clone(), value.clone());
+            }
+        }
+    }
+    merged
+}
+
+/// Puts together what the stages of all branches handed in, as the stages are written.
+pub(crate) fn upstream(machine: &Machine, frame: &Frame) -> Value {
+    let of = |frame: &Frame| {
+        let upstream = frame.context.get(UPSTREAM);
+        upstream
+            .and_then(Value::as_object)
+            .cloned()
+            .unwrap_or_default()
+    };
+    let before = of(frame);
+    let mut all = before.clone();
+    for child in &frame.children {
+        let new = of(&child.frame)
+            .into_iter()
+            .filter(|(stage, payload)| !is_same(before.get(stage), Some(payload)));
+        all.extend(new);
+    }
+    let written = machine
+        .states
+        .keys()
+        .filter_map(|state| all.shift_remove_entry(state.as_str()))
+        .collect::<Vec<_>>();
+    let mut ordered = Object::new();
+    ordered.extend(written);
+    ordered.extend(all);
+    Value::Object(ordered)
+}
+
+/// Merges lines that wait at one state: the first of them goes on with what they all have.
+pub(crate) fn met(holder: &Frame, names: &[&str]) -> Merged {
+    let arrived: Vec<&Child> = (holder.children.iter().map(AsRef::as_ref))
+        .filter(|child: &&Child| names.contains(&child.name.as_str()))
+        .collect();
+    let outputs = arrived.iter().map(|child| listed(&child.frame)).collect();
+    lines(holder, &arrived, Value::Array(outputs), true)
+}
+
+/// Merges the lines of a fork that have all ended: the output is what they put out, of one alone as it is.
+pub(crate) fn lines_of_fork(holder: &Frame) -> Merged {
+    let ended: Vec<&Child> = succeeded(holder).collect();
+    let output = match ended.as_slice() {
+        [only] => task_of(&only.frame),
+        several => Value::Array(several.iter().map(|child| listed(&child.frame)).collect()),
+    };
+    lines(holder, &ended, output, false)
+}
+
+/// Merges the lines of items, in the order of the items; failed ones are told with their error where it `collects`.
+pub(crate) fn items(holder: &Frame, collects: bool) -> Merged {
+    let counts: Vec<&Child> = succeeded(holder).collect();
+    let outputs = holder
+        .children
+        .iter()
+        .filter_map(|child| match child.ended {
+            Some(BranchOutcome::Succeeded) => Some(listed(&child.frame)),
+            Some(BranchOutcome::Failed) if collects => {
+                let cause = child.cause.as_ref();
+                let message = cause.map(|cause| cause.message.clone()).unwrap_or_default();
+                Some(json!({ "error": message }))
+            }
+            _ => None,
+        });
+    let output = Value::Array(outputs.collect());
+    let mut merged = lines(holder, &counts, output, true);
+    if let Some(conversation) = &mut merged.conversation {
+        // Lines that failed have walked, too.
+        let all = holder.children.iter().map(|child| child.frame.steps);
+        conversation.steps = all.max().unwrap_or(holder.steps);
+        let appended = holder.children.iter();
+        conversation.appended = appended
+            .flat_map(|child| child.frame.appended.iter().cloned())
+            .collect();
+    }
+    merged
+}
+
+fn succeeded(frame: &Frame) -> impl Iterator<Item = &Child> {
+    let ended = |child: &&Child| child.ended == Some(BranchOutcome::Succeeded);
+    frame.children.iter().map(AsRef::as_ref).filter(ended)
+}
+
+fn lines(holder: &Frame, lines: &[&Child], output: Value, gathered: bool) -> Merged {
+    let before = &holder.context;
+    let after = context(before, lines);
+    let removed: Vec<String> = (before.keys())
+        .filter(|key| !after.contains_key(*key))
+        .cloned()
+        .collect();
+    let steps = lines.iter().map(|child| child.frame.steps).max();
+    let appended: BTreeSet<String> = lines
+        .iter()
+        .flat_map(|child| child.frame.appended.iter().cloned())
+        .collect();
+    Merged {
+        context: after
+            .into_iter()
+            .filter(|(key, value)| before.get(key) != Some(value))
+            .collect(),
+        removed,
+        output,
+        conversation: Some(MergedConversation {
+            messages: messages(holder.dialogue.as_deref(), lines),
+            spoke: last_spoken(holder.dialogue.as_deref(), lines),
+            gathered,
+            steps: steps.unwrap_or(holder.steps),
+            appended,
+        }),
+    }
+}
+
+fn task_of(frame: &Frame) -> Value {
+    frame
+        .dialogue
+        .as_ref()
+        .map_or(Value::Null, |dialogue| dialogue.task.clone())
+}
+
+/// Returns the last output of a line as it stands in a list of several.
+fn listed(frame: &Frame) -> Value {
+    Conversation::listed(&task_of(frame))
+}
+
+/// Tells whether two values are the same, numbers by what they are worth.
+fn is_same(one: Option<&Value>, other: Option<&Value>) -> bool {
+    match (one, other) {
+        (Some(one), Some(other)) => deep_equal(one, other),
+        (one, other) => one.is_none() && other.is_none(),
+    }
+}
+
+/// Merges what lines wrote, in their order: the last writer of a key wins, appended lists are joined.
+fn context(before: &Arc<Object>, lines: &[&Child]) -> Object {
+    let mut merged: Object = before.as_ref().clone();
+    for line in lines {
+        let base = line.base.as_ref().unwrap_or(before);
+        let own: &[String] = line
+            .frame
+            .dialogue
+            .as_ref()
+            .and_then(|dialogue| dialogue.item.as_ref())
+            .map_or(&[], |item| item.keys.as_slice());
+        for (key, value) in line.frame.context.iter() {
+            let written = !is_same(before.get(key), Some(value));
+            let of_item = own.contains(key) && !line.frame.captured.contains(key);
+            if !written || of_item {
+                continue;
+            }
+            let joined = line
+                .frame
+                .appended
+                .contains(key)
+                .then(|| join_lists(merged.get(key), base.get(key), value))
+                .flatten();
+            merged.insert(key.clone(), joined.unwrap_or_else(|| value.clone()));
+        }
+        for key in before.keys() {
+            // What a line removed is gone, unless it never saw it.
+            if !line.frame.context.contains_key(key) && line.frame.removed.contains(key) {
+                merged.shift_remove(key);
+            }
+        }
+    }
+    merged
+}
+
+/// Appends to `so_far` what a line has appended to `base`.
+fn join_lists(so_far: Option<&Value>, base: Option<&Value>, value: &Value) -> Option<Value> {
+    let list = |value: Option<&Value>| match value {
+        None => Some(Vec::new()),
+        Some(Value::Array(items)) => Some(items.clone()),
+        // The former value is the first item.
+        Some(one) => Some(vec![one.clone()]),
+    };
+    let (mut so_far, base) = (list(so_far)?, list(base)?);
+    let value = value.as_array()?;
+    let (own, rest) = value.split_at_checked(base.len())?;
+    if !own
+        .iter()
+        .zip(&base)
+        .all(|(one, other)| deep_equal(one, other))
+    {
+        return None;
+    }
+    let same = so_far.iter().zip(&base);
+    let shared = same
+        .take_while(|(one, other)| deep_equal(one, other))
+        .count();
+    if shared < base.len() {
+        so_far.extend(base.get(shared..)?.iter().cloned());
+    }
+    so_far.extend(rest.iter().cloned());
+    Some(Value::Array(so_far))
+}
+
+/// Returns the assistant's state that spoke last, in the order of the lines.
+fn last_spoken(before: Option<&Conversation>, lines: &[&Child]) -> Option<StateName> {
+    let spoke = |dialogue: Option<&Conversation>| dialogue?.spoke.clone();
+    let newest = lines
+        .iter()
+        .rev()
+        .find_map(|line| spoke(line.frame.dialogue.as_deref()));
+    newest.or_else(|| spoke(before))
+}
+
+/// Names the messages of the conversation that follows: those before, then what each line has said, in their order.
+fn messages(before: Option<&Conversation>, lines: &[&Child]) -> Vec<MessageRange> {
+    let before: &[Said] = before.map_or(&[], |dialogue| dialogue.history.as_slice());
+    let mut cleared = !lines.is_empty();
+    let mut new = Vec::new();
+    for (at, line) in lines.iter().enumerate() {
+        let history = history_of(line);
+        // What lines said before they parted is said once.
+        let shared = history.get(..line.shared).filter(|shared| {
+            let mut earlier = lines.iter().take(at).map(|line| history_of(line));
+            shared.len() > before.len() && earlier.any(|other| other.starts_with(shared))
+        });
+        let from = match shared {
+            Some(shared) => Some(shared.len()),
+            None => history.starts_with(before).then_some(before.len()),
+        };
+        cleared &= from.is_none();
+        let from = from.unwrap_or_default();
+        if from < history.len() {
+            new.push(MessageRange {
+                line: Some(line.name.clone()),
+                from,
+                to: history.len(),
+            });
+        }
+    }
+    if !cleared && !before.is_empty() {
+        let all = MessageRange {
+            line: None,
+            from: 0,
+            to: before.len(),
+        };
+        new.insert(0, all);
+    }
+    new
+}
+
+fn history_of(line: &Child) -> &[Said] {
+    let dialogue = line.frame.dialogue.as_deref();
+    dialogue.map_or(&[], |dialogue| dialogue.history.as_slice())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::join_lists;
+    use serde_json::json;
+
+    #[test]
+    fn appended_lists_are_joined_once() {
+        for (so_far, base, value, wanted) in [
+            (json!([]), json!([]), json!(["x"]), json!(["x"])),
+            (json!(["x"]), json!([]), json!(["x"]), json!(["x", "x"])),
+            (json!([1]), json!([1]), json!([1, 2]), json!([1, 2])),
+            (json!([1, 2]), json!([1]), json!([1, 3]), json!([1, 2, 3])),
+            (json!([]), json!([1]), json!([1, 2]), json!([1, 2])),
+        ] {
+            let joined = join_lists(Some(&so_far), Some(&base), &value);
+            assert_eq!(joined, Some(wanted), "{so_far} {base} {value}");
+        }
+    }
+}
