@@ -1,7 +1,7 @@
 //! Which frame a command is for.
 
 use crate::{
-    machine::{Activity, Machine},
+    machine::Machine,
     names::{AgentId, FramePath},
     refusal::{Code, Refusal},
     run::{Child, Frame, Run},
@@ -154,7 +154,7 @@ pub(crate) fn in_fork(machine: &Machine, run: &Run) -> bool {
         let here = machine
             .called(frame.machine.as_ref())
             .and_then(|machine| machine.states.get(&frame.at))
-            .is_some_and(|state| matches!(state.activity, Activity::Fork(_) | Activity::Map(_)));
+            .is_some_and(|state| state.activity.branches().is_some());
         here || open(frame).any(|child| forks(machine, &child.frame))
     }
     forks(machine, &run.root)

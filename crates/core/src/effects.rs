@@ -181,7 +181,7 @@ fn not_started(run: &Run, frame: &Frame, state: &State, mut effect: Effect) -> O
             }
             Some(effect)
         }
-        Activity::Each(_) if frame.stay.items.is_some() => {
+        Activity::Parallel(_) if frame.stay.items.is_some() => {
             // One command starts only so many items: the next are due at once.
             effect.stage = Stage::Waiting(frame.stay.entered_ms);
             Some(effect)
@@ -189,10 +189,7 @@ fn not_started(run: &Run, frame: &Frame, state: &State, mut effect: Effect) -> O
         Activity::Await
         | Activity::Choice
         | Activity::Call(_)
-        | Activity::Fork(_)
-        | Activity::Map(_)
-        | Activity::Each(_)
-        | Activity::Spread(_)
+        | Activity::Parallel(_)
         | Activity::Final { .. } => None,
     }
 }

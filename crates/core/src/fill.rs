@@ -7,7 +7,7 @@ use interlock_expr::{
 use serde_json::Value;
 
 use crate::{
-    machine::{Activity, Capture, State, Test, TestOp},
+    machine::{Activity, Capture, Over, State, Test, TestOp},
     run::Frame,
 };
 
@@ -36,7 +36,7 @@ pub(crate) fn kind_of(activity: &Activity) -> &str {
         Activity::Task(work) | Activity::Ask(work) | Activity::Pause(work) => &work.kind,
         Activity::Stage(_) => STAGE,
         Activity::Wait { .. } => "wait",
-        Activity::Each(_) => "items",
+        Activity::Parallel(parallel) if matches!(parallel.over, Over::Lines(_)) => "items",
         _ => "read",
     }
 }

@@ -15,16 +15,16 @@ use crate::{
 mod agents;
 mod conversation;
 mod flags;
+mod parallel;
 mod retry;
 mod seal;
-mod spread;
 mod stage;
 
 pub use agents::{AgentWork, ServerStart, ServerWork};
 pub use conversation::{Condensing, Conversation};
 pub use flags::{Clear, DataFlags};
+pub use parallel::{Branch, Items, Join, Lines, Merge, OnError, Over, Parallel};
 pub use retry::Retry;
-pub use spread::{OnItemError, Spread};
 
 pub use stage::{
     ApprovalBefore, Assertion, BEGIN, Budget, Ending, Mode, ModeRules, ModelOptions, ModelStage,
@@ -257,14 +257,8 @@ pub enum Activity {
     Pause(Work),
     /// Another machine runs to its end.
     Call(Call),
-    /// Branches run, each a frame of its own.
-    Fork(Fork),
-    /// One branch runs for each item of a list.
-    Map(MapOver),
-    /// One line runs for each item of the last output.
-    Spread(Spread),
-    /// Another machine runs for each line of the last output, one after the other.
-    Each(Each),
+    /// Regions run, each a frame of its own, and join.
+    Parallel(Parallel),
     /// Time passes.
     Wait {
         /// How long, in milliseconds.
@@ -275,6 +269,51 @@ pub enum Activity {
         /// How it ended.
         outcome: Outcome,
     },
+}
+
+impl Activity {
+    /// Returns its regions; `None`: it has none.
+    #[must_use]
+    pub const fn parallel(&self) -> Option<&Parallel> {
+        match self {
+            Self::Parallel(parallel) => Some(parallel),
+            _ => None,
+        }
+    }
+
+    /// Returns its branches by name; `None`: it has none that are written.
+    #[must_use]
+    pub fn branches(&self) -> Option<&IndexMap<String, Branch>> {
+        match &self.parallel()?.over {
+            Over::Branches(branches) => Some(branches),
+            Over::Items(_) | Over::Lines(_) => None,
+        }
+    }
+
+    /// Returns the items that it has a line for each.
+    #[must_use]
+    pub fn items(&self) -> Option<&Items> {
+        match &self.parallel()?.over {
+            Over::Items(items) => Some(items),
+            Over::Branches(_) | Over::Lines(_) => None,
+        }
+    }
+
+    /// Returns the lines of text that it runs a machine for each.
+    #[must_use]
+    pub fn lines(&self) -> Option<&Lines> {
+        match &self.parallel()?.over {
+            Over::Lines(lines) => Some(lines),
+            Over::Branches(_) | Over::Items(_) => None,
+        }
+    }
+
+    /// Tells whether its regions are frames in its own machine.
+    #[must_use]
+    pub fn forks(&self) -> bool {
+        self.parallel()
+            .is_some_and(|parallel| !matches!(parallel.over, Over::Lines(_)))
+    }
 }
 
 /// What a runner carries out for a task, a stage or a question.
@@ -323,25 +362,6 @@ pub enum TestOp {
     Value,
 }
 
-/// Another machine run for each line of the output that the state before it left.
-///
-/// The item's machine works on the context of the frame itself: what it changes stays.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Each {
-    /// Key into [`Machine::machines`].
-    pub machine: MachineId,
-    /// The context key of the item; hidden again after the loop.
-    pub item: String,
-    /// The context key of its number, from 0; hidden again after the loop.
-    pub index: String,
-    /// Whether the items after a failed one still run.
-    #[serde(default)]
-    pub goes_on: bool,
-    /// Whether a list without items is a failure.
-    #[serde(default)]
-    pub wants_items: bool,
-}
-
 /// A call of another machine.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Call {
@@ -359,66 +379,6 @@ pub struct Call {
     /// All keys come back below this name, as `NAME::KEY`, and the last output too.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub namespace: Option<String>,
-}
-
-/// Branches that run beside each other and join.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Fork {
-    /// Each branch by name, in the order written.
-    pub branches: IndexMap<String, Branch>,
-    /// When the fork ends.
-    #[serde(default)]
-    pub join: Join,
-    /// Branches that run at the same time; `None`: all. The others follow in order.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub at_once: Option<usize>,
-    /// The code of its failure, which then names the branch; `None`: that of the branch.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub fails_as: Option<String>,
-}
-
-/// One branch of a fork.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Branch {
-    /// The state it starts in.
-    pub initial: StateName,
-    /// The state whose entry is its success.
-    pub terminal: StateName,
-}
-
-/// When a fork ends.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Join {
-    /// When every branch succeeded, or at the first failure.
-    #[default]
-    All,
-    /// At the first success, or when every branch failed.
-    Any,
-    /// When every branch ended; the first failure in the order written is the fork's.
-    ///
-    /// What branches captured is merged in that order, also after a failure.
-    Settle,
-    /// The same, but the first failure in time ends the others and is the fork's.
-    FailFast,
-    /// When every line ended. Lines that can come to one state wait for each other there and go on as one.
-    ///
-    /// After a failure no further state begins; what is at work ends and is kept.
-    Meet,
-}
-
-/// One branch for each item of a list in the context.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct MapOver {
-    /// JSON Pointer into the context to the list of items.
-    pub items: String,
-    /// The context key under which a branch finds its item.
-    pub item: String,
-    /// Where each branch starts and succeeds.
-    pub branch: Branch,
-    /// When the map ends.
-    #[serde(default)]
-    pub join: Join,
 }
 
 /// How a machine, a branch or a run ended.

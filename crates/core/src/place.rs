@@ -83,7 +83,7 @@ fn item_number(machine: &Machine, run: &Run, path: &FramePath) -> Option<String>
     let (parent, name) = path.split_last()?;
     let frame = run.frame(&parent)?;
     let state = machine_of(machine, run, &parent)?.states.get(&frame.at)?;
-    let spreads = matches!(state.activity, Activity::Spread(_));
+    let spreads = state.activity.items().is_some();
     spreads.then(|| format!("{name} of {}", frame.children.len()))
 }
 

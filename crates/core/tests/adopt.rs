@@ -171,10 +171,10 @@ fn a_completed_run_moves_nowhere_and_takes_no_variables() {
 fn forked(second: &str) -> Machine {
     let states = json!({
         "par": {
-            "activity": { "fork": { "branches": {
+            "activity": { "parallel": { "over": { "branches": {
                 "x": { "initial": "x1", "terminal": "done" },
                 second: { "initial": "y1", "terminal": "done" },
-            }, "join": "settle" } },
+            } }, "join": "settled", "merge": "captured" } },
             "on": { "done": { "transitions": [{ "target": { "end": "success" } }] } },
         },
         "x1": task(&plain("x"), Some("done")),

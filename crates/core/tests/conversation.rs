@@ -397,7 +397,7 @@ fn where_lines_met_the_output_of_each_can_be_edited() {
     let states = json!({
         "a": { "on": to("after") },
         "after": {
-            "activity": { "fork": { "branches": { "b": branch("b"), "c": branch("c") }, "join": "meet" } },
+            "activity": { "parallel": { "over": { "branches": { "b": branch("b"), "c": branch("c") } }, "join": "converge", "merge": "conversation" } },
             "data": null, "on": to("end"),
         },
         "b": { "on": guarded("d", "d"), "data": { "output_key": "b" } },

@@ -42,10 +42,10 @@ fn machine() -> Machine {
         "stages": {"grant_timeout_ms": 1000},
         "states": {
             "both": {
-                "activity": {"fork": {"join": "fail_fast", "branches": {
+                "activity": {"parallel": {"join": "fail_fast", "merge": "captured", "over": {"branches": {
                     "left": {"initial": "a", "terminal": "a_done"},
                     "right": {"initial": "b", "terminal": "b_done"},
-                }}},
+                }}}},
                 "on": {"done": to("end")},
             },
             "a": reader("a_done"), "a_done": last, "b": reader("b_done"), "b_done": last, "end": last,

@@ -199,11 +199,9 @@ fn a_fork_becomes_a_state_of_its_own_shown_as_the_one_that_forked() {
     assert_eq!(forked.shown_as, Some(StateName::new("building")));
     assert_eq!(leads(&machine, name, "done"), to("end"));
     assert!(!forked.on.contains_key("error"));
-    let Activity::Fork(fork) = &forked.activity else {
-        panic!("no fork")
-    };
-    assert_eq!(fork.join, Join::Any);
-    assert_eq!(fork.branches.keys().collect::<Vec<_>>(), ["types", "lint"]);
+    assert_eq!(forked.activity.parallel().unwrap().join, Join::Any);
+    let branches = forked.activity.branches().unwrap();
+    assert_eq!(branches.keys().collect::<Vec<_>>(), ["types", "lint"]);
     assert_eq!(machine.states.last().unwrap().0.as_str(), name);
 }
 

@@ -4,7 +4,7 @@ use std::borrow::Borrow;
 
 use interlock_core::{
     guard::{EvidenceOf, FieldGuard, Guard, GuardRef, Op, Since, Source},
-    machine::{Activity, Join, Machine, State, Transition},
+    machine::{Activity, Join, Machine, Over, State, Transition},
     policy::{OnDenied, Policy},
     visible::push_visible,
 };
@@ -63,27 +63,22 @@ pub(crate) fn activity(machine: &Machine, state: &State) -> Option<String> {
         Activity::Ask(_) => "asks a person".to_owned(),
         Activity::Choice | Activity::Test(_) => "chooses".to_owned(),
         Activity::Pause(_) => "pauses".to_owned(),
-        Activity::Each(_) => "for each line".to_owned(),
         Activity::Call(call) => {
             let called = machine.machines.get(&call.machine);
             let id = called.map_or(&call.machine, |called| &called.id);
             format!("calls {id}")
         }
-        Activity::Fork(fork) => match fork.join {
-            Join::All => "fork, joins when all succeed".to_owned(),
-            Join::Any => "fork, joins when one succeeds".to_owned(),
-            Join::Settle => "fork, joins when all ended".to_owned(),
-            Join::FailFast => "fork, joins when all ended or one failed".to_owned(),
-            Join::Meet => "fork, lines meet".to_owned(),
+        Activity::Parallel(parallel) => match (&parallel.over, parallel.join) {
+            (Over::Lines(_), _) => "for each line".to_owned(),
+            (Over::Items(items), _) => format!("for each of {}", items.items),
+            (Over::Branches(_), Join::All) => "fork, joins when all succeed".to_owned(),
+            (Over::Branches(_), Join::Any) => "fork, joins when one succeeds".to_owned(),
+            (Over::Branches(_), Join::Settled) => "fork, joins when all ended".to_owned(),
+            (Over::Branches(_), Join::FailFast) => {
+                "fork, joins when all ended or one failed".to_owned()
+            }
+            (Over::Branches(_), Join::Converge) => "fork, lines meet".to_owned(),
         },
-        Activity::Map(map) => {
-            let join = match map.join {
-                Join::All | Join::Settle | Join::FailFast | Join::Meet => "",
-                Join::Any => ", until one succeeds",
-            };
-            format!("for each {} of {}{join}", map.item, map.items)
-        }
-        Activity::Spread(spread) => format!("for each of {}", spread.items),
         Activity::Wait { wait_ms } => format!("waits {}", duration(*wait_ms)),
     };
     Some(one_line(&words))

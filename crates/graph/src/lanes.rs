@@ -7,7 +7,7 @@
 use std::collections::VecDeque;
 
 use interlock_core::{
-    machine::{Activity, Branch, Join, Machine, State, Target},
+    machine::{Branch, Machine, Over, State, Target},
     names::StateName,
 };
 
@@ -39,27 +39,26 @@ impl Lane {
 
 /// Tells whether lines that begin at a state may meet anywhere: they are drawn as arrows, not as boxes.
 pub(crate) fn opens_lines(state: &State) -> bool {
-    match &state.activity {
-        Activity::Fork(fork) => fork.join == Join::Meet,
-        Activity::Spread(_) => true,
-        _ => false,
-    }
+    let parallel = state.activity.parallel();
+    parallel.is_some_and(|parallel| parallel.meets() || matches!(parallel.over, Over::Items(_)))
 }
 
 /// Returns where the lines lead that begin at a state and may meet anywhere, each with a word for it.
 pub(crate) fn openings(state: &State) -> Vec<(Option<&'static str>, &StateName)> {
-    match &state.activity {
-        Activity::Fork(fork) if fork.join == Join::Meet => fork
-            .branches
+    let Some(parallel) = state.activity.parallel() else {
+        return Vec::new();
+    };
+    match &parallel.over {
+        Over::Branches(branches) if parallel.meets() => branches
             .values()
             .map(|branch| (None, &branch.initial))
             .collect(),
-        Activity::Spread(spread) => {
+        Over::Items(items) => {
             let mut ways = vec![
-                (Some("each item"), &spread.initial),
-                (Some("no items"), &spread.without_items),
+                (Some("each item"), &items.initial),
+                (Some("no items"), &items.without_items),
             ];
-            let exits = spread.exits.iter();
+            let exits = items.exits.iter();
             ways.extend(exits.map(|exits| (Some("items ended by several ways"), exits)));
             ways
         }
@@ -67,18 +66,15 @@ pub(crate) fn openings(state: &State) -> Vec<(Option<&'static str>, &StateName)>
     }
 }
 
-/// Returns the branches of a state that are drawn inside it: those of a fork, or the one of a map.
+/// Returns the branches of a state that are drawn inside it.
 pub(crate) fn branches(state: &State) -> Vec<(&str, &Branch)> {
-    match &state.activity {
-        Activity::Fork(fork) if fork.join == Join::Meet => Vec::new(),
-        Activity::Fork(fork) => fork
-            .branches
-            .iter()
-            .map(|(name, branch)| (name.as_str(), branch))
-            .collect(),
-        Activity::Map(map) => vec![("each item", &map.branch)],
-        _ => Vec::new(),
+    if opens_lines(state) {
+        return Vec::new();
     }
+    let branches = state.activity.branches().into_iter().flatten();
+    branches
+        .map(|(name, branch)| (name.as_str(), branch))
+        .collect()
 }
 
 /// Divides the states of `machine` among its lines of execution, the machine's own first.

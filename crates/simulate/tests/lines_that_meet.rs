@@ -22,7 +22,10 @@ fn machine(initial: &str, states: &[(&str, &[&str])], at_once: usize) -> Machine
             [one] => match one.strip_prefix('*') {
                 Some(item) => {
                     made.insert(after.clone(), json!({
-                        "activity": {"spread": {"items": "files", "initial": item, "without_items": "join"}},
+                        "activity": {"parallel": {
+                            "over": {"items": {"items": "files", "initial": item, "without_items": "join"}},
+                            "join": "converge", "merge": "conversation",
+                        }},
                         "shown_as": after,
                         "on": {},
                     }));
@@ -43,7 +46,7 @@ fn machine(initial: &str, states: &[(&str, &[&str])], at_once: usize) -> Machine
                 made.insert(
                     after.clone(),
                     json!({
-                        "activity": {"fork": {"branches": branches, "join": "meet"}},
+                        "activity": {"parallel": {"over": {"branches": branches}, "join": "converge", "merge": "conversation"}},
                         "shown_as": after,
                         "on": {"done": to("end")},
                     }),

@@ -17,7 +17,7 @@ fn asked(state: &str) -> Value {
 /// A machine with a fork in a fork, a call, approvals, limits and interrupts.
 fn machine() -> Machine {
     let call = |on: Value| json!({"activity": {"call": {"machine": "sub", "input": {"n": 1}}}, "shown_as": "work", "on": on});
-    let fork = |shown: &str, join: &str, branches: Value, on: Value| json!({"activity": {"fork": {"branches": branches, "join": join}}, "shown_as": shown, "on": on});
+    let fork = |shown: &str, join: &str, branches: Value, on: Value| json!({"activity": {"parallel": {"over": {"branches": branches}, "join": join}}, "shown_as": shown, "on": on});
     serde_json::from_value(json!({
         "id": "w", "initial": "work", "context": {"n": 0},
         "guards": {"big": {"field": {"field": "n", "op": "gte", "value": 2}}},

@@ -38,12 +38,13 @@ fn machine() -> Machine {
                 "on": {"done": to("Work"), "CAP": to("failed")},
             },
             "Work": {
-                "activity": {"fork": {
-                    "branches": {
+                "activity": {"parallel": {
+                    "over": {"branches": {
                         "Test": {"initial": "Test", "terminal": "tested"},
                         "Lint": {"initial": "Lint", "terminal": "linted"},
-                    },
+                    }},
                     "join": "fail_fast",
+                    "merge": "captured",
                     "fails_as": "sibling_failed",
                 }},
                 "on": {"done": to("end")},

@@ -276,15 +276,8 @@ impl Node<'_> {
 
 /// Returns the branches of a composite state, by name.
 pub(super) fn branches(state: &State) -> Vec<(&str, &Branch)> {
-    match &state.activity {
-        Activity::Fork(fork) => fork
-            .branches
-            .iter()
-            .map(|(name, ends)| (name.as_str(), ends))
-            .collect(),
-        Activity::Map(map) => vec![("item", &map.branch)],
-        _ => Vec::new(),
-    }
+    let branches = state.activity.branches().into_iter().flatten();
+    branches.map(|(name, ends)| (name.as_str(), ends)).collect()
 }
 
 /// Tells whether an event is one that the state's own activity raises.

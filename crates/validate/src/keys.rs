@@ -71,12 +71,8 @@ impl Check<'_, '_> {
             }
         }
         for state in self.machine.states.values() {
-            match &state.activity {
-                Activity::Map(map) => drop(known.insert(map.item.clone())),
-                Activity::Stage(_) => {
-                    known.extend(["upstream", "error"].map(str::to_owned));
-                }
-                _ => {}
+            if matches!(state.activity, Activity::Stage(_)) {
+                known.extend(["upstream", "error"].map(str::to_owned));
             }
         }
         known

@@ -371,14 +371,14 @@ mod tests {
         let mut task = leads(json!({ "state": "end" }));
         task["activity"] = json!({ "task": { "kind": "bash" } });
         check(json!({ "a": task, "end": end }), &[]);
-        let map = json!({
-            "activity": { "map": { "items": "/list", "item": "one", "branch": { "initial": "b", "terminal": "c" } } },
+        let fork = json!({
+            "activity": { "parallel": { "over": { "branches": { "one": { "initial": "b", "terminal": "c" } } } } },
             "on": { "done": { "transitions": [{ "target": { "state": "end" } }] } },
         });
         let b = leads(json!({ "state": "c" }));
-        check(json!({ "a": map, "b": b, "c": {}, "end": end }), &[]);
+        check(json!({ "a": fork, "b": b, "c": {}, "end": end }), &[]);
         check(
-            json!({ "a": map, "b": b, "end": end }),
+            json!({ "a": fork, "b": b, "end": end }),
             &["undefined_state", "undefined_state"],
         );
     }

@@ -64,7 +64,7 @@ impl Check<'_, '_> {
                 let mut states = called.states.values();
                 states.any(|state| state.policy.iterations_max.is_some())
             }),
-            Activity::Fork(_) | Activity::Map(_) => {
+            activity if activity.branches().is_some() => {
                 let starts: Vec<usize> = node
                     .edges
                     .iter()

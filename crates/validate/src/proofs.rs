@@ -113,12 +113,7 @@ impl Check<'_, '_> {
 
     /// Tells whether the run may have been elsewhere than the arrows to a state show.
     fn leads_elsewhere(&self) -> bool {
-        let spreads = |state: &State| {
-            matches!(
-                state.activity,
-                Activity::Fork(_) | Activity::Map(_) | Activity::Spread(_)
-            )
-        };
+        let spreads = |state: &State| state.activity.forks();
         !self.machine.interrupts.is_empty() || self.machine.states.values().any(spreads)
     }
 

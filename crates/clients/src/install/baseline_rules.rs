@@ -70,16 +70,12 @@ impl BaselineRules {
 }
 
 /// Tells whether calls are judged by this state: not where others work, or nobody.
-const fn an_agent_may_stand_in(state: &State) -> bool {
-    !matches!(
+fn an_agent_may_stand_in(state: &State) -> bool {
+    let others_work = matches!(
         state.activity,
-        Activity::Choice
-            | Activity::Call(_)
-            | Activity::Fork(_)
-            | Activity::Map(_)
-            | Activity::Spread(_)
-            | Activity::Final { .. }
-    )
+        Activity::Choice | Activity::Call(_) | Activity::Final { .. }
+    );
+    !others_work && !state.activity.forks()
 }
 
 /// Tells whether a state allows a tool, or a person may.

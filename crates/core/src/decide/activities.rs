@@ -76,7 +76,7 @@ impl Work<'_> {
                 continue;
             }
             let activity = &state_of(machine, frame)?.activity;
-            if matches!(activity, Activity::Each(_)) && self.run.paused.is_none() {
+            if activity.lines().is_some() && self.run.paused.is_none() {
                 self.settle(&path)?;
                 continue;
             }
@@ -167,7 +167,7 @@ impl Work<'_> {
             .and_then(|(frame, machine)| {
                 let state = state_of(machine, frame)?;
                 // A loop between two of its items is carried on with by the engine alone.
-                let loops = matches!(state.activity, Activity::Each(_));
+                let loops = state.activity.lines().is_some();
                 Ok(
                     frame.stay.pending_transition().is_none()
                         && state.raises_own_events()

@@ -3,7 +3,7 @@
 use super::{Answered, Reply, Work};
 use crate::{
     event::Event,
-    machine::{Activity, Machine, Object},
+    machine::{Activity, Machine, Object, Over},
     place::shown_path,
     refusal::{Code, Refusal},
     run::Frame,
@@ -70,9 +70,12 @@ fn fits(old: &Machine, new: &Machine, frame: &Frame) -> bool {
     }
     // What is under way below a state goes on only where that state begins the same below it.
     let same = match (&was.activity, &is.activity) {
-        (Activity::Fork(was), Activity::Fork(is)) => was.branches.keys().eq(is.branches.keys()),
+        (Activity::Parallel(was), Activity::Parallel(is)) => match (&was.over, &is.over) {
+            (Over::Branches(was), Over::Branches(is)) => was.keys().eq(is.keys()),
+            (Over::Lines(was), Over::Lines(is)) => was.machine == is.machine,
+            _ => false,
+        },
         (Activity::Call(was), Activity::Call(is)) => was.machine == is.machine,
-        (Activity::Each(was), Activity::Each(is)) => was.machine == is.machine,
         _ => false,
     };
     same && frame

@@ -1,16 +1,16 @@
 //! Branches of a frame: opened, ended, joined.
 
+use indexmap::IndexMap;
 use serde_json::Value;
 
 use super::{
     Work,
-    durable::settles,
     transitions::{done, error, is_failed, state_of},
 };
 use crate::{
     event::{BranchOutcome, BranchStart, Cause, Event, Merged},
     evolve::UPSTREAM,
-    machine::{Activity, Branch, Fork, Join, MapOver, Object, Outcome},
+    machine::{Activity, Branch, Join, Merge, Object, Outcome, Over, Parallel},
     merge,
     names::FramePath,
     refusal::{Code, Refusal},
@@ -38,64 +38,20 @@ impl Work<'_> {
         let (parent, name) = path.split_last()?;
         let frame = self.run.frame(&parent)?;
         let machine = self.machine.called(frame.machine.as_ref())?;
-        match &machine.states.get(&frame.at)?.activity {
+        let parallel = machine.states.get(&frame.at)?.activity.parallel()?;
+        match &parallel.over {
             // Lines that meet end where the machine does, whatever the name of the state.
-            Activity::Fork(fork) if fork.join == Join::Meet => None,
-            Activity::Fork(fork) => fork.branches.get(name).cloned(),
-            Activity::Map(map) => Some(map.branch.clone()),
+            Over::Branches(branches) if !parallel.meets() => branches.get(name).cloned(),
             _ => None,
         }
     }
 
-    pub(super) fn open_fork(&mut self, path: &FramePath, fork: &Fork) -> Result<(), Refusal> {
-        let branches = fork
-            .branches
-            .iter()
-            .map(|(name, branch)| BranchStart {
-                name: name.clone(),
-                initial: branch.initial.clone(),
-                context: Object::new(),
-            })
-            .collect();
-        self.open_branches(path, branches, fork.at_once)
-    }
-
-    pub(super) fn open_map(&mut self, path: &FramePath, map: &MapOver) -> Result<(), Refusal> {
-        let (frame, _) = self.stand(path)?;
-        let context = Value::Object(frame.context.as_ref().clone());
-        let items = match context.pointer(&map.items) {
-            Some(Value::Array(items)) => items.clone(),
-            _ => {
-                let message = format!("`{}` is not a list", map.items);
-                return self.raise_own(
-                    path,
-                    &error(),
-                    Some(Cause {
-                        code: Value::from("not_a_list"),
-                        message,
-                        ..Cause::default()
-                    }),
-                );
-            }
-        };
-        let branches = items
-            .into_iter()
-            .enumerate()
-            .map(|(index, item)| BranchStart {
-                name: index.to_string(),
-                initial: map.branch.initial.clone(),
-                context: std::iter::once((map.item.clone(), item)).collect(),
-            })
-            .collect();
-        self.open_branches(path, branches, None)
-    }
-
     /// Opens the branches of a frame; those beyond `at_once` follow when others have ended.
-    fn open_branches(
+    pub(super) fn open_branches(
         &mut self,
         path: &FramePath,
-        mut branches: Vec<BranchStart>,
-        at_once: Option<usize>,
+        branches: &IndexMap<String, Branch>,
+        at_once: usize,
     ) -> Result<(), Refusal> {
         let limit = self.machine.limits.branches_max;
         if branches.len() > limit {
@@ -107,7 +63,7 @@ impl Work<'_> {
             };
             return self.raise_own(path, &error(), Some(cause));
         }
-        branches.truncate(at_once.unwrap_or(usize::MAX).max(1));
+        let branches: Vec<BranchStart> = branches.iter().map(start).take(at_once).collect();
         let names: Vec<String> = branches.iter().map(|branch| branch.name.clone()).collect();
         self.emit(Event::ForkStarted {
             path: path.clone(),
@@ -141,10 +97,8 @@ impl Work<'_> {
     /// Has the first branch that waits for its turn go on, if there is room; tells whether one did.
     fn reopen_next(&mut self, path: &FramePath) -> Result<bool, Refusal> {
         let (frame, machine) = self.stand(path)?;
-        let at_once = match &state_of(machine, frame)?.activity {
-            Activity::Fork(fork) => fork.at_once,
-            _ => None,
-        };
+        let parallel = state_of(machine, frame)?.activity.parallel();
+        let at_once = parallel.map_or(usize::MAX, Parallel::at_once);
         let open = frame
             .children
             .iter()
@@ -154,7 +108,7 @@ impl Work<'_> {
             .children
             .iter()
             .find(|child| child.ended == Some(BranchOutcome::Waiting));
-        let Some(child) = waiting.filter(|_| open < at_once.unwrap_or(usize::MAX).max(1)) else {
+        let Some(child) = waiting.filter(|_| open < at_once) else {
             return Ok(false);
         };
         let branch = path.child(&child.name);
@@ -171,10 +125,13 @@ impl Work<'_> {
             return self.go_on_below(path);
         }
         let (frame, machine) = self.stand(path)?;
-        let Activity::Fork(fork) = &state_of(machine, frame)?.activity else {
+        let Some(parallel) = state_of(machine, frame)?.activity.parallel() else {
             return Ok(());
         };
-        if fork.join == Join::Meet {
+        let Over::Branches(branches) = &parallel.over else {
+            return Ok(());
+        };
+        if parallel.meets() {
             return Ok(());
         }
         let running = frame
@@ -182,22 +139,18 @@ impl Work<'_> {
             .iter()
             .filter(|child| child.ended.is_none())
             .count();
-        if running >= fork.at_once.unwrap_or(usize::MAX).max(1) {
+        if running >= parallel.at_once() {
             return Ok(());
         }
-        let Some((name, branch)) = fork.branches.get_index(frame.children.len()) else {
+        let Some(branch) = branches.get_index(frame.children.len()).map(start) else {
             return Ok(());
         };
-        let name = name.clone();
+        let opened = path.child(&branch.name);
         self.emit(Event::BranchOpened {
             path: path.clone(),
-            branch: BranchStart {
-                name: name.clone(),
-                initial: branch.initial.clone(),
-                context: Object::new(),
-            },
+            branch,
         });
-        self.settle(&path.child(&name))
+        self.settle(&opened)
     }
 
     /// Carries on from every state below `path` that was entered again.
@@ -255,17 +208,15 @@ impl Work<'_> {
     /// Joins the branches of the frame at `path`, if it is time.
     fn try_join(&mut self, path: &FramePath) -> Result<(), Refusal> {
         let (frame, machine) = self.stand(path)?;
-        let join = match &state_of(machine, frame)?.activity {
-            Activity::Fork(fork) if fork.join == Join::Meet => return self.line_ended(path),
-            Activity::Fork(fork) => fork.join,
-            Activity::Map(map) => map.join,
-            Activity::Spread(_) => return self.line_ended(path),
-            _ => return Ok(()),
+        let Some(parallel) = state_of(machine, frame)?.activity.parallel() else {
+            return Ok(());
         };
-        let whole = match &state_of(machine, frame)?.activity {
-            Activity::Fork(fork) => fork.branches.len(),
-            _ => frame.children.len(),
+        let branches = match &parallel.over {
+            Over::Branches(branches) if !parallel.meets() => branches,
+            Over::Branches(_) | Over::Items(_) => return self.line_ended(path),
+            Over::Lines(_) => return Ok(()),
         };
+        let whole = branches.len();
         let ended = |outcome| {
             frame
                 .children
@@ -274,13 +225,13 @@ impl Work<'_> {
         };
         let all = |outcome| ended(outcome).count() == whole;
         let failed = ended(BranchOutcome::Failed).next();
-        let verdict = match join {
+        let verdict = match parallel.join {
             Join::All if failed.is_some() => Some(Outcome::Failure),
             Join::All => all(BranchOutcome::Succeeded).then_some(Outcome::Success),
             Join::Any if ended(BranchOutcome::Succeeded).next().is_some() => Some(Outcome::Success),
             Join::Any => all(BranchOutcome::Failed).then_some(Outcome::Failure),
             Join::FailFast if failed.is_some() => Some(Outcome::Failure),
-            Join::Settle | Join::FailFast | Join::Meet => {
+            Join::Settled | Join::FailFast | Join::Converge => {
                 let open = frame
                     .children
                     .iter()
@@ -293,24 +244,21 @@ impl Work<'_> {
                 (!open && frame.children.len() == whole).then_some(outcome)
             }
         };
-        let fails_as = match &state_of(machine, frame)?.activity {
-            Activity::Fork(fork) => fork.fails_as.as_deref(),
-            _ => None,
-        };
-        let cause = if settles(join) {
+        let waits = matches!(parallel.join, Join::Settled | Join::FailFast);
+        let cause = if waits {
             all_failures(frame)
         } else {
             failed.and_then(|child| child.cause.clone())
         };
-        let cause = cause.map(|cause| match fails_as {
+        let cause = cause.map(|cause| match &parallel.fails_as {
             Some(code) => Cause {
-                code: Value::from(code),
+                code: Value::from(code.as_str()),
                 ..cause
             },
             None => cause,
         });
         if let (Some(Outcome::Failure), Some(cause)) = (verdict, &cause)
-            && settles(join)
+            && waits
             && let Some(cause) = self.uncaught(path, cause)
         {
             return self.end_uncaught(cause);
@@ -328,12 +276,10 @@ impl Work<'_> {
         cause: Option<Cause>,
     ) -> Result<(), Refusal> {
         let (frame, machine) = self.stand(path)?;
-        let settles = match &state_of(machine, frame)?.activity {
-            Activity::Fork(fork) => settles(fork.join),
-            _ => false,
-        };
+        let parallel = state_of(machine, frame)?.activity.parallel();
+        let captures = parallel.is_some_and(|parallel| parallel.merge == Merge::Captured);
         let mut context = match outcome {
-            _ if settles => merge::captured(frame),
+            _ if captures => merge::captured(frame),
             Outcome::Success => merge::changed(frame),
             Outcome::Failure => Object::new(),
         };
@@ -361,13 +307,21 @@ impl Work<'_> {
                 context,
                 ..Merged::default()
             },
-            cause: cause.clone().filter(|_| settles),
+            cause: cause.clone().filter(|_| captures),
             may_part: false,
         });
         match outcome {
             Outcome::Success => self.raise_own(path, &done(), None),
             Outcome::Failure => self.raise_own(path, &error(), cause),
         }
+    }
+}
+
+fn start((name, branch): (&String, &Branch)) -> BranchStart {
+    BranchStart {
+        name: name.clone(),
+        initial: branch.initial.clone(),
+        context: Object::new(),
     }
 }
 

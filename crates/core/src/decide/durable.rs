@@ -14,7 +14,7 @@ use crate::{
     command::EffectFate,
     event::{Cause, Event},
     holds::Scope,
-    machine::{Activity, Join, Object, OnCrash, Outcome},
+    machine::{Activity, Object, OnCrash, OnError, Outcome},
     names::FramePath,
     place::{shown_path, stage_of},
     refusal::{Code, Refusal},
@@ -269,17 +269,16 @@ impl Work<'_> {
                 return Some(cause);
             };
             match machine.states.get(&frame.at).map(|state| &state.activity) {
-                Some(Activity::Each(each)) => {
-                    if each.goes_on && !cause.cancelled {
+                Some(activity) if activity.lines().is_some() => {
+                    let goes_on = activity
+                        .parallel()
+                        .is_some_and(|lines| lines.on_error != OnError::Fail);
+                    if goes_on && !cause.cancelled {
                         return None;
                     }
                     cause = of_item(index, cause);
                 }
-                Some(Activity::Fork(_) | Activity::Map(_) | Activity::Spread(_))
-                    if !through_forks =>
-                {
-                    return None;
-                }
+                Some(activity) if activity.forks() && !through_forks => return None,
                 Some(_) => {}
                 None => return Some(cause),
             }
@@ -344,9 +343,4 @@ fn stage_after_crash(acting: &StageAttempt) -> OnCrash {
     } else {
         OnCrash::Retry
     }
-}
-
-/// Tells whether a fork waits for all of its branches and merges what each captured.
-pub(super) const fn settles(join: Join) -> bool {
-    matches!(join, Join::Settle | Join::FailFast)
 }

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     event::{Cause, Event},
-    machine::Each,
+    machine::{Lines, OnError},
     names::FramePath,
     refusal::{Code, Refusal},
 };
@@ -16,34 +16,34 @@ const ITEMS_AT_ONCE: u32 = 256;
 
 impl Work<'_> {
     /// Lists the lines of the output that the state before left.
-    pub(super) fn list_items(&mut self, path: &FramePath, each: &Each) -> Result<(), Refusal> {
+    pub(super) fn list_items(&mut self, path: &FramePath, lines: &Lines) -> Result<(), Refusal> {
         let (frame, _) = self.stand(path)?;
         if frame.stay.items.is_none() {
-            let items = lines(frame.output.as_str().unwrap_or_default());
+            let items = split_lines(frame.output.as_str().unwrap_or_default());
             self.emit(Event::ItemsListed {
                 path: path.clone(),
                 items,
             });
         }
-        self.next_item(path, each)
+        self.next_item(path, lines)
     }
 
     /// Starts the next item, or ends the loop.
-    fn next_item(&mut self, path: &FramePath, each: &Each) -> Result<(), Refusal> {
+    fn next_item(&mut self, path: &FramePath, lines: &Lines) -> Result<(), Refusal> {
         let (frame, _) = self.stand(path)?;
         let Some(items) = &frame.stay.items else {
             return Ok(());
         };
         let (ended, failed, all) = (items.ended, items.failed, items.all.len());
-        if all == 0 && each.wants_items {
+        if all == 0 && lines.wants_items {
             let cause = self.placed(path, Cause::new(1, "there are no items"));
             return self.end_items(path, failed, Some(cause));
         }
         if usize::try_from(ended).is_ok_and(|ended| ended >= all) {
             return self.end_items(path, failed, None);
         }
-        let Some(machine) = self.machine.machines.get(&each.machine) else {
-            let message = format!("`{}` is not known", each.machine);
+        let Some(machine) = self.machine.machines.get(&lines.machine) else {
+            let message = format!("`{}` is not known", lines.machine);
             let cause = self.placed(path, Cause::new("unknown_machine", message));
             return self.end_items(path, failed, Some(cause));
         };
@@ -59,9 +59,9 @@ impl Work<'_> {
         self.emit(Event::ItemStarted {
             path: path.clone(),
             index: ended,
-            machine: each.machine.clone(),
+            machine: lines.machine.clone(),
             initial: machine.initial.clone(),
-            keys: (each.item.clone(), each.index.clone()),
+            keys: (lines.item.clone(), lines.index.clone()),
             at_ms: self.at_ms,
         });
         self.settle(&path.child(&ended.to_string()))
@@ -71,7 +71,7 @@ impl Work<'_> {
     pub(super) fn end_item(
         &mut self,
         path: &FramePath,
-        each: &Each,
+        on_error: OnError,
         cause: Option<Cause>,
     ) -> Result<(), Refusal> {
         let (frame, _) = self.stand(path)?;
@@ -85,7 +85,7 @@ impl Work<'_> {
             cause: cause.clone(),
         });
         match cause {
-            Some(cause) if !each.goes_on || cause.cancelled => {
+            Some(cause) if on_error == OnError::Fail || cause.cancelled => {
                 let (frame, _) = self.stand(path)?;
                 let failed = frame.stay.items.as_ref().map_or(1, |items| items.failed);
                 self.end_items(path, failed, Some(of_item(index, cause)))
@@ -174,7 +174,7 @@ pub(super) fn of_item(index: u64, cause: Cause) -> Cause {
 }
 
 /// Splits an output into its lines: a carriage return at the end is cut, blank ones are skipped.
-fn lines(text: &str) -> Vec<String> {
+fn split_lines(text: &str) -> Vec<String> {
     text.split('\n')
         .map(|line| line.strip_suffix('\r').unwrap_or(line))
         .filter(|line| !line.trim().is_empty())

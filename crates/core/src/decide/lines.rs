@@ -8,13 +8,15 @@ mod room;
 
 use std::collections::BTreeSet;
 
+use indexmap::IndexMap;
+
 use super::{
     Work,
     transitions::{done, error, state_of},
 };
 use crate::{
     event::{BranchStart, Cause, Event},
-    machine::{Activity, Fork, Join, Object, Spread, State},
+    machine::{Activity, Branch, Items, Object, Over, State},
     merge,
     names::{FramePath, StateName},
     refusal::Refusal,
@@ -34,7 +36,8 @@ impl Work<'_> {
 
     fn meets(&self, path: &FramePath) -> Option<FramePath> {
         let (parent, state) = self.around(path)?;
-        matches!(&state.activity, Activity::Fork(fork) if fork.join == Join::Meet).then_some(parent)
+        let parallel = state.activity.parallel()?;
+        parallel.meets().then_some(parent)
     }
 
     /// Tells whether the frame at `path` is a line of a fork that meets, or of an item.
@@ -42,12 +45,9 @@ impl Work<'_> {
         self.meets(path).is_some() || self.spread_around(path).is_some()
     }
 
-    pub(super) fn spread_around(&self, path: &FramePath) -> Option<(FramePath, &Spread)> {
+    pub(super) fn spread_around(&self, path: &FramePath) -> Option<(FramePath, &Items)> {
         let (parent, state) = self.around(path)?;
-        match &state.activity {
-            Activity::Spread(spread) => Some((parent, spread)),
-            _ => None,
-        }
+        Some((parent, state.activity.items()?))
     }
 
     /// Tells whether the line at `path` has to wait for others before its state begins.
@@ -122,10 +122,13 @@ impl Work<'_> {
     }
 
     /// Opens the lines of a fork that meets; below another such fork they are more of its lines.
-    pub(super) fn open_lines(&mut self, path: &FramePath, fork: &Fork) -> Result<(), Refusal> {
+    pub(super) fn open_lines(
+        &mut self,
+        path: &FramePath,
+        branches: &IndexMap<String, Branch>,
+    ) -> Result<(), Refusal> {
         let wanted = self.exits_of(path);
-        let mut branches: Vec<BranchStart> = fork
-            .branches
+        let mut branches: Vec<BranchStart> = branches
             .iter()
             .filter(|(_, branch)| wanted.is_empty() || wanted.contains(&branch.initial))
             .map(|(name, branch)| BranchStart {
@@ -181,18 +184,17 @@ impl Work<'_> {
     pub(super) fn line_ended(&mut self, path: &FramePath) -> Result<(), Refusal> {
         let (holder, machine) = self.stand(path)?;
         let open = holder.children.iter().any(|child| child.ended.is_none());
-        let spread = match &state_of(machine, holder)?.activity {
-            Activity::Spread(spread) => Some(spread.clone()),
-            _ => None,
+        let Some(parallel) = state_of(machine, holder)?.activity.parallel() else {
+            return Ok(());
         };
-        let failed = first_failure(holder, spread.as_ref());
-        match (failed, spread) {
-            (Some(cause), _) if !open => self.lines_failed(path, cause),
-            (Some(_), _) => Ok(()),
-            (None, Some(_)) if !open => self.join_spread(path),
-            (None, None) if open => self.meet(path),
-            (None, None) => self.join_lines(path),
-            (None, Some(_)) => Ok(()),
+        let of_items = matches!(parallel.over, Over::Items(_));
+        match first_failure(holder, parallel) {
+            Some(cause) if !open => self.lines_failed(path, cause),
+            Some(_) => Ok(()),
+            None if of_items && open => Ok(()),
+            None if of_items => self.join_spread(path),
+            None if open => self.meet(path),
+            None => self.join_lines(path),
         }
     }
 

@@ -11,7 +11,7 @@ use super::{
 use crate::{
     event::{About, BranchOutcome, Cause, Event, PendingTransition},
     holds::{Scope, unmet},
-    machine::{Activity, Join, Object, Outcome, Target},
+    machine::{Activity, Object, Outcome, Over, Parallel, Target},
     names::{EventName, FramePath},
     refusal::{Code, Refusal},
 };
@@ -79,12 +79,15 @@ impl Work<'_> {
             Activity::Final { .. } if self.spread_around(path).is_some() => self.ends_here(path),
             Activity::Final { outcome } => self.end_frame(path, *outcome, None),
             Activity::Choice => self.raise_own(path, &done(), None),
-            Activity::Fork(fork) if fork.join == Join::Meet => self.open_lines(path, &fork.clone()),
-            Activity::Fork(fork) => self.open_fork(path, fork),
-            Activity::Spread(spread) => self.spread(path, &spread.clone()),
-            Activity::Map(map) => self.open_map(path, map),
+            Activity::Parallel(parallel) => match &parallel.over {
+                Over::Branches(branches) if parallel.meets() => {
+                    self.open_lines(path, &branches.clone())
+                }
+                Over::Branches(branches) => self.open_branches(path, branches, parallel.at_once()),
+                Over::Items(items) => self.spread(path, &items.clone()),
+                Over::Lines(lines) => self.list_items(path, lines),
+            },
             Activity::Call(call) => self.call_machine(path, machine, call),
-            Activity::Each(each) => self.list_items(path, each),
             Activity::Task(_)
             | Activity::Stage(_)
             | Activity::Ask(_)
@@ -128,14 +131,18 @@ impl Work<'_> {
             Activity::Call(call) => {
                 self.machine_returned(&parent, path, &call.clone(), outcome, cause)
             }
-            Activity::Each(each) => {
+            Activity::Parallel(Parallel {
+                over: Over::Lines(_),
+                on_error,
+                ..
+            }) => {
                 let cause = match outcome {
                     Outcome::Success => None,
                     Outcome::Failure => {
                         Some(cause.unwrap_or_else(|| Cause::new(1, "the item failed")))
                     }
                 };
-                self.end_item(&parent, &each.clone(), cause)
+                self.end_item(&parent, *on_error, cause)
             }
             _ => {
                 let outcome = match outcome {

@@ -355,7 +355,7 @@ pub(super) fn state_of<'a>(machine: &'a Machine, frame: &Frame) -> Result<&'a St
 /// The error of a state that opens lines of items is about opening them: once
 /// they are there, a failure is one of theirs.
 pub(super) fn rule_of<'a>(state: &'a State, frame: &Frame, event: &EventName) -> Option<&'a Rule> {
-    let is_of_lines = matches!(state.activity, Activity::Spread(_)) && !frame.children.is_empty();
+    let is_of_lines = state.activity.items().is_some() && !frame.children.is_empty();
     let rule = state.on.get(event);
     rule.filter(|_| !(is_of_lines && *event == error()))
 }

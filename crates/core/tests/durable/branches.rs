@@ -16,14 +16,15 @@ fn fork(join: &str, at_once: usize, on: &Value) -> Value {
     };
     let states = json!({
         "par": {
-            "activity": { "fork": {
-                "branches": {
+            "activity": { "parallel": {
+                "over": { "branches": {
                     "x": { "initial": "par/x", "terminal": "" },
                     "y": { "initial": "par/y", "terminal": "" },
                     "z": { "initial": "par/z", "terminal": "" },
-                },
+                } },
                 "join": join,
-                "at_once": at_once,
+                "merge": "captured",
+                "concurrency": at_once,
             } },
             "on": on,
         },
@@ -42,7 +43,7 @@ fn running_paths(driven: &Driven) -> Vec<String> {
 #[test]
 fn branches_settle_and_the_first_failure_as_written_counts() {
     let on = json!({ "done": to("handler"), "error": on_codes(&[(4, "handler")], None) });
-    let mut driven = Driven::start(fork("settle", 2, &on));
+    let mut driven = Driven::start(fork("settled", 2, &on));
     assert_eq!(running_paths(&driven), ["par/x", "par/y"]);
     driven.failed("par/y", 4, "");
     assert_eq!(running_paths(&driven), ["par/x", "par/z"]);
@@ -65,7 +66,7 @@ fn the_first_failure_in_time_ends_a_fork_that_fails_fast() {
 
 #[test]
 fn a_failed_run_goes_on_at_the_branches_that_failed() {
-    let mut driven = Driven::start(fork("settle", 3, &json!({ "done": to("handler") })));
+    let mut driven = Driven::start(fork("settled", 3, &json!({ "done": to("handler") })));
     driven.done("par/x", "kept");
     driven.failed("par/y", 4, "");
     driven.done("par/z", "");
@@ -88,7 +89,7 @@ fn a_failed_run_goes_on_at_the_branches_that_failed() {
 
 #[test]
 fn branches_that_failed_go_on_no_more_at_once_than_they_may() {
-    let mut driven = Driven::start(fork("settle", 1, &json!({ "done": to("handler") })));
+    let mut driven = Driven::start(fork("settled", 1, &json!({ "done": to("handler") })));
     driven.failed("par/x", 4, "");
     driven.failed("par/y", 4, "");
     driven.accept(Ask::Cancel {
@@ -148,7 +149,7 @@ fn a_failed_run_goes_on_within_the_item_and_the_called_machine() {
 fn more_branches_than_may_be_are_the_error_of_their_fork() {
     let on = json!({ "done": to("handler"), "error": to("handler") });
     for (most, opened) in [(3, 3), (2, 0)] {
-        let mut fork = fork("settle", 3, &on);
+        let mut fork = fork("settled", 3, &on);
         fork["limits"] = json!(interlock_core::machine::Limits::default());
         fork["limits"]["branches_max"] = json!(most);
         let driven = Driven::start(fork);

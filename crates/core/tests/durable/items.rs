@@ -13,7 +13,11 @@ pub(crate) fn each(goes_on: bool, body: &Value, on: &Value) -> Value {
     let states = json!({
         "list": task(&plain("list"), &json!({ "done": to("list/each") }), &json!({})),
         "list/each": {
-            "activity": { "each": { "machine": "body", "item": "item", "index": "index", "goes_on": goes_on } },
+            "activity": { "parallel": {
+                "over": { "lines": { "machine": "body", "item": "item", "index": "index" } },
+                "join": "settled", "merge": "shared", "concurrency": 1,
+                "on_error": if goes_on { "skip" } else { "fail" },
+            } },
             "on": on,
             "shown_as": "list",
         },

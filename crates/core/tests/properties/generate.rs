@@ -9,7 +9,7 @@ use interlock_core::{
     event::Cause,
     guard::{EvidenceGuard, EvidenceOf, FieldGuard, Guard, GuardRef, Op, Since, Source},
     machine::{
-        Activity, ApprovalRule, Branch, Call, Fork, Interrupt, Join, Machine, Object, Outcome,
+        Activity, ApprovalRule, Branch, Call, Interrupt, Join, Machine, Object, Outcome, Parallel,
         Rule, State, Target, Transition, Work,
     },
     names::{
@@ -290,13 +290,12 @@ fn add_fork(dice: &mut Dice, machine: &mut Machine, count: u64) {
             ((*name).to_owned(), branch)
         })
         .collect();
-    let fork = Fork {
-        fails_as: None,
-        branches,
+    let fork = Parallel {
         join: *dice.pick(&[Join::All, Join::Any]),
-        at_once: None,
+        ..Parallel::branches(branches)
     };
-    insert_composite(dice, machine, count, "fork", Activity::Fork(fork));
+    let activity = Activity::Parallel(fork);
+    insert_composite(dice, machine, count, "fork", activity);
 }
 
 fn add_call(dice: &mut Dice, machine: &mut Machine) {

@@ -8,8 +8,8 @@ use indexmap::IndexMap;
 use interlock_core::{
     guard::{Guard, GuardRef},
     machine::{
-        Activity, Branch, Call, Capture, Each, Fork, Join, Limits, Machine, OnCrash, Outcome, Rule,
-        State as Lowered, Target, Test, Transition,
+        Activity, Branch, Call, Capture, Join, Limits, Lines, Machine, Merge, OnCrash, OnError,
+        Outcome, Over, Parallel as Regions, Rule, State as Lowered, Target, Test, Transition,
     },
     names::{EventName, MachineId, StateName},
 };
@@ -261,15 +261,15 @@ impl<'f> Lowering<'f> {
             };
             branches.insert(task.name.clone(), branch);
         }
-        Activity::Fork(Fork {
-            fails_as: None,
-            branches,
+        Activity::Parallel(Regions {
             join: if parallel.fail_fast {
                 Join::FailFast
             } else {
-                Join::Settle
+                Join::Settled
             },
-            at_once: Some(parallel.at_once.unwrap_or(AT_ONCE)),
+            merge: Merge::Captured,
+            concurrency: Some(parallel.at_once.unwrap_or(AT_ONCE)),
+            ..Regions::branches(branches)
         })
     }
 
@@ -287,12 +287,22 @@ impl<'f> Lowering<'f> {
         self.machines.insert(key.clone(), body);
         let name = StateName::new(format!("{}/each", making.name));
         let loop_state = Lowered {
-            activity: Activity::Each(Each {
-                machine: key,
-                item: "item".to_owned(),
-                index: "index".to_owned(),
-                goes_on: each.goes_on,
-                wants_items: each.wants_items,
+            activity: Activity::Parallel(Regions {
+                over: Over::Lines(Lines {
+                    machine: key,
+                    item: "item".to_owned(),
+                    index: "index".to_owned(),
+                    wants_items: each.wants_items,
+                }),
+                join: Join::Settled,
+                merge: Merge::Shared,
+                concurrency: Some(1),
+                on_error: if each.goes_on {
+                    OnError::Skip
+                } else {
+                    OnError::Fail
+                },
+                fails_as: None,
             }),
             on: rules(&exits.done, exits.error.as_ref()),
             shown_as: Some(

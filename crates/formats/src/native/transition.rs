@@ -3,7 +3,9 @@
 use indexmap::IndexMap;
 use interlock_core::{
     guard::GuardRef,
-    machine::{Activity, ApprovalRule, Branch, Call, Fork, Join, Rule, State, Target, Transition},
+    machine::{
+        Activity, ApprovalRule, Branch, Call, Join, Parallel, Rule, State, Target, Transition,
+    },
     names::{EventName, MachineId, StateName},
 };
 use interlock_validate::{GuardRoot, Place};
@@ -276,11 +278,9 @@ impl Reader<'_, '_> {
             current,
             at,
             name,
-            Activity::Fork(Fork {
-                fails_as: None,
-                branches,
+            Activity::Parallel(Parallel {
                 join,
-                at_once: None,
+                ..Parallel::branches(branches)
             }),
             on,
             entry.key_span,

@@ -6,8 +6,8 @@ use indexmap::IndexMap;
 use interlock_core::{
     guard::Guard,
     machine::{
-        Activity, Branch as CoreBranch, Budget, Fork as CoreFork, Join, Machine, Mode, ModelStage,
-        Outcome, Rule, StageRules, State, Target, Transition,
+        Activity, Branch as CoreBranch, Budget, Join, Machine, Merge, Mode, ModelStage, Outcome,
+        Parallel, Rule, StageRules, State, Target, Transition,
     },
     names::{EventName, GuardName, StateName},
 };
@@ -134,11 +134,12 @@ impl Way {
             };
             (sibling.text.clone(), branch)
         });
-        let activity = Activity::Fork(CoreFork {
-            branches: branches.collect(),
+        let activity = Activity::Parallel(Parallel {
             join: Join::FailFast,
-            at_once: Some(at_once(&pipeline.settings)),
+            merge: Merge::Captured,
+            concurrency: Some(at_once(&pipeline.settings)),
             fails_as: Some(SIBLING_FAILED.to_owned()),
+            ..Parallel::branches(branches.collect())
         });
         if fork.join.is_none() {
             ends.insert(END);

@@ -1,6 +1,6 @@
 //! What each key of a file becomes in the machine.
 
-use interlock_core::machine::{Activity, Machine, State};
+use interlock_core::machine::{Activity, Machine, OnError, State};
 use interlock_formats::{Source, load};
 use interlock_validate::{Place, Severity, validate};
 use serde_json::{Value, json};
@@ -316,19 +316,20 @@ states:
     let fork = serde_json::to_value(&state(&machine, "p").activity).unwrap();
     assert_eq!(
         fork,
-        json!({ "fork": {
-            "branches": {
+        json!({ "parallel": {
+            "over": { "branches": {
                 "0": { "initial": "p/0", "terminal": "" },
                 "again": { "initial": "p/again", "terminal": "" },
                 "loop": { "initial": "p/loop", "terminal": "" },
-            },
-            "join": "settle",
-            "at_once": 2,
+            } },
+            "join": "settled",
+            "merge": "captured",
+            "concurrency": 2,
         } })
     );
     let inner = serde_json::to_value(&state(&machine, "p/again").activity).unwrap();
-    assert_eq!(inner["fork"]["join"], "fail_fast");
-    assert_eq!(inner["fork"]["at_once"], 64);
+    assert_eq!(inner["parallel"]["join"], "fail_fast");
+    assert_eq!(inner["parallel"]["concurrency"], 64);
     for generated in ["p/0", "p/again", "p/again/0", "p/loop", "p/loop/each"] {
         assert_eq!(
             state(&machine, generated)
@@ -390,16 +391,16 @@ states:
     assert_eq!(errors[1]["target"], json!({ "state": "b" }));
     let each = state(&machine, "l/each");
     assert_eq!(each.shown_as.as_ref().unwrap().as_str(), "l");
-    let Activity::Each(each) = &each.activity else {
-        panic!("{each:?}")
-    };
-    assert!(each.goes_on && each.wants_items);
+    let on_error = |activity: &Activity| activity.parallel().unwrap().on_error;
+    assert_eq!(on_error(&each.activity), OnError::Skip);
+    let each = each.activity.lines().unwrap();
+    assert!(each.wants_items);
     let body = &machine.machines[&each.machine];
     assert_eq!(body.initial.as_str(), "one");
-    let Activity::Each(inner) = &state(body, "two/each").activity else {
-        panic!()
-    };
-    assert!(!inner.goes_on && !inner.wants_items);
+    let inner = &state(body, "two/each").activity;
+    assert_eq!(on_error(inner), OnError::Fail);
+    let inner = inner.lines().unwrap();
+    assert!(!inner.wants_items);
     assert_ne!(inner.machine, each.machine);
     assert!(machine.machines.contains_key(&inner.machine));
     assert!(

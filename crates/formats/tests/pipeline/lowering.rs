@@ -95,13 +95,14 @@ fn a_fork_becomes_a_state_behind_its_stage() {
     );
     assert_eq!(
         json_of(&machine.states["Implement.fork"].activity),
-        json!({ "fork": {
-            "branches": {
+        json!({ "parallel": {
+            "over": { "branches": {
                 "Test": { "initial": "Test", "terminal": "Review" },
                 "Lint": { "initial": "Lint", "terminal": "Review" },
-            },
+            } },
             "join": "fail_fast",
-            "at_once": 2,
+            "merge": "captured",
+            "concurrency": 2,
             "fails_as": "sibling_failed",
         } })
     );
@@ -143,7 +144,10 @@ fn a_fork_without_a_join_leads_to_the_end() {
     ];
     let machine = loaded("case.yaml", &file("", &stages)).machine;
     let fork = json_of(&machine.states["A.fork"]);
-    assert_eq!(fork["activity"]["fork"]["branches"]["B"]["terminal"], "end");
+    assert_eq!(
+        fork["activity"]["parallel"]["over"]["branches"]["B"]["terminal"],
+        "end"
+    );
     assert_eq!(
         fork["on"]["done"]["transitions"][0]["target"],
         json!({ "state": "end" })

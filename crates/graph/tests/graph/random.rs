@@ -4,8 +4,8 @@ use indexmap::IndexMap;
 use interlock_core::{
     guard::GuardRef,
     machine::{
-        Activity, ApprovalRule, Branch, Fork, Interrupt, Join, Limits, Machine, Outcome, Rule,
-        State, Target, Transition,
+        Activity, ApprovalRule, Branch, Interrupt, Limits, Machine, Outcome, Parallel, Rule, State,
+        Target, Transition,
     },
 };
 use interlock_graph::Graph;
@@ -85,15 +85,9 @@ fn made(
             terminal: name((at + shift + number) % states),
         };
         let branches = [("<one>", 1), ("two", 2)];
-        let fork = Fork {
-            fails_as: None,
-            branches: branches
-                .map(|(name, shift)| (name.to_owned(), branch(shift)))
-                .into(),
-            join: Join::All,
-            at_once: None,
-        };
-        machine.states.get_mut(&name(at % states)).unwrap().activity = Activity::Fork(fork);
+        let branches = branches.map(|(name, shift)| (name.to_owned(), branch(shift)));
+        let fork = Parallel::branches(branches.into());
+        machine.states.get_mut(&name(at % states)).unwrap().activity = Activity::Parallel(fork);
     }
     if let Some((_, last)) = machine.states.last_mut() {
         last.activity = Activity::Final {

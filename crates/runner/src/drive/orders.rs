@@ -60,12 +60,7 @@ fn label(machine: &Machine, run: &Run, path: &FramePath) -> Option<String> {
     let mut names = Vec::new();
     let mut path = path.clone();
     while let Some((parent, name)) = path.split_last() {
-        let forks = stand(machine, run, &parent).is_some_and(|outer| {
-            matches!(
-                outer.state.activity,
-                Activity::Fork(_) | Activity::Map(_) | Activity::Spread(_)
-            )
-        });
+        let forks = stand(machine, run, &parent).is_some_and(|outer| outer.state.activity.forks());
         if forks {
             names.push(name.to_owned());
         }
@@ -87,7 +82,7 @@ fn lists_items(machine: &Machine, run: &Run, path: &FramePath) -> bool {
             .machine
             .states
             .get(name)
-            .is_some_and(|state| matches!(state.activity, Activity::Each(_))),
+            .is_some_and(|state| state.activity.lines().is_some()),
         Target::Return | Target::End(_) => false,
     })
 }

@@ -35,7 +35,7 @@ fn of_two_hundred_programs_sixteen_run_at_once_and_never_more() {
     let gates = "for at in {0..14}; do mkfifo come$at leave$at; done";
     states["first"] = bash(gates, Some("p"));
     states["p"] = json!({
-        "activity": {"fork": {"branches": branches, "join": "settle", "at_once": 16}},
+        "activity": {"parallel": {"over": {"branches": branches}, "join": "settled", "merge": "captured", "concurrency": 16}},
         "on": {"done": {"transitions": [to(None)]}},
     });
     let room = Room::new(machine("first", states));
@@ -59,7 +59,7 @@ fn a_program_runs_for_each_line_of_a_list_in_order() {
     let mut list = bash("seq 100", Some("l/each"));
     list["fails_with"] = json!(1);
     let each = json!({
-        "activity": {"each": {"machine": "body", "item": "item", "index": "index"}},
+        "activity": {"parallel": {"over": {"lines": {"machine": "body", "item": "item", "index": "index"}}, "join": "settled", "merge": "shared", "concurrency": 1}},
         "on": {"done": {"transitions": [to(None)]}},
         "shown_as": "l",
     });

@@ -89,14 +89,15 @@ fn branches_run_at_once_and_settle_in_order() {
         state
     };
     let fork = json!({
-        "branches": {
+        "over": {"branches": {
             "0": {"initial": "f/0", "terminal": ""},
             "1": {"initial": "f/1", "terminal": ""},
             "2": {"initial": "f/2", "terminal": ""},
-        },
-        "join": "settle",
+        }},
+        "join": "settled",
+        "merge": "captured",
     });
-    let f = json!({"activity": {"fork": fork}, "on": {"done": {"transitions": [to(None)]}}});
+    let f = json!({"activity": {"parallel": fork}, "on": {"done": {"transitions": [to(None)]}}});
     let room = Room::new(machine(
         "f",
         json!({

@@ -252,9 +252,13 @@ impl Maker {
             json!({ "activity": { "task": work("bash", "command", &command) }, "fails_with": 1 });
         self.rules(&mut list);
         let each = json!({
-            "activity": { "each": {
-                "machine": key, "item": "v0", "index": "index",
-                "goes_on": self.dice.one_in(2), "wants_items": self.dice.one_in(4),
+            "activity": { "parallel": {
+                "on_error": if self.dice.one_in(2) { "skip" } else { "fail" },
+                "over": { "lines": {
+                    "machine": key, "item": "v0", "index": "index",
+                    "wants_items": self.dice.one_in(4),
+                } },
+                "join": "settled", "merge": "shared", "concurrency": 1,
             } },
             "shown_as": name,
         });
@@ -301,10 +305,11 @@ impl Maker {
             );
             beside.insert(state_name, state);
         }
-        json!({ "activity": { "fork": {
-            "branches": branches,
-            "join": if fast { "fail_fast" } else { "settle" },
-            "at_once": 1 + self.dice.below(3),
+        json!({ "activity": { "parallel": {
+            "over": { "branches": branches },
+            "join": if fast { "fail_fast" } else { "settled" },
+            "merge": "captured",
+            "concurrency": 1 + self.dice.below(3),
         } } })
     }
 }

@@ -10,7 +10,7 @@ use interlock_core::{
     decide, effects,
     event::{Cause, Event},
     evolve,
-    machine::{Activity, Machine},
+    machine::Machine,
     names::{FramePath, RunId},
     run::{Frame, Run},
 };
@@ -348,10 +348,7 @@ fn cap(machine: &Machine, frame: Option<&Frame>) -> Option<usize> {
         .called(frame.machine.as_ref())?
         .states
         .get(&frame.at)?;
-    match &state.activity {
-        Activity::Fork(fork) => fork.at_once,
-        _ => None,
-    }
+    state.activity.parallel()?.concurrency
 }
 
 /// Looks for a fork that has more branches open than it may.

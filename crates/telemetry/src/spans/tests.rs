@@ -18,10 +18,10 @@ fn machine() -> Machine {
         "states": {
             "a": {"on": {"SPLIT": to("a.SPLIT"), "SHIP": {"transitions": [{"target": {"state": "end"}, "approval": {}}]}}},
             "a.SPLIT": {
-                "activity": {"fork": {"branches": {
+                "activity": {"parallel": {"over": {"branches": {
                     "left": {"initial": "one", "terminal": "ok"},
                     "right": {"initial": "one", "terminal": "ok"},
-                }}},
+                }}}},
                 "on": {"done": to("a"), "error": to("end")},
             },
             "one": {"on": {"OK": to("ok")}},

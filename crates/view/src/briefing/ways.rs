@@ -2,7 +2,7 @@
 
 use interlock_core::{
     guard::{EvidenceOf, Guard, GuardRef},
-    machine::{Activity, Rule, Target, Transition},
+    machine::{Activity, Over, Parallel, Rule, Target, Transition},
     names::{EventName, StateName},
     place::machine_of,
 };
@@ -76,9 +76,11 @@ fn inside(place: Place<'_>, name: &StateName) -> String {
         .and_then(|own| own.states.get(name))
         .map(|state| &state.activity);
     match activity {
-        Some(Activity::Fork(fork)) => {
-            let names = fork.branches.keys().map(|name| plain(name));
-            let names: Vec<String> = names.collect();
+        Some(Activity::Parallel(Parallel {
+            over: Over::Branches(branches),
+            ..
+        })) => {
+            let names: Vec<String> = branches.keys().map(|name| plain(name)).collect();
             format!("branches {}", cut(&names.join("+"), WAY_MAX / 2))
         }
         Some(Activity::Call(call)) => {

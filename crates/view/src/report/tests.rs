@@ -44,10 +44,10 @@ fn machine() -> Machine {
             "two": {"on": {"DONE": to("end"), "ASK": {"transitions": [{"target": {"state": "end"}, "approval": {}}]}}},
             "end": {},
             "a.FORK": {
-                "activity": {"fork": {"branches": {
+                "activity": {"parallel": {"over": {"branches": {
                     "left": {"initial": "one", "terminal": "end"},
                     "right": {"initial": "two", "terminal": "end"},
-                }}},
+                }}}},
                 "shown_as": "a",
                 "on": {"done": to("a"), "error": to("b")},
             },

@@ -7,7 +7,7 @@ use crate::{
     },
     dialogue::items,
     event::{BranchOutcome, Cause, Event},
-    machine::{Activity, Machine, OnItemError, Outcome, Spread, Target},
+    machine::{Activity, Items, Machine, OnError, Outcome, Target},
     merge,
     names::{FramePath, StateName},
     refusal::{Code, Refusal},
@@ -19,7 +19,7 @@ impl Work<'_> {
     pub(in crate::decide) fn spread(
         &mut self,
         path: &FramePath,
-        spread: &Spread,
+        spread: &Items,
     ) -> Result<(), Refusal> {
         if !spread.nested && self.spread_around(path).is_some() {
             return self.pass_item(path, spread);
@@ -69,7 +69,7 @@ impl Work<'_> {
         Ok(())
     }
 
-    fn pass_item(&mut self, path: &FramePath, spread: &Spread) -> Result<(), Refusal> {
+    fn pass_item(&mut self, path: &FramePath, spread: &Items) -> Result<(), Refusal> {
         let (frame, _) = self.stand(path)?;
         let value = spread.replaces_item.then(|| frame.output.as_ref().clone());
         self.emit(Event::ItemPassed {
@@ -101,7 +101,7 @@ impl Work<'_> {
         let passes = machine
             .states
             .get(to)
-            .is_some_and(|state| matches!(state.activity, Activity::Spread(_)));
+            .is_some_and(|state| state.activity.items().is_some());
         if keeps || passes {
             return Ok(false);
         }
@@ -131,10 +131,11 @@ impl Work<'_> {
 
     pub(super) fn join_spread(&mut self, path: &FramePath) -> Result<(), Refusal> {
         let (holder, machine) = self.stand(path)?;
-        let Activity::Spread(spread) = &state_of(machine, holder)?.activity else {
+        let activity = &state_of(machine, holder)?.activity;
+        let Some((parallel, spread)) = activity.parallel().zip(activity.items().cloned()) else {
             return Ok(());
         };
-        let spread = spread.clone();
+        let collects = parallel.on_error == OnError::Collect;
         let exits = exits_below(machine, holder);
         let at = holder.at.clone();
         let (to, several) = match (exits.as_slice(), &spread.exits) {
@@ -149,7 +150,6 @@ impl Work<'_> {
             }
         };
         let state = machine.states.get(&to);
-        let collects = spread.on_item_error == OnItemError::Collect;
         self.emit(Event::Joined {
             path: path.clone(),
             outcome: Outcome::Success,

@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use crate::{
     decide::transitions::error,
-    machine::{Activity, Machine, Target},
+    machine::{Machine, Over, Target},
     names::StateName,
     run::{Child, Frame},
 };
@@ -50,7 +50,7 @@ fn next_states<'m>(arrows: &Arrows<'m>, at: &StateName) -> Vec<&'m StateName> {
     };
     let stays = |to: &StateName| {
         let to = arrows.machine.states.get(to).map(|state| &state.activity);
-        !arrows.of_item || state.keeps_item || matches!(to, Some(Activity::Spread(_)))
+        !arrows.of_item || state.keeps_item || to.is_some_and(|to| to.items().is_some())
     };
     let mut next: Vec<&StateName> = Vec::new();
     for (event, rule) in &state.on {
@@ -62,14 +62,16 @@ fn next_states<'m>(arrows: &Arrows<'m>, at: &StateName) -> Vec<&'m StateName> {
             }
         }
     }
-    match &state.activity {
-        Activity::Fork(fork) => next.extend(fork.branches.values().map(|branch| &branch.initial)),
-        Activity::Spread(spread) => {
-            next.push(&spread.initial);
-            next.push(&spread.without_items);
-            next.extend(spread.exits.iter());
+    match state.activity.parallel().map(|parallel| &parallel.over) {
+        Some(Over::Branches(branches)) => {
+            next.extend(branches.values().map(|branch| &branch.initial));
         }
-        _ => {}
+        Some(Over::Items(items)) => {
+            next.push(&items.initial);
+            next.push(&items.without_items);
+            next.extend(items.exits.iter());
+        }
+        Some(Over::Lines(_)) | None => {}
     }
     next
 }

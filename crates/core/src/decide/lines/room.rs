@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::{
     decide::{Work, transitions::state_of},
     event::{BranchOutcome, Cause},
-    machine::{Activity, Join, Machine, OnItemError, Spread, State},
+    machine::{Join, Machine, OnError, Over, Parallel, State},
     names::{FramePath, StateName},
     refusal::{Code, Refusal},
     run::{Child, Frame, RunningAt},
@@ -117,15 +117,15 @@ fn is_generated(machine: &Machine, at: &StateName) -> bool {
 }
 
 /// Returns the first failure that counts, in the order of the lines.
-pub(super) fn first_failure(holder: &Frame, spread: Option<&Spread>) -> Option<Cause> {
-    if spread.is_some_and(|spread| spread.on_item_error != OnItemError::Fail) {
+pub(super) fn first_failure(holder: &Frame, parallel: &Parallel) -> Option<Cause> {
+    if parallel.on_error != OnError::Fail {
         return None;
     }
     let failed = |child: &&Arc<Child>| child.ended == Some(BranchOutcome::Failed);
     let first = holder.children.iter().find(failed)?;
     let cause = first.cause.clone().unwrap_or_default();
-    Some(match spread {
-        Some(_) => Cause {
+    Some(match parallel.over {
+        Over::Items(_) => Cause {
             message: format!(
                 "item {} of {}: {}",
                 first.name,
@@ -134,7 +134,7 @@ pub(super) fn first_failure(holder: &Frame, spread: Option<&Spread>) -> Option<C
             ),
             ..cause
         },
-        None => cause,
+        Over::Branches(_) | Over::Lines(_) => cause,
     })
 }
 
@@ -146,11 +146,10 @@ fn state_at<'m>(machine: &'m Machine, frame: &Frame) -> Option<&'m State> {
 }
 
 fn failure_below(machine: &Machine, frame: &Frame) -> Option<Cause> {
-    let own = match state_at(machine, frame).map(|state| &state.activity) {
-        Some(Activity::Spread(spread)) => first_failure(frame, Some(spread)),
-        Some(Activity::Fork(fork)) if fork.join == Join::Meet => first_failure(frame, None),
-        _ => None,
-    };
+    let parallel = state_at(machine, frame).and_then(|state| state.activity.parallel());
+    let own = parallel
+        .filter(|parallel| parallel.join == Join::Converge)
+        .and_then(|parallel| first_failure(frame, parallel));
     own.or_else(|| {
         let open = frame.children.iter().filter(|child| child.ended.is_none());
         open.into_iter()

@@ -6,7 +6,7 @@ use indexmap::IndexMap;
 use interlock_core::{
     guard::{ExpressionGuard, Guard, GuardRef},
     machine::{
-        Activity, Branch, Fork, Join, OnItemError as Lowered, Rule, Spread, State as Made, Target,
+        Activity, Branch, Items, Join, Merge, OnError, Over, Parallel, Rule, State as Made, Target,
         Transition,
     },
     names::{EventName, StateName},
@@ -111,24 +111,30 @@ impl<'w> Routes<'w> {
             self.made.insert(several.clone(), made);
             several
         });
-        let spread = Spread {
+        let items = Items {
             items: key.text.clone(),
             initial: StateName::new(target.text.as_str()),
             keys: flags.item_keys.clone(),
             replaces_item: flags.override_task,
             nested: state.finish_iteration,
-            on_item_error: match flags.on_item_error {
-                OnItemError::Fail => Lowered::Fail,
-                OnItemError::Skip => Lowered::Skip,
-                OnItemError::Collect => Lowered::Collect,
-            },
             exits: several,
             inside,
             wants_items: self.strict,
             without_items: self.join_of(&target.text),
         };
         let mut made = Made {
-            activity: Activity::Spread(spread),
+            activity: Activity::Parallel(Parallel {
+                over: Over::Items(items),
+                join: Join::Converge,
+                merge: Merge::Conversation,
+                concurrency: None,
+                on_error: match flags.on_item_error {
+                    OnItemError::Fail => OnError::Fail,
+                    OnItemError::Skip => OnError::Skip,
+                    OnItemError::Collect => OnError::Collect,
+                },
+                fails_as: None,
+            }),
             shown_as: Some(name.clone()),
             ..Made::default()
         };
@@ -274,16 +280,15 @@ fn lines(shown: StateName, end: &str, branches: impl Iterator<Item = (String, St
         let terminal = StateName::new(END);
         (name, Branch { initial, terminal })
     });
-    let fork = Fork {
-        branches: branches.collect(),
-        join: Join::Meet,
-        at_once: None,
-        fails_as: None,
+    let fork = Parallel {
+        join: Join::Converge,
+        merge: Merge::Conversation,
+        ..Parallel::branches(branches.collect())
     };
     let mut on = IndexMap::new();
     on.insert(EventName::new("done"), only(to(end)));
     Made {
-        activity: Activity::Fork(fork),
+        activity: Activity::Parallel(fork),
         on,
         shown_as: Some(shown),
         ..Made::default()
