@@ -77,7 +77,7 @@ fn one() -> Result<Duration> {
         run = decision.events.iter().fold(before, evolve);
     });
     ensure!(refused.is_none(), "a transition is refused: {refused:?}");
-    let kept = run.root.context.get("round");
+    let kept = run.root.line.context.get("round");
     ensure!(
         kept == Some(&json!(round)),
         "the data is not kept: {kept:?}"

@@ -4,7 +4,7 @@ use crate::{
     machine::Machine,
     names::{AgentId, FramePath},
     refusal::{Code, Refusal},
-    run::{Child, Frame, Run},
+    run::{Frame, Region, Run},
 };
 
 /// The frame a command is for, and the sub-agent to be bound first.
@@ -155,23 +155,23 @@ pub(crate) fn in_fork(machine: &Machine, run: &Run) -> bool {
             .called(frame.machine.as_ref())
             .and_then(|machine| machine.states.get(&frame.at))
             .is_some_and(|state| state.activity.branches().is_some());
-        here || open(frame).any(|child| forks(machine, &child.frame))
+        here || open(frame).any(|region| forks(machine, &region.frame))
     }
     forks(machine, &run.root)
 }
 
-fn open(frame: &Frame) -> impl Iterator<Item = &Child> {
-    let children = frame.children.iter().map(AsRef::as_ref);
-    children.filter(|child: &&Child| child.ended.is_none())
+fn open(frame: &Frame) -> impl Iterator<Item = &Region> {
+    let regions = frame.regions.iter().map(AsRef::as_ref);
+    regions.filter(|region: &&Region| region.ended.is_none())
 }
 
 /// Returns the first frame at or below `path` that can act.
 fn first_open(frame: Option<&Frame>, path: &FramePath) -> Option<FramePath> {
     let frame = frame?;
-    if frame.children.is_empty() {
+    if frame.regions.is_empty() {
         return Some(path.clone());
     }
-    open(frame).find_map(|child| first_open(Some(&child.frame), &path.child(&child.name)))
+    open(frame).find_map(|region| first_open(Some(&region.frame), &path.child(&region.name)))
 }
 
 /// Finds the open frame that a branch name such as `outer/inner` means.
@@ -199,14 +199,14 @@ fn named(run: &Run, name: &str) -> Result<FramePath, Refusal> {
     let mut frame = &run.root;
     for part in name.split('/') {
         loop {
-            if let Some(child) = open(frame).find(|child| child.name == part) {
-                path = path.child(&child.name);
-                frame = &child.frame;
+            if let Some(region) = open(frame).find(|region| region.name == part) {
+                path = path.child(&region.name);
+                frame = &region.frame;
                 break;
             }
             let mut below = open(frame);
             match (below.next(), below.next()) {
-                (Some(only), None) if frame.children.len() == 1 => {
+                (Some(only), None) if frame.regions.len() == 1 => {
                     path = path.child(&only.name);
                     frame = &only.frame;
                 }

@@ -40,7 +40,7 @@ pub fn beside(machine: &Machine, run: &Run, path: &FramePath) -> Option<Beside> 
     let rules = machine.conversation.as_ref()?;
     let frame = run.frame(path)?;
     let own = machine.called(frame.machine.as_ref())?;
-    let dialogue = frame.dialogue.as_deref();
+    let dialogue = frame.line.dialogue.as_deref();
     let opening = run.opening.as_deref();
     let mut known = Object::new();
     if let Some(item) = dialogue.and_then(|dialogue| dialogue.item.as_ref()) {
@@ -52,7 +52,7 @@ pub fn beside(machine: &Machine, run: &Run, path: &FramePath) -> Option<Beside> 
     known.insert("run".to_owned(), json!(run.id));
     let input = opening.map_or("", |opening| opening.text.as_str());
     known.insert("input".to_owned(), json!(input));
-    if let Some(caught) = frame.caught.as_deref() {
+    if let Some(caught) = frame.line.caught.as_deref() {
         let error = json!({
             "code": caught.name, "message": caught.message, "state": caught.state,
         });
@@ -85,7 +85,7 @@ pub(crate) fn complete_task(
     } else {
         filled
     }];
-    let dialogue = frame.dialogue.as_deref();
+    let dialogue = frame.line.dialogue.as_deref();
     if let Some(item) = dialogue.and_then(|dialogue| dialogue.item.as_ref()) {
         let names: Vec<String> = templates(task).flat_map(Template::names).collect();
         let is_named = |name: &String| {
@@ -115,7 +115,7 @@ pub(crate) fn is_too_long(machine: &Machine, frame: &Frame) -> bool {
     let condensing = rules.and_then(|rules| rules.condensing.as_ref());
     let (Some(condensing), Some(dialogue), true) = (
         condensing,
-        frame.dialogue.as_deref(),
+        frame.line.dialogue.as_deref(),
         stage_of(machine, frame).is_some_and(sees),
     ) else {
         return false;
@@ -130,7 +130,7 @@ pub fn seen_history<'r>(machine: &Machine, run: &'r Run, path: &FramePath) -> &'
         return &[];
     };
     let sees = stage_of(machine, frame).is_some_and(|stage| stage.history);
-    match frame.dialogue.as_deref() {
+    match frame.line.dialogue.as_deref() {
         Some(dialogue) if sees => &dialogue.history,
         _ => &[],
     }
@@ -145,6 +145,7 @@ pub fn stage_model<'m>(machine: &'m Machine, run: &Run, path: &FramePath) -> Opt
     let own = machine.called(frame.machine.as_ref())?;
     let state = own.states.get(&frame.at)?;
     let spoke = frame
+        .line
         .dialogue
         .as_deref()
         .and_then(|dialogue| dialogue.spoke.as_ref());

@@ -25,7 +25,7 @@ use crate::{
     event::{BranchOutcome, BranchStart, Cause, Event, How, InterruptHit},
     machine::Object,
     names::{FramePath, StateName},
-    run::{Child, Confined, Frame, Handling, Pause, Phase, Run, ShellLine, Stay},
+    run::{Confined, Frame, Handling, Pause, Phase, Region, Run, ShellLine, Stay},
 };
 
 /// Returns `run` as it is after `event`. Total; knows no machine.
@@ -61,7 +61,7 @@ fn apply(run: &mut Run, event: &Event) {
             let context = Arc::new(context.clone());
             run.root = Frame::entering(None, initial.clone(), context, run.seq, *at_ms);
             if let Some(opening) = opening {
-                run.root.steps = 1;
+                run.root.line.steps = 1;
                 conversation::open(&mut run.root, opening);
                 run.opening = Some(Arc::new(opening.clone()));
             }
@@ -167,7 +167,7 @@ fn apply(run: &mut Run, event: &Event) {
             let seq = run.seq;
             if let Some(frame) = run.frame_mut(path) {
                 enter(frame, to, seq, *at_ms);
-                frame.handling = Some(Handling {
+                frame.line.handling = Some(Handling {
                     interrupt: interrupt.clone(),
                     file: file.clone(),
                     return_to: from.clone(),
@@ -181,7 +181,7 @@ fn apply(run: &mut Run, event: &Event) {
             file,
         } => {
             if let Some(frame) = run.frame_mut(path) {
-                frame.queue.push_back(InterruptHit {
+                frame.line.queue.push_back(InterruptHit {
                     interrupt: interrupt.clone(),
                     file: file.clone(),
                 });
@@ -189,7 +189,7 @@ fn apply(run: &mut Run, event: &Event) {
         }
         Event::InterruptDequeued { path } => {
             if let Some(frame) = run.frame_mut(path) {
-                frame.queue.pop_front();
+                frame.line.queue.pop_front();
             }
         }
         Event::ForkStarted { path, branches } => open_fork(run, path, branches),
@@ -202,14 +202,14 @@ fn apply(run: &mut Run, event: &Event) {
         } => {
             let (seq, ms) = entry(run, path);
             if let Some(frame) = run.frame_mut(path) {
-                let child = Frame::entering(
+                let region = Frame::entering(
                     Some(machine.clone()),
                     initial.clone(),
                     Arc::new(context.clone()),
                     seq,
                     ms,
                 );
-                frame.children = vec![Arc::new(Child::open(shown, child))];
+                frame.regions = vec![Arc::new(Region::open(shown, region))];
             }
             run.entered += u64::from(run.places.is_some());
         }
@@ -219,8 +219,8 @@ fn apply(run: &mut Run, event: &Event) {
             cause,
         } => {
             end_branch(run, path, *outcome);
-            if let Some(child) = child_mut(run, path) {
-                child.cause.clone_from(cause);
+            if let Some(region) = region_mut(run, path) {
+                region.cause.clone_from(cause);
             }
         }
         Event::Joined {
@@ -238,7 +238,7 @@ fn apply(run: &mut Run, event: &Event) {
             // What lines with a conversation wrote counts as captured where they wrote it.
             let captured = merged.conversation.is_none().then_some(&merged.context);
             let output = &merged.output;
-            close_children(run, path, captured, output, cause.as_ref());
+            close_regions(run, path, captured, output, cause.as_ref());
         }
         Event::MachineReturned {
             path,
@@ -250,7 +250,7 @@ fn apply(run: &mut Run, event: &Event) {
             if let Some(frame) = run.frame_mut(path) {
                 merge(frame, merged);
             }
-            close_children(run, path, Some(merged), output, cause.as_ref());
+            close_regions(run, path, Some(merged), output, cause.as_ref());
         }
         Event::BranchOpened { path, branch } => {
             let (seq, ms) = entry(run, path);
@@ -276,8 +276,8 @@ fn apply(run: &mut Run, event: &Event) {
         Event::RunReopened { at_ms, .. } => activities::reopen(run, *at_ms),
         Event::BranchReopened { path, at_ms } => {
             let seq = run.seq;
-            if let Some(child) = child_mut(run, path) {
-                activities::reopen_branch(child, seq, *at_ms);
+            if let Some(region) = region_mut(run, path) {
+                activities::reopen_branch(region, seq, *at_ms);
             }
         }
         Event::RunPaused { by, reason } => {
@@ -361,10 +361,10 @@ fn take_transition(
     if let Some(frame) = run.frame_mut(path) {
         merge(frame, data);
         if how == How::Returned {
-            frame.handling = None;
+            frame.line.handling = None;
         } else if from != to {
-            frame.handling = None;
-            frame.queue = VecDeque::new();
+            frame.line.handling = None;
+            frame.line.queue = VecDeque::new();
         }
         enter(frame, to, seq, at_ms);
     }
@@ -374,15 +374,15 @@ fn take_transition(
 fn enter(frame: &mut Frame, to: &StateName, seq: u64, at_ms: u64) {
     frame.at = to.clone();
     // Only lines with a conversation count what they enter; where several begin is no state of the workflow.
-    let counts = frame.dialogue.is_some() && !to.as_str().contains(':');
-    frame.steps += u64::from(counts);
+    let counts = frame.line.dialogue.is_some() && !to.as_str().contains(':');
+    frame.line.steps += u64::from(counts);
     frame.stay = Stay::begun(seq, at_ms);
-    frame.children = Vec::new();
+    frame.regions = Vec::new();
 }
 
 fn merge(frame: &mut Frame, data: &Object) {
     if !data.is_empty() {
-        Arc::make_mut(&mut frame.context).extend(data.clone());
+        Arc::make_mut(&mut frame.line.context).extend(data.clone());
     }
 }
 
@@ -403,37 +403,37 @@ fn entry(run: &Run, path: &FramePath) -> (u64, u64) {
 fn open_fork(run: &mut Run, path: &FramePath, branches: &[BranchStart]) {
     let (seq, ms) = entry(run, path);
     if let Some(frame) = run.frame_mut(path) {
-        frame.children = Vec::new();
+        frame.regions = Vec::new();
         for branch in branches {
             activities::open_branch(frame, branch, seq, ms);
         }
     }
 }
 
-fn child_mut<'a>(run: &'a mut Run, path: &FramePath) -> Option<&'a mut Child> {
+fn region_mut<'a>(run: &'a mut Run, path: &FramePath) -> Option<&'a mut Region> {
     let (parent, name) = path.split_last()?;
     run.frame_mut(&parent)?
-        .children
+        .regions
         .iter_mut()
-        .find(|child| child.name == name)
+        .find(|region| region.name == name)
         .map(Arc::make_mut)
 }
 
 fn end_branch(run: &mut Run, path: &FramePath, outcome: BranchOutcome) {
     let durable = run.places.is_some();
     requests::void_below(run, path, "its branch has ended");
-    if let Some(child) = child_mut(run, path) {
-        child.ended = Some(outcome);
-        child.frame.stay.request = None;
+    if let Some(region) = region_mut(run, path) {
+        region.ended = Some(outcome);
+        region.frame.stay.request = None;
         // What failed in a durable run may go on where it failed.
         if outcome == BranchOutcome::Succeeded || !durable {
-            child.frame.children = Vec::new();
+            region.frame.regions = Vec::new();
         }
     }
     release(run, path);
 }
 
-fn close_children(
+fn close_regions(
     run: &mut Run,
     path: &FramePath,
     captured: Option<&Object>,
@@ -442,11 +442,11 @@ fn close_children(
 ) {
     let durable = run.places.is_some();
     if let Some(frame) = run.frame_mut(path) {
-        frame.children = Vec::new();
+        frame.regions = Vec::new();
         if durable {
             let keys = captured.into_iter().flat_map(Object::keys);
-            frame.captured.extend(keys.cloned());
-            frame.output = Arc::new(output.clone());
+            frame.line.captured.extend(keys.cloned());
+            frame.line.output = Arc::new(output.clone());
             frame.stay.failure = cause.cloned();
         }
     }

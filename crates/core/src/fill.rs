@@ -51,8 +51,8 @@ pub(crate) fn fill(
 ) -> Result<Filled, MissingInput> {
     let none = Places::default();
     let sources = Sources {
-        context: &frame.context,
-        caught: frame.caught.as_deref(),
+        context: &frame.line.context,
+        caught: frame.line.caught.as_deref(),
         places: places.unwrap_or(&none),
         files,
         beside,

@@ -90,10 +90,10 @@ pub(crate) fn conditions(scope: Scope<'_>, rule: &Rule, taken: usize) -> Vec<See
 }
 
 fn looked_at(frame: &Frame, guard: &ExpressionGuard) -> SeenCondition {
-    let parsed = frame.output.as_str().map(parse_output);
+    let parsed = frame.line.output.as_str().map(parse_output);
     let names = AfterState {
-        output: parsed.as_ref().unwrap_or(&frame.output),
-        context: &frame.context,
+        output: parsed.as_ref().unwrap_or(&frame.line.output),
+        context: &frame.line.context,
     };
     SeenCondition {
         condition: guard.text.chars().take(CONDITION_MAX).collect(),
@@ -135,12 +135,12 @@ fn read_guard(scope: Scope<'_>, guard: &Guard, seen: &mut Vec<Value>) {
             };
             seen.push(json!([exit, edit]));
         }
-        Guard::Output(_) => seen.push(scope.frame.output.as_ref().clone()),
+        Guard::Output(_) => seen.push(scope.frame.line.output.as_ref().clone()),
         Guard::Code(_) | Guard::Uncancelled => seen.push(json!(scope.frame.stay.failure)),
         Guard::Expression(guard) => {
-            seen.push(scope.frame.output.as_ref().clone());
+            seen.push(scope.frame.line.output.as_ref().clone());
             for name in guard.expression.names() {
-                seen.push(json!(scope.frame.context.get(name)));
+                seen.push(json!(scope.frame.line.context.get(name)));
             }
         }
     }
@@ -277,10 +277,10 @@ fn check_code(frame: &Frame, wanted: i64) -> Result<(), Unmet> {
 
 /// Evaluates an expression; one without a value does not hold.
 fn check_expression(frame: &Frame, guard: &ExpressionGuard) -> Result<(), Unmet> {
-    let parsed = frame.output.as_str().map(parse_output);
+    let parsed = frame.line.output.as_str().map(parse_output);
     let names = AfterState {
-        output: parsed.as_ref().unwrap_or(&frame.output),
-        context: &frame.context,
+        output: parsed.as_ref().unwrap_or(&frame.line.output),
+        context: &frame.line.context,
     };
     let shown: String = guard.text.chars().take(80).collect();
     match holds(&guard.expression, &names) {
@@ -315,7 +315,7 @@ impl Unmet {
 /// Compares an output as people read it: without blanks at its ends, in any case.
 fn check_output(frame: &Frame, wanted: &str) -> Result<(), Unmet> {
     let folded = |text: &str| text.trim().to_lowercase();
-    match frame.output.as_ref() {
+    match frame.line.output.as_ref() {
         Value::String(text) if folded(text) == folded(wanted) => Ok(()),
         seen => Err(Unmet::new(
             "output",
@@ -357,17 +357,17 @@ fn check_field(scope: Scope<'_>, guard: &FieldGuard) -> Result<(), Unmet> {
 fn read_field<'a>(frame: &'a Frame, guard: &FieldGuard) -> Option<&'a Value> {
     let pointer = guard.field.starts_with('/');
     match guard.from {
-        Source::Output if pointer => frame.output.pointer(&guard.field),
-        Source::Output => frame.output.get(&guard.field),
+        Source::Output if pointer => frame.line.output.pointer(&guard.field),
+        Source::Output => frame.line.output.get(&guard.field),
         Source::Context if pointer => {
             let mut parts = guard.field.splitn(3, '/').skip(1);
-            let first = frame.context.get(&unescape(parts.next()?))?;
+            let first = frame.line.context.get(&unescape(parts.next()?))?;
             match parts.next() {
                 Some(rest) => first.pointer(&format!("/{rest}")),
                 None => Some(first),
             }
         }
-        Source::Context => frame.context.get(&guard.field),
+        Source::Context => frame.line.context.get(&guard.field),
     }
 }
 

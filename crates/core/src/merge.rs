@@ -17,15 +17,15 @@ use crate::{
     machine::{Machine, Object},
     names::StateName,
     parts::{BranchOutcome, Merged, MergedConversation, MessageRange},
-    run::{Child, Frame},
+    run::{Frame, Region},
 };
 
 /// Merges what succeeded branches changed, in the order written.
 pub(crate) fn changed(frame: &Frame) -> Object {
     let mut merged = Object::new();
-    for child in succeeded(frame) {
-        for (key, value) in child.frame.context.iter() {
-            if !is_same(frame.context.get(key), Some(value)) {
+    for region in succeeded(frame) {
+        for (key, value) in region.frame.line.context.iter() {
+            if !is_same(frame.line.context.get(key), Some(value)) {
                 merged.insert(key.clone(), value.clone());
             }
         }
@@ -36,9 +36,9 @@ pub(crate) fn changed(frame: &Frame) -> Object {
 /// Merges what branches captured, in the order written; failed ones too.
 pub(crate) fn captured(frame: &Frame) -> Object {
     let mut merged = Object::new();
-    for child in &frame.children {
-        for key in &child.frame.captured {
-            if let Some(value) = child.frame.context.get(key) {
+    for region in &frame.regions {
+        for key in &region.frame.line.captured {
+            if let Some(value) = region.frame.line.context.get(key) {
                 merged.insert(key.clone(), value.clone());
             }
         }
@@ -49,7 +49,7 @@ pub(crate) fn captured(frame: &Frame) -> Object {
 /// Puts together what the stages of all branches handed in, as the stages are written.
 pub(crate) fn upstream(machine: &Machine, frame: &Frame) -> Value {
     let of = |frame: &Frame| {
-        let upstream = frame.context.get(UPSTREAM);
+        let upstream = frame.line.context.get(UPSTREAM);
         upstream
             .and_then(Value::as_object)
             .cloned()
@@ -57,8 +57,8 @@ pub(crate) fn upstream(machine: &Machine, frame: &Frame) -> Value {
     };
     let before = of(frame);
     let mut all = before.clone();
-    for child in &frame.children {
-        let new = of(&child.frame)
+    for region in &frame.regions {
+        let new = of(&region.frame)
             .into_iter()
             .filter(|(stage, payload)| !is_same(before.get(stage), Some(payload)));
         all.extend(new);
@@ -76,33 +76,33 @@ pub(crate) fn upstream(machine: &Machine, frame: &Frame) -> Value {
 
 /// Merges lines that wait at one state: the first of them goes on with what they all have.
 pub(crate) fn met(holder: &Frame, names: &[&str]) -> Merged {
-    let arrived: Vec<&Child> = (holder.children.iter().map(AsRef::as_ref))
-        .filter(|child: &&Child| names.contains(&child.name.as_str()))
+    let arrived: Vec<&Region> = (holder.regions.iter().map(AsRef::as_ref))
+        .filter(|region: &&Region| names.contains(&region.name.as_str()))
         .collect();
-    let outputs = arrived.iter().map(|child| listed(&child.frame)).collect();
+    let outputs = arrived.iter().map(|region| listed(&region.frame)).collect();
     lines(holder, &arrived, Value::Array(outputs), true)
 }
 
 /// Merges the lines of a fork that have all ended: the output is what they put out, of one alone as it is.
 pub(crate) fn lines_of_fork(holder: &Frame) -> Merged {
-    let ended: Vec<&Child> = succeeded(holder).collect();
+    let ended: Vec<&Region> = succeeded(holder).collect();
     let output = match ended.as_slice() {
         [only] => task_of(&only.frame),
-        several => Value::Array(several.iter().map(|child| listed(&child.frame)).collect()),
+        several => Value::Array(several.iter().map(|region| listed(&region.frame)).collect()),
     };
     lines(holder, &ended, output, false)
 }
 
 /// Merges the lines of items, in the order of the items; failed ones are told with their error where it `collects`.
 pub(crate) fn items(holder: &Frame, collects: bool) -> Merged {
-    let counts: Vec<&Child> = succeeded(holder).collect();
+    let counts: Vec<&Region> = succeeded(holder).collect();
     let outputs = holder
-        .children
+        .regions
         .iter()
-        .filter_map(|child| match child.ended {
-            Some(BranchOutcome::Succeeded) => Some(listed(&child.frame)),
+        .filter_map(|region| match region.ended {
+            Some(BranchOutcome::Succeeded) => Some(listed(&region.frame)),
             Some(BranchOutcome::Failed) if collects => {
-                let cause = child.cause.as_ref();
+                let cause = region.cause.as_ref();
                 let message = cause.map(|cause| cause.message.clone()).unwrap_or_default();
                 Some(json!({ "error": message }))
             }
@@ -112,32 +112,32 @@ pub(crate) fn items(holder: &Frame, collects: bool) -> Merged {
     let mut merged = lines(holder, &counts, output, true);
     if let Some(conversation) = &mut merged.conversation {
         // Lines that failed have walked, too.
-        let all = holder.children.iter().map(|child| child.frame.steps);
-        conversation.steps = all.max().unwrap_or(holder.steps);
-        let appended = holder.children.iter();
+        let all = holder.regions.iter().map(|region| region.frame.line.steps);
+        conversation.steps = all.max().unwrap_or(holder.line.steps);
+        let appended = holder.regions.iter();
         conversation.appended = appended
-            .flat_map(|child| child.frame.appended.iter().cloned())
+            .flat_map(|region| region.frame.line.appended.iter().cloned())
             .collect();
     }
     merged
 }
 
-fn succeeded(frame: &Frame) -> impl Iterator<Item = &Child> {
-    let ended = |child: &&Child| child.ended == Some(BranchOutcome::Succeeded);
-    frame.children.iter().map(AsRef::as_ref).filter(ended)
+fn succeeded(frame: &Frame) -> impl Iterator<Item = &Region> {
+    let ended = |region: &&Region| region.ended == Some(BranchOutcome::Succeeded);
+    frame.regions.iter().map(AsRef::as_ref).filter(ended)
 }
 
-fn lines(holder: &Frame, lines: &[&Child], output: Value, gathered: bool) -> Merged {
-    let before = &holder.context;
+fn lines(holder: &Frame, lines: &[&Region], output: Value, gathered: bool) -> Merged {
+    let before = &holder.line.context;
     let after = context(before, lines);
     let removed: Vec<String> = (before.keys())
         .filter(|key| !after.contains_key(*key))
         .cloned()
         .collect();
-    let steps = lines.iter().map(|child| child.frame.steps).max();
+    let steps = lines.iter().map(|region| region.frame.line.steps).max();
     let appended: BTreeSet<String> = lines
         .iter()
-        .flat_map(|child| child.frame.appended.iter().cloned())
+        .flat_map(|region| region.frame.line.appended.iter().cloned())
         .collect();
     Merged {
         context: after
@@ -147,10 +147,10 @@ fn lines(holder: &Frame, lines: &[&Child], output: Value, gathered: bool) -> Mer
         removed,
         output,
         conversation: Some(MergedConversation {
-            messages: messages(holder.dialogue.as_deref(), lines),
-            spoke: last_spoken(holder.dialogue.as_deref(), lines),
+            messages: messages(holder.line.dialogue.as_deref(), lines),
+            spoke: last_spoken(holder.line.dialogue.as_deref(), lines),
             gathered,
-            steps: steps.unwrap_or(holder.steps),
+            steps: steps.unwrap_or(holder.line.steps),
             appended,
         }),
     }
@@ -158,6 +158,7 @@ fn lines(holder: &Frame, lines: &[&Child], output: Value, gathered: bool) -> Mer
 
 fn task_of(frame: &Frame) -> Value {
     frame
+        .line
         .dialogue
         .as_ref()
         .map_or(Value::Null, |dialogue| dialogue.task.clone())
@@ -177,24 +178,26 @@ fn is_same(one: Option<&Value>, other: Option<&Value>) -> bool {
 }
 
 /// Merges what lines wrote, in their order: the last writer of a key wins, appended lists are joined.
-fn context(before: &Arc<Object>, lines: &[&Child]) -> Object {
+fn context(before: &Arc<Object>, lines: &[&Region]) -> Object {
     let mut merged: Object = before.as_ref().clone();
     for line in lines {
         let base = line.base.as_ref().unwrap_or(before);
         let own: &[String] = line
             .frame
+            .line
             .dialogue
             .as_ref()
             .and_then(|dialogue| dialogue.item.as_ref())
             .map_or(&[], |item| item.keys.as_slice());
-        for (key, value) in line.frame.context.iter() {
+        for (key, value) in line.frame.line.context.iter() {
             let written = !is_same(before.get(key), Some(value));
-            let of_item = own.contains(key) && !line.frame.captured.contains(key);
+            let of_item = own.contains(key) && !line.frame.line.captured.contains(key);
             if !written || of_item {
                 continue;
             }
             let joined = line
                 .frame
+                .line
                 .appended
                 .contains(key)
                 .then(|| join_lists(merged.get(key), base.get(key), value))
@@ -203,7 +206,7 @@ fn context(before: &Arc<Object>, lines: &[&Child]) -> Object {
         }
         for key in before.keys() {
             // What a line removed is gone, unless it never saw it.
-            if !line.frame.context.contains_key(key) && line.frame.removed.contains(key) {
+            if !line.frame.line.context.contains_key(key) && line.frame.line.removed.contains(key) {
                 merged.shift_remove(key);
             }
         }
@@ -241,17 +244,17 @@ fn join_lists(so_far: Option<&Value>, base: Option<&Value>, value: &Value) -> Op
 }
 
 /// Returns the assistant's state that spoke last, in the order of the lines.
-fn last_spoken(before: Option<&Conversation>, lines: &[&Child]) -> Option<StateName> {
+fn last_spoken(before: Option<&Conversation>, lines: &[&Region]) -> Option<StateName> {
     let spoke = |dialogue: Option<&Conversation>| dialogue?.spoke.clone();
     let newest = lines
         .iter()
         .rev()
-        .find_map(|line| spoke(line.frame.dialogue.as_deref()));
+        .find_map(|line| spoke(line.frame.line.dialogue.as_deref()));
     newest.or_else(|| spoke(before))
 }
 
 /// Names the messages of the conversation that follows: those before, then what each line has said, in their order.
-fn messages(before: Option<&Conversation>, lines: &[&Child]) -> Vec<MessageRange> {
+fn messages(before: Option<&Conversation>, lines: &[&Region]) -> Vec<MessageRange> {
     let before: &[Said] = before.map_or(&[], |dialogue| dialogue.history.as_slice());
     let mut cleared = !lines.is_empty();
     let mut new = Vec::new();
@@ -287,8 +290,8 @@ fn messages(before: Option<&Conversation>, lines: &[&Child]) -> Vec<MessageRange
     new
 }
 
-fn history_of(line: &Child) -> &[Said] {
-    let dialogue = line.frame.dialogue.as_deref();
+fn history_of(line: &Region) -> &[Said] {
+    let dialogue = line.frame.line.dialogue.as_deref();
     dialogue.map_or(&[], |dialogue| dialogue.history.as_slice())
 }
 

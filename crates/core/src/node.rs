@@ -84,8 +84,8 @@ impl Inputs {
         let beside = beside(machine, run, path);
         let opening = run.opening.as_deref();
         Some(Self {
-            context: Arc::clone(&frame.context),
-            dialogue: frame.dialogue.clone().unwrap_or_default(),
+            context: Arc::clone(&frame.line.context),
+            dialogue: frame.line.dialogue.clone().unwrap_or_default(),
             input: opening.map_or(Value::Null, |opening| opening.text.clone().into()),
             beside: beside.map(|beside| beside.values).unwrap_or_default(),
         })

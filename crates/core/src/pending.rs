@@ -94,8 +94,8 @@ pub fn pending(machine: &Machine, run: &Run) -> Vec<Pending> {
         };
         let standing = frame.stay.request();
         all.extend(standing.map(|request| Pending::of(machine, run, request)));
-        let below = frame.children.iter().filter(|child| child.ended.is_none());
-        frames.extend(below.rev().map(|child| path.child(&child.name)));
+        let below = frame.regions.iter().filter(|region| region.ended.is_none());
+        frames.extend(below.rev().map(|region| path.child(&region.name)));
     }
     let open = |request: &&Request| request.granted.is_none();
     let (calls, prompts): (Vec<&Request>, Vec<&Request>) = (run.requests.iter())

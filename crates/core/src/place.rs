@@ -12,7 +12,7 @@ pub fn machine_of<'a>(machine: &'a Machine, run: &Run, path: &FramePath) -> Opti
     let mut own = machine.called(run.root.machine.as_ref())?;
     let mut frame = &run.root;
     for name in path.names() {
-        frame = child(frame, name)?;
+        frame = region(frame, name)?;
         if let Some(key) = &frame.machine {
             own = machine.machines.get(key)?;
         }
@@ -30,7 +30,7 @@ pub fn shown_path(machine: &Machine, run: &Run, path: &FramePath) -> String {
     let mut frame = &run.root;
     let mut shown = shown_state(own, frame);
     for name in path.names() {
-        let Some(next) = child(frame, name) else {
+        let Some(next) = region(frame, name) else {
             break;
         };
         if !names_by_states_alone(own, frame) {
@@ -84,7 +84,7 @@ fn item_number(machine: &Machine, run: &Run, path: &FramePath) -> Option<String>
     let frame = run.frame(&parent)?;
     let state = machine_of(machine, run, &parent)?.states.get(&frame.at)?;
     let spreads = state.activity.items().is_some();
-    spreads.then(|| format!("{name} of {}", frame.children.len()))
+    spreads.then(|| format!("{name} of {}", frame.regions.len()))
 }
 
 fn state_with(machine: &Machine, run: &Run, path: &FramePath, numbers: &str) -> String {
@@ -113,8 +113,8 @@ pub fn title_of(machine: &Machine, run: &Run, shown: &str) -> Option<String> {
         {
             return Some(title);
         }
-        let below = run.frame(&path)?.children.iter();
-        open.extend(below.map(|child| path.child(&child.name)));
+        let below = run.frame(&path)?.regions.iter();
+        open.extend(below.map(|region| path.child(&region.name)));
     }
     None
 }
@@ -133,12 +133,12 @@ fn shown_state(own: Option<&Machine>, frame: &Frame) -> String {
         .to_string()
 }
 
-fn child<'a>(frame: &'a Frame, name: &str) -> Option<&'a Frame> {
+fn region<'a>(frame: &'a Frame, name: &str) -> Option<&'a Frame> {
     frame
-        .children
+        .regions
         .iter()
-        .find(|child| child.name == name)
-        .map(|child| &child.frame)
+        .find(|region| region.name == name)
+        .map(|region| &region.frame)
 }
 
 /// Returns the frame to report from: below `wanted` if that is open, else the first open one.
@@ -164,16 +164,16 @@ pub fn standing(run: &Run) -> Vec<FramePath> {
 
 fn collect(frame: &Frame, path: &FramePath, leaves: &mut Vec<FramePath>) {
     let mut open = frame
-        .children
+        .regions
         .iter()
-        .filter(|child| child.ended.is_none())
+        .filter(|region| region.ended.is_none())
         .peekable();
     if open.peek().is_none() {
         leaves.push(path.clone());
         return;
     }
-    for child in open {
-        collect(&child.frame, &path.child(&child.name), leaves);
+    for region in open {
+        collect(&region.frame, &path.child(&region.name), leaves);
     }
 }
 

@@ -23,7 +23,9 @@ use crate::{
     parts::{CallMarks, Cause, ProbedCommand, ProtectedChange, ToolChange},
 };
 
-pub use frame::{BeforeOutput, Child, Frame, Handling, Items, Met, Running, RunningAt, Stay, Used};
+pub use frame::{
+    BeforeOutput, Frame, Handling, Items, Line, Met, Region, Running, RunningAt, Stay, Used,
+};
 pub use request::{Granted, Request, Settled, Settlement};
 
 /// One execution of a machine.
@@ -288,10 +290,10 @@ impl Run {
     pub fn frame(&self, path: &FramePath) -> Option<&Frame> {
         path.names().iter().try_fold(&self.root, |frame, name| {
             frame
-                .children
+                .regions
                 .iter()
-                .find(|child| child.name == *name)
-                .map(|child| &child.frame)
+                .find(|region| region.name == *name)
+                .map(|region| &region.frame)
         })
     }
 
@@ -299,10 +301,10 @@ impl Run {
     pub(crate) fn frame_mut(&mut self, path: &FramePath) -> Option<&mut Frame> {
         path.names().iter().try_fold(&mut self.root, |frame, name| {
             frame
-                .children
+                .regions
                 .iter_mut()
-                .find(|child| child.name == *name)
-                .map(|child| &mut Arc::make_mut(child).frame)
+                .find(|region| region.name == *name)
+                .map(|region| &mut Arc::make_mut(region).frame)
         })
     }
 
@@ -327,12 +329,12 @@ impl Run {
 }
 
 fn collect_leaves(frame: &Frame, path: &FramePath, leaves: &mut Vec<FramePath>) {
-    if frame.children.is_empty() {
+    if frame.regions.is_empty() {
         leaves.push(path.clone());
         return;
     }
-    for child in frame.children.iter().filter(|child| child.ended.is_none()) {
-        collect_leaves(&child.frame, &path.child(&child.name), leaves);
+    for region in frame.regions.iter().filter(|region| region.ended.is_none()) {
+        collect_leaves(&region.frame, &path.child(&region.name), leaves);
     }
 }
 

@@ -105,11 +105,11 @@ impl Driven {
     }
 
     fn context(&self) -> Value {
-        Value::Object((*self.run.root.context).clone())
+        Value::Object((*self.run.root.line.context).clone())
     }
 
     fn said(&self) -> Vec<&str> {
-        let dialogue = self.run.root.dialogue.as_ref().unwrap();
+        let dialogue = self.run.root.line.dialogue.as_ref().unwrap();
         let texts = dialogue.history.iter().map(|said| said.text.as_str());
         texts.collect()
     }
@@ -190,7 +190,7 @@ fn an_output_is_read_and_kept_before_the_way_on_is_chosen() {
     assert_eq!(driven.said().len(), 2);
     driven.ends(None, "prose");
     assert_eq!(
-        driven.run.root.dialogue.as_ref().unwrap().task,
+        driven.run.root.line.dialogue.as_ref().unwrap().task,
         json!("prose")
     );
     assert!(driven.run.is_over());
@@ -441,9 +441,9 @@ fn where_lines_met_the_output_of_each_can_be_edited() {
         frame.at.as_str() == "d" && frame.stay.effect.is_some(),
         "{frame:?}"
     );
-    let context = Value::Object((*frame.context).clone());
+    let context = Value::Object((*frame.line.context).clone());
     assert_eq!(context, json!({ "b": "from b", "c": "corrected" }));
-    let dialogue = frame.dialogue.as_ref().unwrap();
+    let dialogue = frame.line.dialogue.as_ref().unwrap();
     assert_eq!(dialogue.task, json!(["from b", "corrected"]));
     let said: Vec<&str> = dialogue
         .history

@@ -143,7 +143,7 @@ fn guards_whose_parts_repeat_are_asked_once() {
 fn missed(guard: &Value, context: &Value, output: Value) -> String {
     let machine = choice(guard, &json!({ "g": no()["inline"] }), context);
     let mut run = started(&machine);
-    run.root.output = Arc::new(output);
+    run.root.line.output = Arc::new(output);
     let scope = Scope {
         machine: &machine,
         run: &run,

@@ -77,6 +77,7 @@ fn no_more_matches_wait_than_the_limit_says() {
     let run = wrote(&machine, run, "3", "three");
     let waiting: Vec<&str> = run
         .root
+        .line
         .queue
         .iter()
         .map(|hit| hit.interrupt.as_str())

@@ -327,7 +327,7 @@ fn a_person_may_answer_it_elsewhere() {
     }));
     assert_eq!(decision.reply, Reply::Accepted);
     assert_eq!(played.state(), "done");
-    assert_eq!(played.run.root.context["v"], 1);
+    assert_eq!(played.run.root.line.context["v"], 1);
 }
 
 #[test]

@@ -111,7 +111,7 @@ impl Marks {
     fn stand(&mut self, run: &Run) {
         let mut frames: Vec<(Key, &Frame)> = vec![(run.root.machine.clone(), &run.root)];
         while let Some((key, frame)) = frames.pop() {
-            let open = frame.children.iter().filter(|child| child.ended.is_none());
+            let open = frame.regions.iter().filter(|child| child.ended.is_none());
             let before = frames.len();
             frames.extend(open.map(|child| {
                 let own = child.frame.machine.clone().or_else(|| key.clone());
@@ -128,7 +128,7 @@ impl Marks {
                 place.over = run.is_over();
                 place.parked += u32::from(frame.stay.request.is_some());
             }
-            if let Some(handling) = &frame.handling {
+            if let Some(handling) = &frame.line.handling {
                 let left = (key, handling.return_to.clone());
                 self.standing.entry(left).or_default().interrupted = true;
             }

@@ -327,7 +327,7 @@ fn standing_still(place: Place<'_>, max: usize) -> Option<String> {
 
 /// Says why the run was taken to a handler and how it gets back.
 fn detour(place: Place<'_>, max: usize) -> Option<String> {
-    let handling = place.frame.handling.as_ref()?;
+    let handling = place.frame.line.handling.as_ref()?;
     let back = ways::returning(place).map_or_else(String::new, |event| {
         format!(
             "; {} leads back to {}",

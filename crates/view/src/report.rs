@@ -115,7 +115,7 @@ pub fn report(machine: &Machine, run: &Run, focus: Option<&FramePath>) -> Report
     Report {
         state: state_paths(machine, run),
         status: status(machine, run),
-        context: frame.context.as_ref().clone(),
+        context: frame.line.context.as_ref().clone(),
         tools: policy.and_then(allowed_tools),
         events: events::events(machine, run, &path),
         limits: policy.map_or_else(LimitsReport::default, |policy| limits(policy, frame)),

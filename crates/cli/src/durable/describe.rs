@@ -82,7 +82,7 @@ fn told(cause: &Cause) -> Value {
 
 /// Says which error was handled last.
 fn handled(run: &Run) -> Value {
-    run.root.caught.as_deref().map_or(
+    run.root.line.caught.as_deref().map_or(
         Value::Null,
         |caught| json!({ "code": caught.code, "state": caught.state, "message": caught.message }),
     )
@@ -101,7 +101,7 @@ fn items(machine: &Machine, run: &Run) -> Vec<Value> {
                 "all": items.all.len(),
             }));
         }
-        let below = frame.children.iter().filter(|child| child.ended.is_none());
+        let below = frame.regions.iter().filter(|child| child.ended.is_none());
         open.extend(below.map(|child| (&child.frame, path.child(&child.name))));
     }
     found

@@ -140,9 +140,9 @@ impl Halted {
     /// without a conversation what its last stage handed in.
     pub(crate) fn result(&self) -> Option<&Value> {
         let root = &self.run.root;
-        let result = match &root.dialogue {
+        let result = match &root.line.dialogue {
             Some(dialogue) => &dialogue.task,
-            None if self.of_stages && !root.output.is_null() => &*root.output,
+            None if self.of_stages && !root.line.output.is_null() => &*root.line.output,
             None => return None,
         };
         (self.status == Status::Completed).then_some(result)

@@ -134,17 +134,17 @@ fn collect(machine: &Machine, frame: &Frame, place: &Place, found: &mut Vec<Outp
     let Some(was) = frame.stay.before_join.as_deref() else {
         return;
     };
-    let total = was.children.len();
+    let total = was.regions.len();
     let holder = format!("{}{}", place.shown, machine.shown(&was.at));
     let within = match place.numbers.as_str() {
         "" => String::new(),
         outer => format!(" in{outer}"),
     };
-    for child in &was.children {
-        if child.ended != Some(BranchOutcome::Succeeded) {
+    for region in &was.regions {
+        if region.ended != Some(BranchOutcome::Succeeded) {
             continue;
         }
-        let name = &child.name;
+        let name = &region.name;
         let mut undo = place.undo.clone();
         undo.push(Undo::Items(place.path.clone(), name.clone()));
         let item = Place {
@@ -153,7 +153,7 @@ fn collect(machine: &Machine, frame: &Frame, place: &Place, found: &mut Vec<Outp
             shown: format!("{holder}/{name}/"),
             numbers: format!(" {name} of {total}{within}"),
         };
-        collect(machine, &child.frame, &item, found);
+        collect(machine, &region.frame, &item, found);
     }
 }
 
@@ -165,17 +165,17 @@ fn lines_before<'r>(run: &'r Run, path: &FramePath) -> Vec<(FramePath, &'r Frame
     let Some(holder) = run.frame(&parent) else {
         return Vec::new();
     };
-    let line = holder.children.iter().find(|child| child.name == name);
+    let line = holder.regions.iter().find(|region| region.name == name);
     // An output since then is what the next state begins with.
-    let line = line.filter(|child| child.frame.before.is_none());
-    let Some(met) = line.and_then(|child| child.met.as_deref()) else {
+    let line = line.filter(|region| region.frame.before.is_none());
+    let Some(met) = line.and_then(|region| region.met.as_deref()) else {
         return Vec::new();
     };
     let others = holder
-        .children
+        .regions
         .iter()
-        .filter(|child| met.others.contains(&child.name))
-        .map(|child| (parent.child(&child.name), &child.frame));
+        .filter(|region| met.others.contains(&region.name))
+        .map(|region| (parent.child(&region.name), &region.frame));
     std::iter::once((path.clone(), &met.frame))
         .chain(others)
         .collect()
@@ -185,11 +185,11 @@ fn lines_before<'r>(run: &'r Run, path: &FramePath) -> Vec<(FramePath, &'r Frame
 fn output_of_holder(run: &Run, path: &FramePath) -> Option<OutputBefore> {
     let (parent, name) = path.split_last()?;
     let holder = run.frame(&parent)?;
-    let own = holder.children.iter().find(|child| child.name == name)?;
+    let own = holder.regions.iter().find(|region| region.name == name)?;
     let untouched = holder
-        .children
+        .regions
         .iter()
-        .all(|child| is_untouched(holder, &child.frame));
+        .all(|region| is_untouched(holder, &region.frame));
     let before = holder.before.as_ref()?;
     (own.base.is_none() && untouched).then(|| OutputBefore {
         path: parent,
@@ -202,8 +202,8 @@ fn output_of_holder(run: &Run, path: &FramePath) -> Option<OutputBefore> {
 
 /// Tells whether a line has not begun its first state yet.
 fn is_untouched(holder: &Frame, line: &Frame) -> bool {
-    line.steps == holder.steps + 1
+    line.line.steps == holder.line.steps + 1
         && line.stay.effect.is_none()
-        && line.children.is_empty()
+        && line.regions.is_empty()
         && line.before.is_none()
 }

@@ -32,7 +32,7 @@ impl<'a> Work<'a> {
                 format!("the run stands at `{path}`, which the other version does not have"),
             ));
         }
-        let has = |key: &String| self.run.root.context.contains_key(key);
+        let has = |key: &String| self.run.root.line.context.contains_key(key);
         let variables: Object = machine
             .context
             .iter()
@@ -65,7 +65,7 @@ fn fits(old: &Machine, new: &Machine, frame: &Frame) -> bool {
     let (Some(was), Some(is)) = (own.states.get(&frame.at), other.states.get(&frame.at)) else {
         return false;
     };
-    if frame.children.is_empty() {
+    if frame.regions.is_empty() {
         return true;
     }
     // What is under way below a state goes on only where that state begins the same below it.
@@ -79,8 +79,8 @@ fn fits(old: &Machine, new: &Machine, frame: &Frame) -> bool {
         _ => false,
     };
     same && frame
-        .children
+        .regions
         .iter()
-        .filter(|child| child.ended.is_none())
-        .all(|child| fits(old, new, &child.frame))
+        .filter(|region| region.ended.is_none())
+        .all(|region| fits(old, new, &region.frame))
 }

@@ -84,10 +84,10 @@ impl Work<'_> {
         while self.reopen_next(path)? {}
         let (frame, _) = self.stand(path)?;
         let below: Vec<FramePath> = frame
-            .children
+            .regions
             .iter()
-            .filter(|child| child.ended.is_none())
-            .map(|child| path.child(&child.name))
+            .filter(|region| region.ended.is_none())
+            .map(|region| path.child(&region.name))
             .collect();
         below
             .iter()
@@ -100,18 +100,18 @@ impl Work<'_> {
         let parallel = state_of(machine, frame)?.activity.parallel();
         let at_once = parallel.map_or(usize::MAX, Parallel::at_once);
         let open = frame
-            .children
+            .regions
             .iter()
-            .filter(|child| child.ended.is_none())
+            .filter(|region| region.ended.is_none())
             .count();
         let waiting = frame
-            .children
+            .regions
             .iter()
-            .find(|child| child.ended == Some(BranchOutcome::Waiting));
-        let Some(child) = waiting.filter(|_| open < at_once) else {
+            .find(|region| region.ended == Some(BranchOutcome::Waiting));
+        let Some(region) = waiting.filter(|_| open < at_once) else {
             return Ok(false);
         };
-        let branch = path.child(&child.name);
+        let branch = path.child(&region.name);
         self.emit(Event::BranchReopened {
             path: branch,
             at_ms: self.at_ms,
@@ -135,14 +135,14 @@ impl Work<'_> {
             return Ok(());
         }
         let running = frame
-            .children
+            .regions
             .iter()
-            .filter(|child| child.ended.is_none())
+            .filter(|region| region.ended.is_none())
             .count();
         if running >= parallel.at_once() {
             return Ok(());
         }
-        let Some(branch) = branches.get_index(frame.children.len()).map(start) else {
+        let Some(branch) = branches.get_index(frame.regions.len()).map(start) else {
             return Ok(());
         };
         let opened = path.child(&branch.name);
@@ -219,9 +219,9 @@ impl Work<'_> {
         let whole = branches.len();
         let ended = |outcome| {
             frame
-                .children
+                .regions
                 .iter()
-                .filter(move |child| child.ended == Some(outcome))
+                .filter(move |region| region.ended == Some(outcome))
         };
         let all = |outcome| ended(outcome).count() == whole;
         let failed = ended(BranchOutcome::Failed).next();
@@ -233,22 +233,22 @@ impl Work<'_> {
             Join::FailFast if failed.is_some() => Some(Outcome::Failure),
             Join::Settled | Join::FailFast | Join::Converge => {
                 let open = frame
-                    .children
+                    .regions
                     .iter()
-                    .any(|child| matches!(child.ended, None | Some(BranchOutcome::Waiting)));
+                    .any(|region| matches!(region.ended, None | Some(BranchOutcome::Waiting)));
                 let outcome = if failed.is_some() {
                     Outcome::Failure
                 } else {
                     Outcome::Success
                 };
-                (!open && frame.children.len() == whole).then_some(outcome)
+                (!open && frame.regions.len() == whole).then_some(outcome)
             }
         };
         let waits = matches!(parallel.join, Join::Settled | Join::FailFast);
         let cause = if waits {
             all_failures(frame)
         } else {
-            failed.and_then(|child| child.cause.clone())
+            failed.and_then(|region| region.cause.clone())
         };
         let cause = cause.map(|cause| match &parallel.fails_as {
             Some(code) => Cause {
@@ -287,10 +287,10 @@ impl Work<'_> {
             context.insert(UPSTREAM.to_owned(), merge::upstream(machine, frame));
         }
         let open: Vec<FramePath> = frame
-            .children
+            .regions
             .iter()
-            .filter(|child| child.ended.is_none())
-            .map(|child| path.child(&child.name))
+            .filter(|region| region.ended.is_none())
+            .map(|region| path.child(&region.name))
             .collect();
         for branch in open {
             self.cancel_stages(&branch)?;
@@ -328,10 +328,10 @@ fn start((name, branch): (&String, &Branch)) -> BranchStart {
 /// Makes one cause of all failures: the first in the order written, or in time where others were cancelled.
 fn all_failures(frame: &Frame) -> Option<Cause> {
     let failed: Vec<(&str, &Cause)> = frame
-        .children
+        .regions
         .iter()
-        .filter(|child| child.ended == Some(BranchOutcome::Failed))
-        .filter_map(|child| Some((child.name.as_str(), child.cause.as_ref()?)))
+        .filter(|region| region.ended == Some(BranchOutcome::Failed))
+        .filter_map(|region| Some((region.name.as_str(), region.cause.as_ref()?)))
         .collect();
     let (_, first) = failed.first()?;
     let told: Vec<String> = failed

@@ -239,8 +239,8 @@ pub(super) fn output_file(
     let none = Places::default();
     let files = Files::new();
     let sources = Sources {
-        context: &frame.context,
-        caught: frame.caught.as_deref(),
+        context: &frame.line.context,
+        caught: frame.line.caught.as_deref(),
         places: places.unwrap_or(&none),
         files: &files,
         beside: None,

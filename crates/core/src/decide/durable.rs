@@ -297,7 +297,7 @@ impl Work<'_> {
             return false;
         };
         let mut failed = frame.clone();
-        failed.children = Vec::new();
+        failed.regions = Vec::new();
         failed.stay.failure = Some(cause.clone());
         let scope = Scope {
             machine,
@@ -323,13 +323,13 @@ impl Work<'_> {
     pub(super) fn is_open(&self, path: &FramePath) -> bool {
         let mut frame = &self.run.root;
         for name in path.names() {
-            let Some(child) = frame.children.iter().find(|child| child.name == *name) else {
+            let Some(region) = frame.regions.iter().find(|region| region.name == *name) else {
                 return false;
             };
-            if child.ended.is_some() {
+            if region.ended.is_some() {
                 return false;
             }
-            frame = &child.frame;
+            frame = &region.frame;
         }
         !self.run.is_over()
     }

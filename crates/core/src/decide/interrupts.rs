@@ -80,15 +80,17 @@ impl Work<'_> {
             return Ok(());
         };
         let own = frame
+            .line
             .handling
             .as_ref()
             .is_some_and(|handling| handling.interrupt == hit.interrupt);
         let kept = frame
+            .line
             .queue
             .iter()
             .any(|known| known.interrupt == hit.interrupt);
-        let busy = frame.handling.is_some() || frame.stay.pending_transition().is_some();
-        if own || (busy && kept) || frame.queue.len() >= self.machine.limits.queue_max {
+        let busy = frame.line.handling.is_some() || frame.stay.pending_transition().is_some();
+        if own || (busy && kept) || frame.line.queue.len() >= self.machine.limits.queue_max {
             return Ok(());
         }
         if busy {
@@ -117,10 +119,10 @@ impl Work<'_> {
         let Some(frame) = self.run.frame(path) else {
             return Ok(());
         };
-        if frame.handling.is_some() || frame.stay.pending_transition().is_some() {
+        if frame.line.handling.is_some() || frame.stay.pending_transition().is_some() {
             return Ok(());
         }
-        let Some(hit) = frame.queue.front().cloned() else {
+        let Some(hit) = frame.line.queue.front().cloned() else {
             return Ok(());
         };
         self.emit(Event::InterruptDequeued { path: path.clone() });

@@ -19,7 +19,7 @@ impl Work<'_> {
     pub(super) fn list_items(&mut self, path: &FramePath, lines: &Lines) -> Result<(), Refusal> {
         let (frame, _) = self.stand(path)?;
         if frame.stay.items.is_none() {
-            let items = split_lines(frame.output.as_str().unwrap_or_default());
+            let items = split_lines(frame.line.output.as_str().unwrap_or_default());
             self.emit(Event::ItemsListed {
                 path: path.clone(),
                 items,

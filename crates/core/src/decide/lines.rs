@@ -70,8 +70,8 @@ impl Work<'_> {
         let (holder, _) = self.stand(&parent)?;
         let arrows = self.arrows(&parent)?;
         let waits = may_come(&arrows, holder, &path_name(path), &at)
-            || holder.children.iter().any(|child| {
-                child.ended.is_none() && child.frame.stay.gathering && child.frame.at == at
+            || holder.regions.iter().any(|region| {
+                region.ended.is_none() && region.frame.stay.gathering && region.frame.at == at
             });
         if waits {
             self.emit(Event::LineWaits { path: path.clone() });
@@ -105,8 +105,8 @@ impl Work<'_> {
                 return Ok(());
             };
             let line = path.child(first);
-            let at = holder.children.iter().find(|child| child.name == *first);
-            let state = at.and_then(|child| machine.states.get(&child.frame.at));
+            let at = holder.regions.iter().find(|region| region.name == *first);
+            let state = at.and_then(|region| machine.states.get(&region.frame.at));
             let may_part = state.is_some_and(|state| state.approval_before.is_some());
             self.emit(Event::LinesMet {
                 path: line.clone(),
@@ -150,9 +150,9 @@ impl Work<'_> {
         };
         let (holder, _) = self.stand(&parent)?;
         let mut taken: BTreeSet<String> = holder
-            .children
+            .regions
             .iter()
-            .map(|child| child.name.clone())
+            .map(|region| region.name.clone())
             .collect();
         for branch in &mut branches {
             let plain = branch.name.clone();
@@ -183,7 +183,7 @@ impl Work<'_> {
     /// Goes on above lines of which one has ended.
     pub(super) fn line_ended(&mut self, path: &FramePath) -> Result<(), Refusal> {
         let (holder, machine) = self.stand(path)?;
-        let open = holder.children.iter().any(|child| child.ended.is_none());
+        let open = holder.regions.iter().any(|region| region.ended.is_none());
         let Some(parallel) = state_of(machine, holder)?.activity.parallel() else {
             return Ok(());
         };

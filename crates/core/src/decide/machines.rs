@@ -65,8 +65,8 @@ impl Work<'_> {
         };
         let (none, files) = (Places::default(), Files::new());
         let sources = Sources {
-            context: &frame.context,
-            caught: frame.caught.as_deref(),
+            context: &frame.line.context,
+            caught: frame.line.caught.as_deref(),
             places: self.run.places.as_deref().unwrap_or(&none),
             files: &files,
             beside: None,
@@ -95,8 +95,9 @@ impl Work<'_> {
             .map(|(_, name)| name.to_owned())
             .unwrap_or_default();
         let at = frame.at.clone();
-        let output = frame.output.as_ref().clone();
+        let output = frame.line.output.as_ref().clone();
         let merged: Object = frame
+            .line
             .context
             .iter()
             .filter(|(key, _)| match &call.output {

@@ -210,12 +210,12 @@ impl Work<'_> {
         let kept = self
             .run
             .frame(path)
-            .map(|frame| frame.queue.clone())
+            .map(|frame| frame.line.queue.clone())
             .unwrap_or_default();
         let handling = self
             .run
             .frame(path)
-            .is_some_and(|frame| frame.handling.is_some());
+            .is_some_and(|frame| frame.line.handling.is_some());
         self.take(path, target, taking)?;
         if handling {
             return Ok(());
@@ -224,7 +224,7 @@ impl Work<'_> {
             if self
                 .run
                 .frame(path)
-                .is_some_and(|frame| frame.children.is_empty())
+                .is_some_and(|frame| frame.regions.is_empty())
                 && !self.run.is_over()
             {
                 self.raise_one(path, &hit)?;

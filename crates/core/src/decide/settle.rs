@@ -45,7 +45,7 @@ impl Work<'_> {
         let began = self
             .run
             .frame(path)
-            .is_some_and(|frame| !frame.children.is_empty());
+            .is_some_and(|frame| !frame.regions.is_empty());
         if began || !self.is_open(path) {
             return Ok(());
         }

@@ -252,8 +252,8 @@ impl<'a> Work<'a> {
             frame.at,
             frame.stay.entered_seq,
             message,
-            frame.context,
-            frame.dialogue,
+            frame.line.context,
+            frame.line.dialogue,
         ]);
         let question = digest_of(&rests_on.to_string());
         self.ask(path, About::Entry { message }, question, None);
@@ -266,7 +266,7 @@ impl<'a> Work<'a> {
         let state = item_title(self.machine, &self.run, path);
         let state = state.unwrap_or_else(|| machine.shown(&frame.at).to_string());
         let mut question = format!("may `{state}` begin?");
-        if let Some(dialogue) = frame.dialogue.as_deref() {
+        if let Some(dialogue) = frame.line.dialogue.as_deref() {
             let given = Conversation::text_of(dialogue.given());
             let _ = write!(question, "\n\nThe output before:\n{given}");
         }
@@ -363,7 +363,7 @@ fn fill_text(
         .effect
         .as_ref()
         .map_or(1, |effect| effect.attempt);
-    let mut context: Object = frame.context.as_ref().clone();
+    let mut context: Object = frame.line.context.as_ref().clone();
     let values = [
         Value::from(own.shown(&frame.at).as_str()),
         Value::from(attempt),
@@ -378,7 +378,7 @@ fn fill_text(
     let files = Files::new();
     let filled = text.fill(&Sources {
         context: &context,
-        caught: frame.caught.as_deref(),
+        caught: frame.line.caught.as_deref(),
         places: run.places.as_deref().unwrap_or(&none),
         files: &files,
         beside,

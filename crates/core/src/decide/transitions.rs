@@ -210,7 +210,7 @@ impl Work<'_> {
     pub(super) fn possible(&self, path: &FramePath, target: &Target) -> Result<(), Refusal> {
         let (frame, machine) = self.stand(path)?;
         match target {
-            Target::Return if frame.handling.is_none() => Err(Refusal::new(
+            Target::Return if frame.line.handling.is_none() => Err(Refusal::new(
                 Code::NoReturn,
                 format!(
                     "`{}` was not entered by an interrupt, so there is nowhere to return to",
@@ -241,7 +241,7 @@ impl Work<'_> {
         let mut frame = &self.run.root;
         let mut depth = 0;
         for name in path.names() {
-            let Some(child) = frame.children.iter().find(|child| child.name == *name) else {
+            let Some(region) = frame.regions.iter().find(|region| region.name == *name) else {
                 break;
             };
             let machine = self.machine.called(frame.machine.as_ref());
@@ -249,7 +249,7 @@ impl Work<'_> {
                 .and_then(|machine| machine.states.get(&frame.at))
                 .is_some_and(|state| matches!(state.activity, Activity::Call(_)));
             depth += usize::from(calls);
-            frame = &child.frame;
+            frame = &region.frame;
         }
         depth
     }
@@ -270,6 +270,7 @@ impl Work<'_> {
             |object: &Object| serde_json::to_string(object).map_or(usize::MAX, |text| text.len());
         // Each key of the data takes the place of the one that is there.
         let kept = frame
+            .line
             .context
             .iter()
             .filter(|(key, _)| !data.contains_key(*key));
@@ -298,7 +299,7 @@ impl Work<'_> {
         let from = frame.at.clone();
         let (to, how) = match target {
             Target::State(to) => (to.clone(), How::Written),
-            Target::Return => match &frame.handling {
+            Target::Return => match &frame.line.handling {
                 Some(handling) => (handling.return_to.clone(), How::Returned),
                 None => return self.possible(path, target),
             },
@@ -355,7 +356,7 @@ pub(super) fn state_of<'a>(machine: &'a Machine, frame: &Frame) -> Result<&'a St
 /// The error of a state that opens lines of items is about opening them: once
 /// they are there, a failure is one of theirs.
 pub(super) fn rule_of<'a>(state: &'a State, frame: &Frame, event: &EventName) -> Option<&'a Rule> {
-    let is_of_lines = state.activity.items().is_some() && !frame.children.is_empty();
+    let is_of_lines = state.activity.items().is_some() && !frame.regions.is_empty();
     let rule = state.on.get(event);
     rule.filter(|_| !(is_of_lines && *event == error()))
 }

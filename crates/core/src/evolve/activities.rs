@@ -9,7 +9,7 @@ use crate::{
     event::{BranchOutcome, BranchStart, Cause, Event},
     machine::Object,
     names::FramePath,
-    run::{Child, Frame, Items, Phase, Run, Running, RunningAt},
+    run::{Frame, Items, Phase, Region, Run, Running, RunningAt},
 };
 
 /// Characters of the reason of a failed try that are kept.
@@ -89,11 +89,11 @@ pub(super) fn apply_effect(run: &mut Run, event: &Event) {
                     let text = output
                         .as_str()
                         .map_or_else(|| output.to_string(), str::to_owned);
-                    let context = Arc::make_mut(&mut frame.context);
+                    let context = Arc::make_mut(&mut frame.line.context);
                     context.insert(key.clone(), Value::from(text.trim()));
-                    frame.captured.insert(key.clone());
+                    frame.line.captured.insert(key.clone());
                 }
-                frame.output = Arc::new(output.clone());
+                frame.line.output = Arc::new(output.clone());
                 if durable {
                     frame.stay.failure = error.clone().map(Cause::shortened);
                 }
@@ -148,24 +148,24 @@ pub(super) fn apply_items(run: &mut Run, event: &Event) {
                 .cloned()
                 .unwrap_or_default();
             items.hidden = [item, number]
-                .map(|key| (key.clone(), frame.context.get(key).cloned()))
+                .map(|key| (key.clone(), frame.line.context.get(key).cloned()))
                 .to_vec();
-            let mut context = Arc::clone(&frame.context);
+            let mut context = Arc::clone(&frame.line.context);
             let values = Arc::make_mut(&mut context);
             values.insert(item.clone(), Value::from(text));
             values.insert(number.clone(), Value::from(index.to_string()));
             let mut inner =
                 Frame::entering(Some(machine.clone()), initial.clone(), context, seq, *at_ms);
-            inner.caught.clone_from(&frame.caught);
-            frame.children = vec![Arc::new(Child::open(&index.to_string(), inner))];
+            inner.line.caught.clone_from(&frame.line.caught);
+            frame.regions = vec![Arc::new(Region::open(&index.to_string(), inner))];
         }
         Event::ItemEnded { path, cause, .. } => {
             let Some(frame) = run.frame_mut(path) else {
                 return;
             };
-            if let (Some(child), Some(items)) = (frame.children.pop(), frame.stay.items.as_mut()) {
-                let mut child = Arc::unwrap_or_clone(child);
-                let context = Arc::make_mut(&mut child.frame.context);
+            if let (Some(region), Some(items)) = (frame.regions.pop(), frame.stay.items.as_mut()) {
+                let mut region = Arc::unwrap_or_clone(region);
+                let context = Arc::make_mut(&mut region.frame.line.context);
                 for (key, before) in std::mem::take(&mut items.hidden) {
                     match before {
                         Some(before) => drop(context.insert(key, before)),
@@ -174,16 +174,16 @@ pub(super) fn apply_items(run: &mut Run, event: &Event) {
                 }
                 items.ended += 1;
                 items.failed += u64::from(cause.is_some());
-                frame.context = child.frame.context;
-                frame.captured.extend(child.frame.captured);
-                frame.caught = child.frame.caught;
+                frame.line.context = region.frame.line.context;
+                frame.line.captured.extend(region.frame.line.captured);
+                frame.line.caught = region.frame.line.caught;
             }
-            frame.children = Vec::new();
+            frame.regions = Vec::new();
         }
         Event::ItemsEnded { path, cause, .. } => {
             if let Some(frame) = run.frame_mut(path) {
                 frame.stay.items = None;
-                frame.output = Arc::default();
+                frame.line.output = Arc::default();
                 frame.stay.failure.clone_from(cause);
             }
         }
@@ -193,28 +193,28 @@ pub(super) fn apply_items(run: &mut Run, event: &Event) {
 
 /// Opens the next branch of a fork.
 pub(super) fn open_branch(frame: &mut Frame, branch: &BranchStart, seq: u64, ms: u64) {
-    let mut context = Arc::clone(&frame.context);
+    let mut context = Arc::clone(&frame.line.context);
     if !branch.context.is_empty() {
         Arc::make_mut(&mut context).extend(branch.context.clone());
     }
-    let mut child = Frame::entering(
+    let mut region = Frame::entering(
         frame.machine.clone(),
         branch.initial.clone(),
         context,
         seq,
         ms,
     );
-    child.caught.clone_from(&frame.caught);
-    child.dialogue.clone_from(&frame.dialogue);
-    child.steps = frame.steps + u64::from(frame.dialogue.is_some());
-    let child = Child::open(&branch.name, child);
-    frame.children.push(Arc::new(child));
+    region.line.caught.clone_from(&frame.line.caught);
+    region.line.dialogue.clone_from(&frame.line.dialogue);
+    region.line.steps = frame.line.steps + u64::from(frame.line.dialogue.is_some());
+    let region = Region::open(&branch.name, region);
+    frame.regions.push(Arc::new(region));
 }
 
 /// Notes the error that a transition handles.
 pub(super) fn catch(frame: &mut Frame) {
     if let Some(failure) = &frame.stay.failure {
-        frame.caught = Some(Arc::new(Caught {
+        frame.line.caught = Some(Arc::new(Caught {
             code: code_text(failure),
             name: failure
                 .code
@@ -235,11 +235,11 @@ fn code_text(failure: &Cause) -> String {
 
 /// Sets variables everywhere they are visible from outside of called machines.
 pub(super) fn set_variables(frame: &mut Frame, values: &Object) {
-    Arc::make_mut(&mut frame.context).extend(values.clone());
-    for child in &mut frame.children {
-        let same = frame.stay.items.is_some() || child.frame.machine == frame.machine;
+    Arc::make_mut(&mut frame.line.context).extend(values.clone());
+    for region in &mut frame.regions {
+        let same = frame.stay.items.is_some() || region.frame.machine == frame.machine;
         if same {
-            set_variables(&mut Arc::make_mut(child).frame, values);
+            set_variables(&mut Arc::make_mut(region).frame, values);
         }
     }
 }
@@ -260,24 +260,24 @@ pub(super) fn reopen(run: &mut Run, at_ms: u64) {
 }
 
 /// Opens a branch that had failed again.
-pub(super) fn reopen_branch(child: &mut Child, seq: u64, at_ms: u64) {
-    child.ended = None;
-    enter_again(&mut child.frame, seq, at_ms, true);
+pub(super) fn reopen_branch(region: &mut Region, seq: u64, at_ms: u64) {
+    region.ended = None;
+    enter_again(&mut region.frame, seq, at_ms, true);
 }
 
 /// Enters the state of every frame that stands once more; branches that `failed` wait for their turn to.
 fn enter_again(frame: &mut Frame, seq: u64, at_ms: u64, failed: bool) {
-    for child in frame.children.iter_mut().map(Arc::make_mut) {
-        match child.ended {
-            None => enter_again(&mut child.frame, seq, at_ms, failed),
+    for region in frame.regions.iter_mut().map(Arc::make_mut) {
+        match region.ended {
+            None => enter_again(&mut region.frame, seq, at_ms, failed),
             Some(BranchOutcome::Failed | BranchOutcome::Cancelled) if failed => {
-                child.ended = Some(BranchOutcome::Waiting);
-                child.cause = None;
+                region.ended = Some(BranchOutcome::Waiting);
+                region.cause = None;
             }
             Some(_) => {}
         }
     }
-    if frame.children.is_empty() {
+    if frame.regions.is_empty() {
         frame.stay.entered_seq = seq;
         frame.stay.entered_ms = at_ms;
         frame.stay.effect = None;

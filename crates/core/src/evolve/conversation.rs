@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::{child_mut, enter};
+use super::{enter, region_mut};
 use crate::{
     data::{apply, contribution, parse_output},
     dialogue::{Conversation, RunInput, Said, Speaker, condense},
@@ -21,7 +21,7 @@ const FILE_NAMES: &str = "file_names";
 pub(super) fn open(frame: &mut Frame, opening: &RunInput) {
     frame.before = Some(Box::new(before(frame, StateName::new(""))));
     let parsed = parse_output(&opening.text);
-    let mut context = (*frame.context).clone();
+    let mut context = (*frame.line.context).clone();
     if let Value::Object(fields) = &parsed {
         for (key, value) in fields {
             // What was set by name counts.
@@ -37,8 +37,8 @@ pub(super) fn open(frame: &mut Frame, opening: &RunInput) {
         by: Speaker::Person,
         text: opening.text.clone(),
     };
-    frame.context = Arc::new(context);
-    frame.dialogue = Some(Arc::new(Conversation {
+    frame.line.context = Arc::new(context);
+    frame.line.dialogue = Some(Arc::new(Conversation {
         history: if opening.text.is_empty() {
             Vec::new()
         } else {
@@ -47,7 +47,7 @@ pub(super) fn open(frame: &mut Frame, opening: &RunInput) {
         task: Value::from(opening.text.as_str()),
         ..Conversation::default()
     }));
-    frame.output = Arc::new(parsed);
+    frame.line.output = Arc::new(parsed);
 }
 
 /// Folds an event of a conversation.
@@ -64,14 +64,14 @@ pub(super) fn apply_conversation(run: &mut Run, event: &Event) {
             if let Some(frame) = run.frame_mut(path) {
                 let undo = may_change.then(|| Box::new(before(frame, state.clone())));
                 keep(frame, flags);
-                if let (true, Some(dialogue)) = (*spoken, &mut frame.dialogue) {
+                if let (true, Some(dialogue)) = (*spoken, &mut frame.line.dialogue) {
                     Arc::make_mut(dialogue).spoke = Some(state.clone());
                 }
                 frame.before = undo;
                 frame.stay.before_join = None;
             }
-            if let Some(child) = child_mut(run, path) {
-                child.met = None;
+            if let Some(region) = region_mut(run, path) {
+                region.met = None;
             }
         }
         Event::OutputChanged {
@@ -88,21 +88,21 @@ pub(super) fn apply_conversation(run: &mut Run, event: &Event) {
             if let Some(frame) = run.frame_mut(path)
                 && let Some(before) = frame.before.take()
             {
-                let steps = before.steps;
-                restore(frame, *before);
+                let steps = before.line.steps;
+                frame.line = before.line;
                 enter(frame, state, seq, *at_ms);
                 // The line has entered that state already.
-                frame.steps = steps;
-                frame.output = Arc::new(Value::from(text.as_str()));
+                frame.line.steps = steps;
+                frame.line.output = Arc::new(Value::from(text.as_str()));
             }
         }
         Event::PersonSaid { path, text, .. } => {
             if let Some(frame) = run.frame_mut(path) {
                 if let Value::Object(fields) = parse_output(text) {
-                    frame.captured.extend(fields.keys().cloned());
-                    Arc::make_mut(&mut frame.context).extend(fields);
+                    frame.line.captured.extend(fields.keys().cloned());
+                    Arc::make_mut(&mut frame.line.context).extend(fields);
                 }
-                let dialogue = Arc::make_mut(frame.dialogue.get_or_insert_default());
+                let dialogue = Arc::make_mut(frame.line.dialogue.get_or_insert_default());
                 dialogue.history.push(Said {
                     by: Speaker::Person,
                     text: text.clone(),
@@ -121,7 +121,7 @@ pub(super) fn apply_conversation(run: &mut Run, event: &Event) {
                     acting.condensed = true;
                     acting.usage = acting.usage.plus(*usage);
                 }
-                if let (Some(summary), Some(dialogue)) = (summary, &mut frame.dialogue) {
+                if let (Some(summary), Some(dialogue)) = (summary, &mut frame.line.dialogue) {
                     let dialogue = Arc::make_mut(dialogue);
                     dialogue.history = condense::condensed(&dialogue.history, summary);
                 }
@@ -134,21 +134,8 @@ pub(super) fn apply_conversation(run: &mut Run, event: &Event) {
 fn before(frame: &Frame, state: StateName) -> BeforeOutput {
     BeforeOutput {
         state,
-        steps: frame.steps,
-        context: Arc::clone(&frame.context),
-        dialogue: frame.dialogue.clone(),
-        captured: frame.captured.clone(),
-        appended: frame.appended.clone(),
-        removed: frame.removed.clone(),
+        line: frame.line.clone(),
     }
-}
-
-fn restore(frame: &mut Frame, before: BeforeOutput) {
-    frame.context = before.context;
-    frame.dialogue = before.dialogue;
-    frame.captured = before.captured;
-    frame.appended = before.appended;
-    frame.removed = before.removed;
 }
 
 fn change_opening(run: &mut Run, text: &str, at_ms: u64) {
@@ -162,26 +149,26 @@ fn change_opening(run: &mut Run, text: &str, at_ms: u64) {
             .unwrap_or_default(),
     };
     if let Some(before) = run.root.before.take() {
-        restore(&mut run.root, *before);
+        run.root.line = before.line;
     }
     let at = run.root.at.clone();
     // The run has entered that state already.
-    let steps = run.root.steps;
+    let steps = run.root.line.steps;
     enter(&mut run.root, &at, seq, at_ms);
-    run.root.steps = steps;
+    run.root.line.steps = steps;
     open(&mut run.root, &opening);
     run.opening = Some(Arc::new(opening));
 }
 
 /// Takes the output of the state that the line stands in.
 fn keep(frame: &mut Frame, flags: &DataFlags) {
-    let text = Conversation::text_of(&frame.output);
-    let parsed = match frame.output.as_ref() {
+    let text = Conversation::text_of(&frame.line.output);
+    let parsed = match frame.line.output.as_ref() {
         Value::String(text) => parse_output(text),
         other => other.clone(),
     };
-    let mut context = (*frame.context).clone();
-    let dialogue = Arc::make_mut(frame.dialogue.get_or_insert_default());
+    let mut context = (*frame.line.context).clone();
+    let dialogue = Arc::make_mut(frame.line.dialogue.get_or_insert_default());
     let said = Said {
         by: if flags.as_person {
             Speaker::Person
@@ -207,14 +194,15 @@ fn keep(frame: &mut Frame, flags: &DataFlags) {
     given.extend(flags.output_key.clone());
     given.retain(|key| context.contains_key(key));
     let gone = frame
+        .line
         .context
         .keys()
         .filter(|key| !context.contains_key(*key));
-    frame.removed.extend(gone.cloned());
+    frame.line.removed.extend(gone.cloned());
     if flags.append {
-        frame.appended.extend(given.iter().cloned());
+        frame.line.appended.extend(given.iter().cloned());
     }
-    frame.captured.extend(given);
-    frame.context = Arc::new(context);
-    frame.output = Arc::new(parsed);
+    frame.line.captured.extend(given);
+    frame.line.context = Arc::new(context);
+    frame.line.output = Arc::new(parsed);
 }

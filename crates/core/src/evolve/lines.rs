@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::{activities::open_branch, child_mut, enter, requests};
+use super::{activities::open_branch, enter, region_mut, requests};
 use crate::{
     dialogue::{Conversation, Item, Said, Speaker},
     event::{BranchOutcome, Event, Merged, MessageRange},
     machine::Object,
-    run::{Child, Frame, Met, Run},
+    run::{Frame, Met, Region, Run},
 };
 
 /// Folds an event of lines.
@@ -46,32 +46,32 @@ pub(super) fn apply_lines(run: &mut Run, event: &Event) {
                 return;
             };
             if let Some(frame) = run.frame_mut(&parent) {
-                let mut lines = frame.children.iter_mut();
-                let Some(line) = lines.find(|child| child.name == name) else {
+                let mut lines = frame.regions.iter_mut();
+                let Some(line) = lines.find(|region| region.name == name) else {
                     return;
                 };
                 let line = Arc::make_mut(line);
                 line.ended = Some(BranchOutcome::Merged);
                 let from = line.frame.clone();
                 let mut holder = Frame {
-                    children: Vec::new(),
+                    regions: Vec::new(),
                     ..from.clone()
                 };
                 for branch in branches {
                     open_branch(&mut holder, branch, seq, from.stay.entered_ms);
                 }
-                let base = Arc::clone(&from.context);
-                let shared = from.dialogue.as_ref();
+                let base = Arc::clone(&from.line.context);
+                let shared = from.line.dialogue.as_ref();
                 let shared = shared.map_or(0, |dialogue| dialogue.history.len());
                 frame
-                    .children
-                    .extend(holder.children.into_iter().map(|child| {
+                    .regions
+                    .extend(holder.regions.into_iter().map(|region| {
                         let base = Some(Arc::clone(&base));
-                        let child = Arc::unwrap_or_clone(child);
-                        Arc::new(Child {
+                        let region = Arc::unwrap_or_clone(region);
+                        Arc::new(Region {
                             base,
                             shared,
-                            ..child
+                            ..region
                         })
                     }));
             }
@@ -84,20 +84,21 @@ pub(super) fn apply_lines(run: &mut Run, event: &Event) {
         } => {
             if let Some(frame) = run.frame_mut(path) {
                 let total = items.len();
-                frame.children = items
+                frame.regions = items
                     .iter()
                     .enumerate()
                     .map(|(at, value)| {
-                        let mut child = Frame::entering(
+                        let mut region = Frame::entering(
                             frame.machine.clone(),
                             initial.clone(),
                             seen_by_item(frame, value, keys.as_deref()),
                             seq,
                             frame.stay.entered_ms,
                         );
-                        child.steps = frame.steps + u64::from(frame.dialogue.is_some());
-                        child.dialogue = Some(Arc::new(of_item(frame, value, at + 1, total)));
-                        Arc::new(Child::open(&(at + 1).to_string(), child))
+                        region.line.steps =
+                            frame.line.steps + u64::from(frame.line.dialogue.is_some());
+                        region.line.dialogue = Some(Arc::new(of_item(frame, value, at + 1, total)));
+                        Arc::new(Region::open(&(at + 1).to_string(), region))
                     })
                     .collect();
             }
@@ -111,7 +112,7 @@ pub(super) fn apply_lines(run: &mut Run, event: &Event) {
             run.entered += 1;
             if let Some(frame) = run.frame_mut(path) {
                 enter(frame, to, seq, *at_ms);
-                if let Some(dialogue) = &mut frame.dialogue {
+                if let Some(dialogue) = &mut frame.line.dialogue {
                     let dialogue = Arc::make_mut(dialogue);
                     if let (Some(value), Some(item)) = (value, dialogue.item.as_mut()) {
                         item.value = value.clone();
@@ -126,10 +127,10 @@ pub(super) fn apply_lines(run: &mut Run, event: &Event) {
             requests::forget_stay(run, path, *at_ms);
         }
         Event::ItemDone { path, exit, also } => {
-            if let Some(child) = child_mut(run, path) {
-                child.ended = Some(BranchOutcome::Succeeded);
-                child.exit = Some(exit.clone());
-                child.also.clone_from(also);
+            if let Some(region) = region_mut(run, path) {
+                region.ended = Some(BranchOutcome::Succeeded);
+                region.exit = Some(exit.clone());
+                region.also.clone_from(also);
             }
         }
         Event::LinesLeft {
@@ -154,10 +155,10 @@ pub(super) fn apply_lines(run: &mut Run, event: &Event) {
             {
                 *frame = *before;
             }
-            if let Some(child) = child_mut(run, &path.child(item)) {
-                child.ended = None;
-                child.exit = None;
-                child.also = Vec::new();
+            if let Some(region) = region_mut(run, &path.child(item)) {
+                region.ended = None;
+                region.exit = None;
+                region.also = Vec::new();
             }
         }
         _ => {}
@@ -167,9 +168,10 @@ pub(super) fn apply_lines(run: &mut Run, event: &Event) {
 /// Returns the context that the line of an item begins with.
 fn seen_by_item(frame: &Frame, value: &Value, keys: Option<&[String]>) -> Arc<Object> {
     let mut context = match keys {
-        None => Arc::clone(&frame.context),
+        None => Arc::clone(&frame.line.context),
         Some(keys) => {
             let kept = frame
+                .line
                 .context
                 .iter()
                 .filter(|(key, _)| keys.iter().any(|wanted| wanted == *key));
@@ -186,7 +188,7 @@ fn seen_by_item(frame: &Frame, value: &Value, keys: Option<&[String]>) -> Arc<Ob
 }
 
 fn of_item(frame: &Frame, value: &Value, index: usize, total: usize) -> Conversation {
-    let mut dialogue = frame.dialogue.as_deref().cloned().unwrap_or_default();
+    let mut dialogue = frame.line.dialogue.as_deref().cloned().unwrap_or_default();
     dialogue.history.push(Said {
         by: Speaker::Person,
         text: value.to_string(),
@@ -207,20 +209,20 @@ fn of_item(frame: &Frame, value: &Value, index: usize, total: usize) -> Conversa
 
 /// Has lines that had met wait again, each as it was.
 fn part(frame: &mut Frame, first: &str) {
-    let line = frame.children.iter_mut().find(|child| child.name == first);
-    let Some(met) = line.map(Arc::make_mut).and_then(|child| {
-        let met = *child.met.take()?;
-        child.frame = met.frame;
-        child.base = met.base;
+    let line = frame.regions.iter_mut().find(|region| region.name == first);
+    let Some(met) = line.map(Arc::make_mut).and_then(|region| {
+        let met = *region.met.take()?;
+        region.frame = met.frame;
+        region.base = met.base;
         Some(met.others)
     }) else {
         return;
     };
-    for child in &mut frame.children {
-        if met.contains(&child.name) {
-            let child = Arc::make_mut(child);
-            child.ended = None;
-            child.frame.stay.gathering = true;
+    for region in &mut frame.regions {
+        if met.contains(&region.name) {
+            let region = Arc::make_mut(region);
+            region.ended = None;
+            region.frame.stay.gathering = true;
         }
     }
 }
@@ -233,37 +235,37 @@ fn meet(
     merged: Option<&Merged>,
     may_part: bool,
 ) {
-    let base = Arc::clone(&frame.context);
+    let base = Arc::clone(&frame.line.context);
     let history = merged.map(|merged| history(frame, merged));
-    for child in &mut frame.children {
-        if child.name == first {
-            let child = Arc::make_mut(child);
-            child.frame.stay.gathering = false;
+    for region in &mut frame.regions {
+        if region.name == first {
+            let region = Arc::make_mut(region);
+            region.frame.stay.gathering = false;
             let Some((merged, history)) = merged.zip(history.clone()) else {
                 continue;
             };
             if may_part {
-                let mut before = child.frame.clone();
+                let mut before = region.frame.clone();
                 before.stay.gathering = true;
-                child.met = Some(Box::new(Met {
+                region.met = Some(Box::new(Met {
                     frame: before,
-                    base: child.base.clone(),
+                    base: region.base.clone(),
                     others: others.to_vec(),
                 }));
             }
-            child.frame.context = Arc::clone(&base);
-            bring(&mut child.frame, merged, history);
-            child.frame.appended = merged
+            region.frame.line.context = Arc::clone(&base);
+            bring(&mut region.frame, merged, history);
+            region.frame.line.appended = merged
                 .conversation
                 .as_ref()
                 .map(|conversation| conversation.appended.clone())
                 .unwrap_or_default();
-            child.base = Some(Arc::clone(&base));
-            child.frame.stay.before_join = None;
-        } else if others.contains(&child.name) {
-            let child = Arc::make_mut(child);
-            child.ended = Some(BranchOutcome::Merged);
-            child.frame.stay.gathering = false;
+            region.base = Some(Arc::clone(&base));
+            region.frame.stay.before_join = None;
+        } else if others.contains(&region.name) {
+            let region = Arc::make_mut(region);
+            region.ended = Some(BranchOutcome::Merged);
+            region.frame.stay.gathering = false;
         }
     }
 }
@@ -273,13 +275,16 @@ pub(super) fn join(frame: &mut Frame, merged: &Merged) {
     let history = history(frame, merged);
     bring(frame, merged, history);
     if let Some(conversation) = &merged.conversation {
-        frame.appended.extend(conversation.appended.iter().cloned());
+        frame
+            .line
+            .appended
+            .extend(conversation.appended.iter().cloned());
     }
 }
 
 /// Puts what regions have brought together into a frame.
 fn bring(frame: &mut Frame, merged: &Merged, history: Vec<Said>) {
-    let context = Arc::make_mut(&mut frame.context);
+    let context = Arc::make_mut(&mut frame.line.context);
     for key in &merged.removed {
         context.shift_remove(key);
     }
@@ -287,9 +292,9 @@ fn bring(frame: &mut Frame, merged: &Merged, history: Vec<Said>) {
     let Some(conversation) = &merged.conversation else {
         return;
     };
-    frame.steps = conversation.steps;
+    frame.line.steps = conversation.steps;
     frame.before = None;
-    let dialogue = Arc::make_mut(frame.dialogue.get_or_insert_with(Arc::default));
+    let dialogue = Arc::make_mut(frame.line.dialogue.get_or_insert_with(Arc::default));
     dialogue.history = history;
     dialogue.spoke.clone_from(&conversation.spoke);
     dialogue.task = merged.output.clone();
@@ -302,11 +307,11 @@ fn history(holder: &Frame, merged: &Merged) -> Vec<Said> {
     let ranges = conversation.map_or(&[][..], |conversation| &conversation.messages);
     let of = |range: &MessageRange| -> &[Said] {
         let line = match &range.line {
-            None => holder.dialogue.as_deref(),
+            None => holder.line.dialogue.as_deref(),
             Some(name) => {
-                let mut lines = holder.children.iter();
-                let line = lines.find(|child| child.name == *name);
-                line.and_then(|child| child.frame.dialogue.as_deref())
+                let mut lines = holder.regions.iter();
+                let line = lines.find(|region| region.name == *name);
+                line.and_then(|region| region.frame.line.dialogue.as_deref())
             }
         };
         let all = line.map_or(&[][..], |dialogue| &dialogue.history);

@@ -254,8 +254,8 @@ pub(super) fn void_below(run: &mut Run, path: &FramePath, why: &str) {
             continue;
         };
         standing.extend(frame.stay.request().cloned());
-        let below = frame.children.iter().filter(|child| child.ended.is_none());
-        frames.extend(below.map(|child| path.child(&child.name)));
+        let below = frame.regions.iter().filter(|region| region.ended.is_none());
+        frames.extend(below.map(|region| path.child(&region.name)));
     }
     for request in standing {
         keep(run, &request, Word::void(why, None));

@@ -139,12 +139,14 @@ pub(super) fn apply_stage(run: &mut Run, event: &Event) {
             message,
         } => {
             // Where lines carry a conversation, the context holds what the workflow puts there, and nothing else.
-            let frame = run.frame_mut(path).filter(|frame| frame.dialogue.is_none());
+            let frame = run
+                .frame_mut(path)
+                .filter(|frame| frame.line.dialogue.is_none());
             if let Some(frame) = frame {
                 let error = json!({
                     "stage": stage, "attempt": attempt, "code": code, "message": message,
                 });
-                Arc::make_mut(&mut frame.context).insert(ERROR.to_owned(), error);
+                Arc::make_mut(&mut frame.line.context).insert(ERROR.to_owned(), error);
             }
         }
         _ => {}
@@ -178,7 +180,7 @@ pub(super) fn waited(run: &mut Run, path: &FramePath, ms: u64) {
 
 fn exit(frame: &mut Frame, payload: &Value, error: Option<&Cause>, again: bool) {
     frame.stay.acting = None;
-    frame.output = Arc::new(payload.clone());
+    frame.line.output = Arc::new(payload.clone());
     if again {
         return;
     }
@@ -188,7 +190,7 @@ fn exit(frame: &mut Frame, payload: &Value, error: Option<&Cause>, again: bool) 
 
 /// Puts a payload among those of the other stages, as the stages are written.
 fn keep(frame: &mut Frame, stage: &str, at: usize, payload: &Value) {
-    let context: &mut Object = Arc::make_mut(&mut frame.context);
+    let context: &mut Object = Arc::make_mut(&mut frame.line.context);
     context.shift_remove(ERROR);
     let slot = context
         .entry(UPSTREAM)
@@ -200,5 +202,5 @@ fn keep(frame: &mut Frame, stage: &str, at: usize, payload: &Value) {
             upstream.shift_insert(at.min(upstream.len()), stage.to_owned(), payload.clone());
         }
     }
-    frame.captured.insert(UPSTREAM.to_owned());
+    frame.line.captured.insert(UPSTREAM.to_owned());
 }

@@ -25,41 +25,50 @@ pub struct Frame {
     pub machine: Option<MachineId>,
     /// The current state.
     pub at: StateName,
-    /// Its own copy of the context.
-    pub context: Arc<Object>,
-    /// What lives as long as the stay in that state.
-    pub stay: Stay,
-    /// The interrupt being handled.
-    pub handling: Option<Handling>,
-    /// Matches kept for later, oldest first.
-    pub queue: VecDeque<InterruptHit>,
-    /// The output of the state's own activity, for guards that read it.
-    pub output: Arc<Value>,
-    /// What its line carries along beside the context.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub dialogue: Option<Arc<Conversation>>,
+    /// What lives as long as the line.
+    pub line: Line,
     /// What the line was before its last output, while a person may change that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<Box<BeforeOutput>>,
-    /// Context keys that its line has appended to since it began.
-    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
-    pub appended: BTreeSet<String>,
-    /// Context keys that its line has removed since it began.
-    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
-    pub removed: BTreeSet<String>,
-    /// States that its line has entered.
+    /// What lives as long as the stay in the state.
+    pub stay: Stay,
+    /// Branches, lines, or the called machine, in the order written.
+    ///
+    /// A copy of a run has those in common with it that neither changes.
+    pub regions: Vec<Arc<Region>>,
+}
+
+/// What lives as long as a line of execution, from one state to the next.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Line {
+    /// Its own copy of the context.
+    pub context: Arc<Object>,
+    /// The output of the last activity, for guards that read it.
+    pub output: Arc<Value>,
+    /// What it carries along beside the context.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dialogue: Option<Arc<Conversation>>,
+    /// States that it has entered, where it carries a conversation.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub steps: u64,
+    /// Context keys that outputs went to since it began.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub captured: BTreeSet<String>,
+    /// Context keys that it has appended to since it began.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub appended: BTreeSet<String>,
+    /// Context keys that it has removed since it began.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub removed: BTreeSet<String>,
     /// The error that was handled last.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub caught: Option<Arc<Caught>>,
-    /// Context keys that outputs went to since the frame began.
-    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
-    pub captured: BTreeSet<String>,
-    /// Branches, or the called machine, in the order written.
-    ///
-    /// A copy of a run has those in common with it that neither changes.
-    pub children: Vec<Arc<Child>>,
+    /// The interrupt being handled.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub handling: Option<Handling>,
+    /// Matches kept for later, oldest first.
+    #[serde(default, skip_serializing_if = "VecDeque::is_empty")]
+    pub queue: VecDeque<InterruptHit>,
 }
 
 /// What lives as long as the stay of a frame in a state: entering a state makes it anew.
@@ -139,23 +148,8 @@ impl Stay {
 pub struct BeforeOutput {
     /// The state that put it out.
     pub state: StateName,
-    /// States that the line had entered, that one included.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub steps: u64,
-    /// The context.
-    pub context: Arc<Object>,
-    /// What the line carries along.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub dialogue: Option<Arc<Conversation>>,
-    /// Context keys that outputs had gone to since the frame began.
-    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
-    pub captured: BTreeSet<String>,
-    /// Context keys that its line had appended to since it began.
-    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
-    pub appended: BTreeSet<String>,
-    /// Context keys that its line had removed since it began.
-    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
-    pub removed: BTreeSet<String>,
+    /// The line.
+    pub line: Line,
 }
 
 /// What is carried out for a state.
@@ -230,7 +224,7 @@ pub struct Handling {
 
 /// A frame below another.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Child {
+pub struct Region {
     /// The branch, or the called machine's id.
     pub name: String,
     /// Its frame.
@@ -256,7 +250,7 @@ pub struct Child {
     pub met: Option<Box<Met>>,
 }
 
-impl Child {
+impl Region {
     /// Makes a frame below another that has just begun.
     #[must_use]
     pub fn open(name: &str, frame: Frame) -> Self {
@@ -299,19 +293,13 @@ impl Frame {
         Self {
             machine,
             at,
-            context,
-            stay: Stay::begun(entered_seq, entered_ms),
-            handling: None,
-            queue: VecDeque::new(),
-            output: Arc::default(),
-            dialogue: None,
+            line: Line {
+                context,
+                ..Line::default()
+            },
             before: None,
-            appended: BTreeSet::new(),
-            removed: BTreeSet::new(),
-            steps: 0,
-            caught: None,
-            captured: BTreeSet::new(),
-            children: Vec::new(),
+            stay: Stay::begun(entered_seq, entered_ms),
+            regions: Vec::new(),
         }
     }
 }

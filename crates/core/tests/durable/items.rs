@@ -49,7 +49,7 @@ fn items_run_one_after_the_other_and_what_they_capture_stays() {
         driven.done(&path, &format!("<{item}>"));
     }
     assert_eq!(driven.running(), [("after".to_owned(), "< c>".to_owned())]);
-    let context = &driven.run.root.context;
+    let context = &driven.run.root.line.context;
     assert_eq!(context.get("item"), Some(&json!("outer")));
     assert_eq!(context.get("index"), None);
 }

@@ -54,7 +54,11 @@ impl<'a> Reference<'a> {
                 let state = machine.states.get(from).ok_or("an unknown state is left")?;
                 match how {
                     How::Returned => {
-                        let back = frame.handling.as_ref().map(|handling| &handling.return_to);
+                        let back = frame
+                            .line
+                            .handling
+                            .as_ref()
+                            .map(|handling| &handling.return_to);
                         ensure(
                             back == Some(to),
                             "it returns to where no interrupt came from",
@@ -102,7 +106,7 @@ impl<'a> Reference<'a> {
                     "the interrupt leads elsewhere",
                 )?;
                 ensure(
-                    frame.handling.is_none() && frame.stay.request.is_none(),
+                    frame.line.handling.is_none() && frame.stay.request.is_none(),
                     "an interrupt inside a handler or while parked",
                 )?;
                 ensure(is_like(&rule.file_pattern, file), "the file does not match")
@@ -187,7 +191,7 @@ impl<'a> Reference<'a> {
                 let rule = state.on.get(&way.event).ok_or("an unknown event")?;
                 let open = |one: &Transition| {
                     let returns = one.target == Target::Return;
-                    (!returns || frame.handling.is_some())
+                    (!returns || frame.line.handling.is_some())
                         && self.guards_hold(machine, frame, &one.guards)
                 };
                 ensure(
@@ -263,7 +267,7 @@ impl<'a> Reference<'a> {
             Guard::Evidence(guard) => {
                 Some(self.history.has_read(guard.since, frame.stay.entered_seq))
             }
-            Guard::Field(field) => Some(field_holds(&frame.context, field)),
+            Guard::Field(field) => Some(field_holds(&frame.line.context, field)),
             _ => None,
         }
     }

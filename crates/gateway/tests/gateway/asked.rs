@@ -87,7 +87,7 @@ fn a_yes_takes_the_transition_it_was_asked_about() {
     let taken = answer(governor.answered(&asked.key, &PersonSaid::Yes, NOW + 20));
     assert_eq!(taken["isError"], false, "{taken}");
     assert_eq!(taken["structuredContent"]["status"], "completed");
-    assert_eq!(world.run(&run).root.context["version"], 3);
+    assert_eq!(world.run(&run).root.line.context["version"], 3);
     let by = world
         .events(&run)
         .into_iter()

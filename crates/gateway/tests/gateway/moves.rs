@@ -120,7 +120,7 @@ fn a_transition_moves_the_run_and_keeps_numbers_exact() {
         "{}",
         answer.text
     );
-    let kept = serde_json::to_string(&world.run(&run).root.context).unwrap();
+    let kept = serde_json::to_string(&world.run(&run).root.line.context).unwrap();
     assert_eq!(
         kept,
         r#"{"n":9007199254740993,"d":0.10000000000000000001,"e":1e+400,"rationale":"read"}"#
@@ -174,7 +174,7 @@ fn a_refusal_says_why_and_what_is_possible_and_changes_nothing() {
         "{}",
         answer.text
     );
-    assert!(world.run(&run).root.context.is_empty());
+    assert!(world.run(&run).root.line.context.is_empty());
 }
 
 fn in_review(world: &World) -> interlock_core::names::RunId {

@@ -360,7 +360,7 @@ fn numbers_pass_exactly_both_ways() {
             );
         });
         assert_eq!(
-            world.run(&run).root.context["a"].to_string(),
+            world.run(&run).root.line.context["a"].to_string(),
             "9007199254740993"
         );
     }

@@ -4,7 +4,7 @@ use interlock_core::{
     event::{About, BranchStart, Event, How, PendingTransition},
     machine::Object,
     names::FramePath,
-    run::{Child, Frame, Phase, Request, Run},
+    run::{Frame, Phase, Region, Request, Run},
 };
 use interlock_graph::Graph;
 use roxmltree::Document;
@@ -122,9 +122,9 @@ fn what_waits_for_a_person_says_so() {
 
 #[test]
 fn every_open_branch_and_called_machine_is_marked() {
-    let child = |name: &str, frame| std::sync::Arc::new(Child::open(name, frame));
+    let child = |name: &str, frame| std::sync::Arc::new(Region::open(name, frame));
     let forked = Frame {
-        children: vec![
+        regions: vec![
             child("lint", frame("lint_run")),
             child("probe", frame("probe_run")),
         ],
@@ -165,7 +165,7 @@ fn every_open_branch_and_called_machine_is_marked() {
     );
 
     let called = Frame {
-        children: vec![child(
+        regions: vec![child(
             "suite-of-tests",
             Frame {
                 machine: Some("suite-of-tests".into()),

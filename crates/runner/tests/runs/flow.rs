@@ -207,6 +207,7 @@ impl Room {
     pub(crate) fn variable(&self, key: &str) -> Value {
         self.load()
             .root
+            .line
             .context
             .get(key)
             .cloned()

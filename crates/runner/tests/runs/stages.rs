@@ -180,7 +180,7 @@ fn a_stage_reads_writes_and_hands_in() {
         assert_eq!((halt, room.code()), (Halt::Over, Some(0)), "{kind}");
         let written = fs::read_to_string(room.project().join("two.txt"));
         assert_eq!(written.unwrap(), "second\n");
-        let upstream = room.load().root.context.get("upstream").cloned();
+        let upstream = room.load().root.line.context.get("upstream").cloned();
         assert_eq!(upstream, Some(json!({"a": {"said": "ready"}})));
         let asked = models.asked();
         assert_eq!(asked.len(), 3, "{kind}");

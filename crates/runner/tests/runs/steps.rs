@@ -125,7 +125,7 @@ fn an_output_that_a_branch_of_the_workflow_reads_is_whole() {
     ]);
     let room = Room::new(machine("a", json!({ "a": a })));
     assert_eq!(room.drive(), Halt::Over);
-    let output = room.load().root.output;
+    let output = room.load().root.line.output;
     assert_eq!(output.as_str().unwrap().lines().count(), lines);
 }
 

@@ -245,7 +245,7 @@ fn ending(world: &World<'_>) -> Ending {
     };
     Ending {
         code,
-        variables: run.root.context.as_ref().clone(),
+        variables: run.root.line.context.as_ref().clone(),
         successes,
         failures,
         was_reopened: world

@@ -354,14 +354,14 @@ fn cap(machine: &Machine, frame: Option<&Frame>) -> Option<usize> {
 /// Looks for a fork that has more branches open than it may.
 fn look_at_forks(machine: &Machine, frame: &Frame, wrong: &mut Option<String>) {
     let open = frame
-        .children
+        .regions
         .iter()
         .filter(|child| child.ended.is_none())
         .count();
     if cap(machine, Some(frame)).is_some_and(|most| open > most) {
         *wrong = Some(format!("`{}` has {open} branches open", frame.at));
     }
-    for child in &frame.children {
+    for child in &frame.regions {
         look_at_forks(machine, &child.frame, wrong);
     }
 }

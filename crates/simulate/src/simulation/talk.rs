@@ -18,7 +18,7 @@ impl Simulation {
     pub(super) fn talk(&mut self) -> Option<Talk> {
         self.machine.conversation.as_ref()?;
         let leaves = self.run.open_leaves();
-        let dialogue = self.run.root.dialogue.as_ref();
+        let dialogue = self.run.root.line.dialogue.as_ref();
         let ended = matches!(self.run.phase, Phase::Ended { .. });
         Some(Talk {
             told: leaves

@@ -114,7 +114,7 @@ fn what_stands_in_the_way_is_told() {
         at_ms: 0,
         granted: None,
     }));
-    run.root.handling = Some(Handling {
+    run.root.line.handling = Some(Handling {
         interrupt: "check".into(),
         file: "db/1.sql".to_owned(),
         return_to: "deploying".into(),
@@ -184,7 +184,7 @@ proptest! {
         let mut run = started(&machine);
         run.root.stay.note = Some(note.clone());
         run.paused = Some(Pause { by: why.clone(), reason: Some(why) });
-        run.root.handling = Some(Handling {
+        run.root.line.handling = Some(Handling {
             interrupt: note.as_str().into(), file: note, return_to: "testing".into(),
         });
         let text = briefing(&machine, &run, None);

@@ -89,7 +89,7 @@ fn ready(machine: &Machine, run: &Run, path: &FramePath, transition: &Transition
     let somewhere = transition.target != Target::Return
         || run
             .frame(path)
-            .is_some_and(|frame| frame.handling.is_some());
+            .is_some_and(|frame| frame.line.handling.is_some());
     somewhere && guards_hold(machine, run, path, transition)
 }
 
@@ -142,7 +142,7 @@ pub(crate) fn resolved(
         Target::Return => {
             let back = run
                 .frame(path)
-                .and_then(|frame| frame.handling.as_ref())
+                .and_then(|frame| frame.line.handling.as_ref())
                 .map(|handling| handling.return_to.clone());
             (back.into_iter().collect(), false)
         }

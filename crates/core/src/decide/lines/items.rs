@@ -25,7 +25,7 @@ impl Work<'_> {
             return self.pass_item(path, spread);
         }
         let (frame, _) = self.stand(path)?;
-        let found = match items(&frame.output, &frame.context, &spread.items) {
+        let found = match items(&frame.line.output, &frame.line.context, &spread.items) {
             Ok(found) => found,
             Err(missing) => {
                 let keys = missing.known.join(", ");
@@ -71,7 +71,9 @@ impl Work<'_> {
 
     fn pass_item(&mut self, path: &FramePath, spread: &Items) -> Result<(), Refusal> {
         let (frame, _) = self.stand(path)?;
-        let value = spread.replaces_item.then(|| frame.output.as_ref().clone());
+        let value = spread
+            .replaces_item
+            .then(|| frame.line.output.as_ref().clone());
         self.emit(Event::ItemPassed {
             path: path.clone(),
             to: spread.initial.clone(),
@@ -176,8 +178,8 @@ impl Work<'_> {
 /// Returns the distinct states that the lines below `holder` would lead to: in the order written, not that of the lines.
 pub(super) fn exits_below(machine: &Machine, holder: &Frame) -> Vec<StateName> {
     let mut exits: Vec<StateName> = Vec::new();
-    for child in &holder.children {
-        for exit in child.exit.iter().chain(&child.also) {
+    for region in &holder.regions {
+        for exit in region.exit.iter().chain(&region.also) {
             if !exits.contains(exit) {
                 exits.push(exit.clone());
             }

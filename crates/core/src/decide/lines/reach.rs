@@ -6,7 +6,7 @@ use crate::{
     decide::transitions::error,
     machine::{Machine, Over, Target},
     names::StateName,
-    run::{Child, Frame},
+    run::{Frame, Region},
 };
 
 /// The arrows written, as lines of one fork may go along them.
@@ -21,10 +21,12 @@ pub(super) struct Arrows<'m> {
 /// Tells whether a line at work can still come to `at`, by the arrows written.
 pub(super) fn may_come(arrows: &Arrows<'_>, holder: &Frame, but: &str, at: &StateName) -> bool {
     holder
-        .children
+        .regions
         .iter()
-        .filter(|child| child.ended.is_none() && !child.frame.stay.gathering && child.name != but)
-        .any(|child| leads_to(arrows, &child.frame.at, at))
+        .filter(|region| {
+            region.ended.is_none() && !region.frame.stay.gathering && region.name != but
+        })
+        .any(|region| leads_to(arrows, &region.frame.at, at))
 }
 
 /// Tells whether `from` leads to `to`, other than by way of the fork whose lines are still going.
@@ -78,11 +80,11 @@ fn next_states<'m>(arrows: &Arrows<'m>, at: &StateName) -> Vec<&'m StateName> {
 
 /// Finds the lines that wait at one state and may go on, in the order of the lines.
 pub(super) fn next_meeting(arrows: &Arrows<'_>, holder: &Frame) -> Option<Vec<String>> {
-    let waiting = |child: &&Arc<Child>| child.ended.is_none() && child.frame.stay.gathering;
+    let waiting = |region: &&Arc<Region>| region.ended.is_none() && region.frame.stay.gathering;
     let mut places: Vec<&StateName> = Vec::new();
-    for child in holder.children.iter().filter(waiting) {
-        if !places.contains(&&child.frame.at) {
-            places.push(&child.frame.at);
+    for region in holder.regions.iter().filter(waiting) {
+        if !places.contains(&&region.frame.at) {
+            places.push(&region.frame.at);
         }
     }
     places.sort_by_key(|at| arrows.machine.states.get_index_of(at.as_str()));
@@ -102,11 +104,11 @@ pub(super) fn next_meeting(arrows: &Arrows<'_>, holder: &Frame) -> Option<Vec<St
         })
         .or(free.first())?;
     let names = holder
-        .children
+        .regions
         .iter()
         .filter(waiting)
-        .filter(|child| child.frame.at == **first)
-        .map(|child| child.name.clone())
+        .filter(|region| region.frame.at == **first)
+        .map(|region| region.name.clone())
         .collect();
     Some(names)
 }

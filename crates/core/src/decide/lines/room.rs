@@ -8,7 +8,7 @@ use crate::{
     machine::{Join, Machine, OnError, Over, Parallel, State},
     names::{FramePath, StateName},
     refusal::{Code, Refusal},
-    run::{Child, Frame, RunningAt},
+    run::{Frame, Region, RunningAt},
 };
 
 impl Work<'_> {
@@ -84,7 +84,7 @@ impl Work<'_> {
         let (frame, machine) = self.stand(path)?;
         // What is made for the workflow is none of its states.
         let counted = !is_generated(machine, &frame.at) && !state_of(machine, frame)?.ends_lines;
-        if !counted || frame.stay.effect.is_some() || frame.steps <= limit {
+        if !counted || frame.stay.effect.is_some() || frame.line.steps <= limit {
             return Ok(false);
         }
         let at = machine.shown(&frame.at).to_string();
@@ -121,15 +121,15 @@ pub(super) fn first_failure(holder: &Frame, parallel: &Parallel) -> Option<Cause
     if parallel.on_error != OnError::Fail {
         return None;
     }
-    let failed = |child: &&Arc<Child>| child.ended == Some(BranchOutcome::Failed);
-    let first = holder.children.iter().find(failed)?;
+    let failed = |region: &&Arc<Region>| region.ended == Some(BranchOutcome::Failed);
+    let first = holder.regions.iter().find(failed)?;
     let cause = first.cause.clone().unwrap_or_default();
     Some(match parallel.over {
         Over::Items(_) => Cause {
             message: format!(
                 "item {} of {}: {}",
                 first.name,
-                holder.children.len(),
+                holder.regions.len(),
                 cause.message
             ),
             ..cause
@@ -151,9 +151,9 @@ fn failure_below(machine: &Machine, frame: &Frame) -> Option<Cause> {
         .filter(|parallel| parallel.join == Join::Converge)
         .and_then(|parallel| first_failure(frame, parallel));
     own.or_else(|| {
-        let open = frame.children.iter().filter(|child| child.ended.is_none());
+        let open = frame.regions.iter().filter(|region| region.ended.is_none());
         open.into_iter()
-            .find_map(|child| failure_below(machine, &child.frame))
+            .find_map(|region| failure_below(machine, &region.frame))
     })
 }
 

@@ -115,10 +115,8 @@ impl Work<'_> {
         payload: &Value,
     ) -> Result<Option<(Otherwise, String)>, Refusal> {
         let (frame, machine) = self.stand(path)?;
-        let judged = Frame {
-            output: Arc::new(payload.clone()),
-            ..frame.clone()
-        };
+        let mut judged = frame.clone();
+        judged.line.output = Arc::new(payload.clone());
         let scope = Scope {
             machine,
             run: &self.run,
@@ -310,7 +308,11 @@ impl Work<'_> {
 
 /// Finds where the output of the stage at `frame` goes among those of the others: as the stages are written.
 fn place_of(machine: &crate::machine::Machine, frame: &Frame) -> usize {
-    let known = frame.context.get("upstream").and_then(Value::as_object);
+    let known = frame
+        .line
+        .context
+        .get("upstream")
+        .and_then(Value::as_object);
     machine
         .states
         .keys()
