@@ -23,7 +23,7 @@ mod stage;
 pub use agents::{AgentWork, ServerStart, ServerWork};
 pub use conversation::{Condensing, Conversation};
 pub use flags::{Clear, DataFlags};
-pub use parallel::{Branch, Items, Join, Lines, Merge, OnError, Over, Parallel};
+pub use parallel::{Branch, Join, Merge, OnItemError, Over, OverItems, OverLines, Parallel};
 pub use retry::Retry;
 
 pub use stage::{
@@ -292,7 +292,7 @@ impl Activity {
 
     /// Returns the items that it has a line for each.
     #[must_use]
-    pub fn items(&self) -> Option<&Items> {
+    pub fn items(&self) -> Option<&OverItems> {
         match &self.parallel()?.over {
             Over::Items(items) => Some(items),
             Over::Branches(_) | Over::Lines(_) => None,
@@ -301,7 +301,7 @@ impl Activity {
 
     /// Returns the lines of text that it runs a machine for each.
     #[must_use]
-    pub fn lines(&self) -> Option<&Lines> {
+    pub fn lines(&self) -> Option<&OverLines> {
         match &self.parallel()?.over {
             Over::Lines(lines) => Some(lines),
             Over::Branches(_) | Over::Items(_) => None,

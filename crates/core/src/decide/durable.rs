@@ -14,7 +14,7 @@ use crate::{
     command::EffectFate,
     event::{Cause, Event},
     holds::Scope,
-    machine::{Activity, Object, OnCrash, OnError, Outcome},
+    machine::{Activity, Object, OnCrash, OnItemError, Outcome},
     names::FramePath,
     place::{shown_path, stage_of},
     refusal::{Code, Refusal},
@@ -272,7 +272,7 @@ impl Work<'_> {
                 Some(activity) if activity.lines().is_some() => {
                     let goes_on = activity
                         .parallel()
-                        .is_some_and(|lines| lines.on_error != OnError::Fail);
+                        .is_some_and(|lines| lines.on_error != OnItemError::Fail);
                     if goes_on && !cause.cancelled {
                         return None;
                     }

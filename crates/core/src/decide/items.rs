@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     event::{Cause, Event},
-    machine::{Lines, OnError},
+    machine::{OnItemError, OverLines},
     names::FramePath,
     refusal::{Code, Refusal},
 };
@@ -16,7 +16,11 @@ const ITEMS_AT_ONCE: u32 = 256;
 
 impl Work<'_> {
     /// Lists the lines of the output that the state before left.
-    pub(super) fn list_items(&mut self, path: &FramePath, lines: &Lines) -> Result<(), Refusal> {
+    pub(super) fn list_items(
+        &mut self,
+        path: &FramePath,
+        lines: &OverLines,
+    ) -> Result<(), Refusal> {
         let (frame, _) = self.stand(path)?;
         if frame.stay.items.is_none() {
             let items = split_lines(frame.line.output.as_str().unwrap_or_default());
@@ -29,7 +33,7 @@ impl Work<'_> {
     }
 
     /// Starts the next item, or ends the loop.
-    fn next_item(&mut self, path: &FramePath, lines: &Lines) -> Result<(), Refusal> {
+    fn next_item(&mut self, path: &FramePath, lines: &OverLines) -> Result<(), Refusal> {
         let (frame, _) = self.stand(path)?;
         let Some(items) = &frame.stay.items else {
             return Ok(());
@@ -71,7 +75,7 @@ impl Work<'_> {
     pub(super) fn end_item(
         &mut self,
         path: &FramePath,
-        on_error: OnError,
+        on_error: OnItemError,
         cause: Option<Cause>,
     ) -> Result<(), Refusal> {
         let (frame, _) = self.stand(path)?;
@@ -85,7 +89,7 @@ impl Work<'_> {
             cause: cause.clone(),
         });
         match cause {
-            Some(cause) if on_error == OnError::Fail || cause.cancelled => {
+            Some(cause) if on_error == OnItemError::Fail || cause.cancelled => {
                 let (frame, _) = self.stand(path)?;
                 let failed = frame.stay.items.as_ref().map_or(1, |items| items.failed);
                 self.end_items(path, failed, Some(of_item(index, cause)))

@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     event::{BranchStart, Cause, Event},
-    machine::{Activity, Branch, Items, Object, Over, State},
+    machine::{Activity, Branch, Object, Over, OverItems, State},
     merge,
     names::{FramePath, StateName},
     refusal::Refusal,
@@ -45,7 +45,7 @@ impl Work<'_> {
         self.meets(path).is_some() || self.spread_around(path).is_some()
     }
 
-    pub(super) fn spread_around(&self, path: &FramePath) -> Option<(FramePath, &Items)> {
+    pub(super) fn spread_around(&self, path: &FramePath) -> Option<(FramePath, &OverItems)> {
         let (parent, state) = self.around(path)?;
         Some((parent, state.activity.items()?))
     }

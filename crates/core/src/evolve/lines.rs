@@ -236,23 +236,23 @@ fn meet(
     may_part: bool,
 ) {
     let base = Arc::clone(&frame.line.context);
-    let history = merged.map(|merged| history(frame, merged));
+    // Of lines that only go on, nothing is brought together.
+    let mut brought = merged.map(|merged| (merged, history(frame, merged)));
     for region in &mut frame.regions {
         if region.name == first {
             let region = Arc::make_mut(region);
-            region.frame.stay.gathering = false;
-            let Some((merged, history)) = merged.zip(history.clone()) else {
+            let Some((merged, history)) = brought.take() else {
+                region.frame.stay.gathering = false;
                 continue;
             };
             if may_part {
-                let mut before = region.frame.clone();
-                before.stay.gathering = true;
                 region.met = Some(Box::new(Met {
-                    frame: before,
+                    frame: region.frame.clone(),
                     base: region.base.clone(),
                     others: others.to_vec(),
                 }));
             }
+            region.frame.stay.gathering = false;
             region.frame.line.context = Arc::clone(&base);
             bring(&mut region.frame, merged, history);
             region.frame.line.appended = merged

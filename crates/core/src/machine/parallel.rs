@@ -21,7 +21,7 @@ pub struct Parallel {
     pub concurrency: Option<usize>,
     /// What follows when the region of an item fails.
     #[serde(default, skip_serializing_if = "is_default")]
-    pub on_error: OnError,
+    pub on_error: OnItemError,
     /// The code of the failure, which then names the branch; `None`: that of the branch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fails_as: Option<String>,
@@ -36,7 +36,7 @@ impl Parallel {
             join: Join::default(),
             merge: Merge::default(),
             concurrency: None,
-            on_error: OnError::default(),
+            on_error: OnItemError::default(),
             fails_as: None,
         }
     }
@@ -61,9 +61,9 @@ pub enum Over {
     /// For each branch by name, in the order written.
     Branches(IndexMap<String, Branch>),
     /// For each item of what the state before put out: a line in the same machine.
-    Items(Items),
+    Items(OverItems),
     /// For each line of text that the state before put out: a machine of its own.
-    Lines(Lines),
+    Lines(OverLines),
 }
 
 /// One branch of a fork.
@@ -83,7 +83,7 @@ pub struct Branch {
 ///
 /// Its `error` is about splitting alone: a failure of one of its lines is not handled there.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Items {
+pub struct OverItems {
     /// Where the items are: `.`, a plain key, or a JSON Pointer.
     pub items: String,
     /// Where each line starts.
@@ -114,7 +114,7 @@ pub struct Items {
 ///
 /// It works on the context of the frame itself: what it changes stays.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Lines {
+pub struct OverLines {
     /// Key into [`crate::machine::Machine::machines`].
     pub machine: MachineId,
     /// The context key of the item; hidden again after the loop.
@@ -163,7 +163,7 @@ pub enum Merge {
 /// What follows when the region of an item fails.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum OnError {
+pub enum OnItemError {
     /// No item starts any more, and the whole has failed.
     #[default]
     Fail,

@@ -8,8 +8,9 @@ use indexmap::IndexMap;
 use interlock_core::{
     guard::{Guard, GuardRef},
     machine::{
-        Activity, Branch, Call, Capture, Join, Limits, Lines, Machine, Merge, OnCrash, OnError,
-        Outcome, Over, Parallel as Regions, Rule, State as Lowered, Target, Test, Transition,
+        Activity, Branch, Call, Capture, Join, Limits, Machine, Merge, OnCrash, OnItemError,
+        Outcome, Over, OverLines, Parallel as Regions, Rule, State as Lowered, Target, Test,
+        Transition,
     },
     names::{EventName, MachineId, StateName},
 };
@@ -288,7 +289,7 @@ impl<'f> Lowering<'f> {
         let name = StateName::new(format!("{}/each", making.name));
         let loop_state = Lowered {
             activity: Activity::Parallel(Regions {
-                over: Over::Lines(Lines {
+                over: Over::Lines(OverLines {
                     machine: key,
                     item: "item".to_owned(),
                     index: "index".to_owned(),
@@ -298,9 +299,9 @@ impl<'f> Lowering<'f> {
                 merge: Merge::Shared,
                 concurrency: Some(1),
                 on_error: if each.goes_on {
-                    OnError::Skip
+                    OnItemError::Skip
                 } else {
-                    OnError::Fail
+                    OnItemError::Fail
                 },
                 fails_as: None,
             }),

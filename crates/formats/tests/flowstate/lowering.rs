@@ -1,6 +1,6 @@
 //! What each key of a file becomes in the machine.
 
-use interlock_core::machine::{Activity, Machine, OnError, State};
+use interlock_core::machine::{Activity, Machine, OnItemError, State};
 use interlock_formats::{Source, load};
 use interlock_validate::{Place, Severity, validate};
 use serde_json::{Value, json};
@@ -392,13 +392,13 @@ states:
     let each = state(&machine, "l/each");
     assert_eq!(each.shown_as.as_ref().unwrap().as_str(), "l");
     let on_error = |activity: &Activity| activity.parallel().unwrap().on_error;
-    assert_eq!(on_error(&each.activity), OnError::Skip);
+    assert_eq!(on_error(&each.activity), OnItemError::Skip);
     let each = each.activity.lines().unwrap();
     assert!(each.wants_items);
     let body = &machine.machines[&each.machine];
     assert_eq!(body.initial.as_str(), "one");
     let inner = &state(body, "two/each").activity;
-    assert_eq!(on_error(inner), OnError::Fail);
+    assert_eq!(on_error(inner), OnItemError::Fail);
     let inner = inner.lines().unwrap();
     assert!(!inner.wants_items);
     assert_ne!(inner.machine, each.machine);

@@ -7,7 +7,7 @@ use crate::{
     },
     dialogue::items,
     event::{BranchOutcome, Cause, Event},
-    machine::{Activity, Items, Machine, OnError, Outcome, Target},
+    machine::{Activity, Machine, OnItemError, Outcome, OverItems, Target},
     merge,
     names::{FramePath, StateName},
     refusal::{Code, Refusal},
@@ -19,7 +19,7 @@ impl Work<'_> {
     pub(in crate::decide) fn spread(
         &mut self,
         path: &FramePath,
-        spread: &Items,
+        spread: &OverItems,
     ) -> Result<(), Refusal> {
         if !spread.nested && self.spread_around(path).is_some() {
             return self.pass_item(path, spread);
@@ -69,7 +69,7 @@ impl Work<'_> {
         Ok(())
     }
 
-    fn pass_item(&mut self, path: &FramePath, spread: &Items) -> Result<(), Refusal> {
+    fn pass_item(&mut self, path: &FramePath, spread: &OverItems) -> Result<(), Refusal> {
         let (frame, _) = self.stand(path)?;
         let value = spread
             .replaces_item
@@ -137,7 +137,7 @@ impl Work<'_> {
         let Some((parallel, spread)) = activity.parallel().zip(activity.items().cloned()) else {
             return Ok(());
         };
-        let collects = parallel.on_error == OnError::Collect;
+        let collects = parallel.on_error == OnItemError::Collect;
         let exits = exits_below(machine, holder);
         let at = holder.at.clone();
         let (to, several) = match (exits.as_slice(), &spread.exits) {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::{
     decide::{Work, transitions::state_of},
     event::{BranchOutcome, Cause},
-    machine::{Join, Machine, OnError, Over, Parallel, State},
+    machine::{Join, Machine, OnItemError, Over, Parallel, State},
     names::{FramePath, StateName},
     refusal::{Code, Refusal},
     run::{Frame, Region, RunningAt},
@@ -118,7 +118,7 @@ fn is_generated(machine: &Machine, at: &StateName) -> bool {
 
 /// Returns the first failure that counts, in the order of the lines.
 pub(super) fn first_failure(holder: &Frame, parallel: &Parallel) -> Option<Cause> {
-    if parallel.on_error != OnError::Fail {
+    if parallel.on_error != OnItemError::Fail {
         return None;
     }
     let failed = |region: &&Arc<Region>| region.ended == Some(BranchOutcome::Failed);

@@ -6,8 +6,8 @@ use indexmap::IndexMap;
 use interlock_core::{
     guard::{ExpressionGuard, Guard, GuardRef},
     machine::{
-        Activity, Branch, Items, Join, Merge, OnError, Over, Parallel, Rule, State as Made, Target,
-        Transition,
+        Activity, Branch, Join, Merge, OnItemError as Lowered, Over, OverItems, Parallel, Rule,
+        State as Made, Target, Transition,
     },
     names::{EventName, StateName},
 };
@@ -111,7 +111,7 @@ impl<'w> Routes<'w> {
             self.made.insert(several.clone(), made);
             several
         });
-        let items = Items {
+        let items = OverItems {
             items: key.text.clone(),
             initial: StateName::new(target.text.as_str()),
             keys: flags.item_keys.clone(),
@@ -129,9 +129,9 @@ impl<'w> Routes<'w> {
                 merge: Merge::Conversation,
                 concurrency: None,
                 on_error: match flags.on_item_error {
-                    OnItemError::Fail => OnError::Fail,
-                    OnItemError::Skip => OnError::Skip,
-                    OnItemError::Collect => OnError::Collect,
+                    OnItemError::Fail => Lowered::Fail,
+                    OnItemError::Skip => Lowered::Skip,
+                    OnItemError::Collect => Lowered::Collect,
                 },
                 fails_as: None,
             }),
