@@ -2,20 +2,18 @@
 
 mod activities;
 mod adopt;
-mod branches;
 mod calls;
 mod carry;
 mod conversation;
 mod durable;
 mod interrupts;
-mod items;
-mod lines;
 mod machines;
 mod nodes;
 mod people;
 mod prompts;
 mod protected;
 mod question;
+mod regions;
 mod settle;
 mod stage;
 mod tools;

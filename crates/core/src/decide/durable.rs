@@ -6,8 +6,8 @@ use serde_json::Value;
 use super::{
     Answered, Reply, Work,
     carry::nothing_lost,
-    items::of_item,
-    transitions::{choose, error, rule_of, state_of},
+    regions::of_item,
+    transitions::{choose, done, error, rule_of, state_of},
 };
 use crate::{
     attempt::{CallStatus, PendingCall, StageAttempt},
@@ -332,6 +332,49 @@ impl Work<'_> {
             frame = &region.frame;
         }
         !self.run.is_over()
+    }
+
+    /// Ends a run that entered as many states as it may.
+    pub(super) fn stop_used_up(&mut self) -> Result<(), Refusal> {
+        let limit = self.machine.limits.states_max.unwrap_or_default();
+        let message = format!("the run entered {limit} states, which is its limit");
+        self.end_uncaught(Cause::new(Code::LimitExceeded.as_str(), message))
+    }
+
+    /// Tells whether the run may enter no more states.
+    pub(super) fn states_used_up(&self) -> bool {
+        let limit = self.machine.limits.states_max;
+        limit.is_some_and(|limit| self.run.entered >= limit)
+    }
+
+    /// Ends the state at `path`, whose branches or called machine succeeded.
+    pub(super) fn finish_composite(
+        &mut self,
+        path: &FramePath,
+        output: Value,
+    ) -> Result<(), Refusal> {
+        let (frame, machine) = self.stand(path)?;
+        let state = state_of(machine, frame)?;
+        if !self.is_durable() || state.capture.is_none() {
+            return self.raise_own(path, &done(), None);
+        }
+        let file = self.output_file(path);
+        match file {
+            Ok(Some(file)) => {
+                let text = output.as_str().unwrap_or_default().to_owned();
+                self.write_output(path, text, file)
+            }
+            Ok(None) => self.finish(path, output, ""),
+            Err(cause) => self.fail_for_good(path, *cause),
+        }
+    }
+
+    /// Returns the file that the output of the state at `path` goes to.
+    fn output_file(&self, path: &FramePath) -> Result<Option<String>, Box<Cause>> {
+        let lost = || Box::new(Cause::new(1, "the state is not there"));
+        let (frame, machine) = self.stand(path).map_err(|_| lost())?;
+        let state = state_of(machine, frame).map_err(|_| lost())?;
+        super::carry::output_file(state, frame, self.run.places.as_deref())
     }
 }
 

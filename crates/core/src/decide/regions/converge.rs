@@ -1,29 +1,25 @@
-//! Lines of a fork that meet, and lines of items.
-//!
-//! [`items`] opens and joins those of items, [`reach`] says who waits for whom, [`room`] how many may be at work.
-
-mod items;
-mod reach;
-mod room;
+//! Lines of a fork that wait for each other where they come to one state, and go on as one.
 
 use std::collections::BTreeSet;
 
 use indexmap::IndexMap;
 
 use super::{
-    Work,
-    transitions::{done, error, state_of},
+    items::exits_below,
+    reach::{Arrows, may_come, next_meeting},
+    room::first_failure,
 };
 use crate::{
+    decide::{
+        Work,
+        transitions::{done, error, state_of},
+    },
     event::{BranchStart, Cause, Event},
     machine::{Activity, Branch, Object, Over, OverItems, State},
     merge,
     names::{FramePath, StateName},
     refusal::Refusal,
 };
-use items::exits_below;
-use reach::{Arrows, may_come, next_meeting};
-use room::first_failure;
 
 impl Work<'_> {
     /// Returns the state around the line at `path`, if it is one of lines that meet or of items.
@@ -34,24 +30,27 @@ impl Work<'_> {
         Some((parent, machine.states.get(&frame.at)?))
     }
 
-    fn meets(&self, path: &FramePath) -> Option<FramePath> {
+    pub(super) fn meets(&self, path: &FramePath) -> Option<FramePath> {
         let (parent, state) = self.around(path)?;
         let parallel = state.activity.parallel()?;
         parallel.meets().then_some(parent)
     }
 
     /// Tells whether the frame at `path` is a line of a fork that meets, or of an item.
-    pub(super) fn is_line(&self, path: &FramePath) -> bool {
+    pub(in crate::decide) fn is_line(&self, path: &FramePath) -> bool {
         self.meets(path).is_some() || self.spread_around(path).is_some()
     }
 
-    pub(super) fn spread_around(&self, path: &FramePath) -> Option<(FramePath, &OverItems)> {
+    pub(in crate::decide) fn spread_around(
+        &self,
+        path: &FramePath,
+    ) -> Option<(FramePath, &OverItems)> {
         let (parent, state) = self.around(path)?;
         Some((parent, state.activity.items()?))
     }
 
     /// Tells whether the line at `path` has to wait for others before its state begins.
-    pub(super) fn gathers(&mut self, path: &FramePath) -> Result<bool, Refusal> {
+    pub(in crate::decide) fn gathers(&mut self, path: &FramePath) -> Result<bool, Refusal> {
         let Some(parent) = self.meets(path) else {
             return Ok(false);
         };
@@ -91,7 +90,7 @@ impl Work<'_> {
     }
 
     /// Lets the lines go on that wait below `path` and that nobody else can join any more.
-    pub(super) fn meet(&mut self, path: &FramePath) -> Result<(), Refusal> {
+    pub(in crate::decide) fn meet(&mut self, path: &FramePath) -> Result<(), Refusal> {
         loop {
             if !self.is_open(path) {
                 // The last that went on ended the line around them.
@@ -122,7 +121,7 @@ impl Work<'_> {
     }
 
     /// Opens the lines of a fork that meets; below another such fork they are more of its lines.
-    pub(super) fn open_lines(
+    pub(in crate::decide) fn open_lines(
         &mut self,
         path: &FramePath,
         branches: &IndexMap<String, Branch>,
@@ -181,7 +180,7 @@ impl Work<'_> {
     }
 
     /// Goes on above lines of which one has ended.
-    pub(super) fn line_ended(&mut self, path: &FramePath) -> Result<(), Refusal> {
+    pub(in crate::decide) fn line_ended(&mut self, path: &FramePath) -> Result<(), Refusal> {
         let (holder, machine) = self.stand(path)?;
         let open = holder.regions.iter().any(|region| region.ended.is_none());
         let Some(parallel) = state_of(machine, holder)?.activity.parallel() else {

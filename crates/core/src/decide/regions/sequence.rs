@@ -1,14 +1,11 @@
 //! A machine run for each line of an output, one after the other.
 
-use super::{
-    Work,
-    transitions::{done, error, state_of},
-};
 use crate::{
+    decide::{Work, transitions::error},
     event::{Cause, Event},
     machine::{OnItemError, OverLines},
     names::FramePath,
-    refusal::{Code, Refusal},
+    refusal::Refusal,
 };
 
 /// Items that one command starts at most: what it brings about stays small.
@@ -16,7 +13,7 @@ const ITEMS_AT_ONCE: u32 = 256;
 
 impl Work<'_> {
     /// Lists the lines of the output that the state before left.
-    pub(super) fn list_items(
+    pub(in crate::decide) fn list_items(
         &mut self,
         path: &FramePath,
         lines: &OverLines,
@@ -72,7 +69,7 @@ impl Work<'_> {
     }
 
     /// Takes the end of an item whose machine ended.
-    pub(super) fn end_item(
+    pub(in crate::decide) fn end_item(
         &mut self,
         path: &FramePath,
         on_error: OnItemError,
@@ -118,53 +115,10 @@ impl Work<'_> {
             Some(cause) => self.raise_own(path, &error(), Some(cause)),
         }
     }
-
-    /// Ends a run that entered as many states as it may.
-    pub(super) fn stop_used_up(&mut self) -> Result<(), Refusal> {
-        let limit = self.machine.limits.states_max.unwrap_or_default();
-        let message = format!("the run entered {limit} states, which is its limit");
-        self.end_uncaught(Cause::new(Code::LimitExceeded.as_str(), message))
-    }
-
-    /// Tells whether the run may enter no more states.
-    pub(super) fn states_used_up(&self) -> bool {
-        let limit = self.machine.limits.states_max;
-        limit.is_some_and(|limit| self.run.entered >= limit)
-    }
-
-    /// Ends the state at `path`, whose branches or called machine succeeded.
-    pub(super) fn finish_composite(
-        &mut self,
-        path: &FramePath,
-        output: serde_json::Value,
-    ) -> Result<(), Refusal> {
-        let (frame, machine) = self.stand(path)?;
-        let state = state_of(machine, frame)?;
-        if !self.is_durable() || state.capture.is_none() {
-            return self.raise_own(path, &done(), None);
-        }
-        let file = self.output_file(path);
-        match file {
-            Ok(Some(file)) => {
-                let text = output.as_str().unwrap_or_default().to_owned();
-                self.write_output(path, text, file)
-            }
-            Ok(None) => self.finish(path, output, ""),
-            Err(cause) => self.fail_for_good(path, *cause),
-        }
-    }
-
-    /// Returns the file that the output of the state at `path` goes to.
-    fn output_file(&self, path: &FramePath) -> Result<Option<String>, Box<Cause>> {
-        let lost = || Box::new(Cause::new(1, "the state is not there"));
-        let (frame, machine) = self.stand(path).map_err(|_| lost())?;
-        let state = state_of(machine, frame).map_err(|_| lost())?;
-        super::carry::output_file(state, frame, self.run.places.as_deref())
-    }
 }
 
 /// Makes the failure of a loop from that of one of its items.
-pub(super) fn of_item(index: u64, cause: Cause) -> Cause {
+pub(in crate::decide) fn of_item(index: u64, cause: Cause) -> Cause {
     let message = format!("item {index} failed: {}", cause.message);
     Cause {
         code: if cause.cancelled {

@@ -3,11 +3,11 @@
 use indexmap::IndexMap;
 use serde_json::Value;
 
-use super::{
-    Work,
-    transitions::{done, error, is_failed, state_of},
-};
 use crate::{
+    decide::{
+        Work,
+        transitions::{done, error, is_failed, state_of},
+    },
     event::{BranchOutcome, BranchStart, Cause, Event, Merged},
     evolve::UPSTREAM,
     machine::{Activity, Branch, Join, Merge, Object, Outcome, Over, Parallel},
@@ -19,7 +19,7 @@ use crate::{
 
 impl Work<'_> {
     /// Returns how the branch at `path` has just ended, if it has.
-    pub(super) fn branch_outcome(&self, path: &FramePath) -> Option<BranchOutcome> {
+    pub(in crate::decide) fn branch_outcome(&self, path: &FramePath) -> Option<BranchOutcome> {
         let terminal = self.branch_of(path)?.terminal;
         let frame = self.run.frame(path)?;
         if frame.at == terminal {
@@ -47,7 +47,7 @@ impl Work<'_> {
     }
 
     /// Opens the branches of a frame; those beyond `at_once` follow when others have ended.
-    pub(super) fn open_branches(
+    pub(in crate::decide) fn open_branches(
         &mut self,
         path: &FramePath,
         branches: &IndexMap<String, Branch>,
@@ -80,7 +80,7 @@ impl Work<'_> {
     }
 
     /// Has branches below `path` that had failed go on, as far as their forks have room.
-    pub(super) fn reopen_branches(&mut self, path: &FramePath) -> Result<(), Refusal> {
+    pub(in crate::decide) fn reopen_branches(&mut self, path: &FramePath) -> Result<(), Refusal> {
         while self.reopen_next(path)? {}
         let (frame, _) = self.stand(path)?;
         let below: Vec<FramePath> = frame
@@ -164,7 +164,7 @@ impl Work<'_> {
         leaves.iter().try_for_each(|leaf| self.settle(leaf))
     }
 
-    pub(super) fn end_branch(
+    pub(in crate::decide) fn end_branch(
         &mut self,
         path: &FramePath,
         outcome: BranchOutcome,
