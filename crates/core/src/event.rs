@@ -3,11 +3,11 @@
 mod name;
 
 pub use crate::parts::{
-    About, AllowSource, BranchOutcome, BranchStart, CallMarks, CallRecord, Cause, EvidenceMark,
-    GrantThen, How, InterruptHit, Merged, MergedConversation, MessageRange, NoAnswer, Passing,
+    About, AllowSource, BranchStart, CallMarks, CallRecord, Cause, EvidenceMark, GrantThen, How,
+    InterruptHit, JoinedNext, Merged, MergedConversation, MessageRange, NoAnswer, Passing,
     PendingGrant, PendingTransition, ProbeMark, ProbedCommand, PromptCall, PromptEnd,
-    ProtectedChange, ProtectedFate, RequestKind, SeenCondition, TokenPlace, ToolChange, VoidReason,
-    WatchedFile,
+    ProtectedChange, ProtectedFate, RegionKind, RegionOutcome, RegionsStart, RequestKind,
+    SeenCondition, TokenPlace, ToolChange, VoidReason, WatchedFile,
 };
 
 use interlock_expr::text::Places;
@@ -25,6 +25,10 @@ use crate::{
     },
     refusal::Refusal,
 };
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
 
 const fn is_zero(count: &usize) -> bool {
     *count == 0
@@ -549,81 +553,34 @@ pub enum Event {
         /// The frame.
         path: FramePath,
     },
-    /// Branches began.
-    ForkStarted {
-        /// The frame that forked.
+    /// The lines of text that a machine runs for, one after the other.
+    ItemsListed {
+        /// The frame.
         path: FramePath,
-        /// Each branch with its first state and the context keys it starts with beside a copy.
-        branches: Vec<BranchStart>,
+        /// Each line.
+        items: Vec<String>,
     },
-    /// A branch ended.
-    BranchEnded {
-        /// The branch's frame.
+    /// Regions started.
+    RegionsStarted {
+        /// The frame above them; of a line that splits, the line itself.
         path: FramePath,
-        /// How it ended.
-        outcome: BranchOutcome,
-        /// The first cause of a failure.
-        cause: Option<Cause>,
+        /// Which regions, and what each starts with.
+        start: RegionsStart,
     },
-    /// Branches, or lines of items, joined.
-    Joined {
-        /// The frame that forked.
+    /// A region that had failed goes on where it failed.
+    RegionReopened {
+        /// The region.
         path: FramePath,
-        /// How it ended.
-        outcome: Outcome,
-        /// What they bring together.
-        merged: Merged,
-        /// Why it failed, where branches keep what they captured all the same.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        cause: Option<Cause>,
-        /// Whether a person may still part them: what they were is then remembered.
-        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-        may_part: bool,
+        /// When, in milliseconds since 1970.
+        at_ms: u64,
     },
     /// A line waits where others may still come.
-    LineWaits {
+    RegionWaits {
         /// The line.
         path: FramePath,
-    },
-    /// Lines that waited at one state go on as one.
-    LinesMet {
-        /// The line that goes on.
-        path: FramePath,
-        /// The names of the others; empty: it goes on as it is.
-        others: Vec<String>,
-        /// What they bring together.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        merged: Option<Merged>,
-        /// Whether a person may still part them: what they were is then remembered.
-        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-        may_part: bool,
-    },
-    /// Lines that had met are as they were before, so that the output of one can be changed.
-    LinesParted {
-        /// The line that had gone on.
-        path: FramePath,
-    },
-    /// A line goes on as several.
-    LineSplit {
-        /// The line.
-        path: FramePath,
-        /// The lines that begin.
-        branches: Vec<BranchStart>,
-    },
-    /// One line begins for each item.
-    ItemsSpread {
-        /// The frame that holds them.
-        path: FramePath,
-        /// The items, in order.
-        items: Vec<Value>,
-        /// Where each line begins.
-        initial: StateName,
-        /// The context keys that a line sees; `None`: all.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        keys: Option<Vec<String>>,
     },
     /// The line of an item goes on to the next state of its chain.
-    ItemPassed {
+    RegionPassed {
         /// The line.
         path: FramePath,
         /// The state entered.
@@ -634,92 +591,52 @@ pub enum Event {
         /// When, in milliseconds since 1970.
         at_ms: u64,
     },
-    /// The line of an item has come to its end.
-    ItemDone {
-        /// The line.
+    /// A region ended.
+    RegionEnded {
+        /// The region.
         path: FramePath,
-        /// Where it would lead.
-        exit: StateName,
-        /// Where else, where it ended as several lines.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        also: Vec<StateName>,
-    },
-    /// What spread over items goes on where its lines led.
-    LinesLeft {
-        /// The frame that held them.
-        path: FramePath,
-        /// The state left.
-        from: StateName,
-        /// The state entered.
-        to: StateName,
-        /// Where they led, where that was to several states.
+        /// What it is one of.
+        kind: RegionKind,
+        /// How it ended.
+        outcome: RegionOutcome,
+        /// Where it would lead: of an item's line, or of a line of a fork within one.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         exits: Vec<StateName>,
-        /// When, in milliseconds since 1970.
-        at_ms: u64,
-    },
-    /// Lines of items are as they were before they joined, so that the output of one can be changed.
-    ItemsParted {
-        /// The frame that held them.
-        path: FramePath,
-        /// The line whose output is changed.
-        item: String,
-    },
-    /// A branch that had to wait for its turn began.
-    BranchOpened {
-        /// The frame that forked.
-        path: FramePath,
-        /// The branch.
-        branch: BranchStart,
-    },
-    /// A branch that had failed goes on where it failed.
-    BranchReopened {
-        /// The branch.
-        path: FramePath,
-        /// When, in milliseconds since 1970.
-        at_ms: u64,
-    },
-    /// The lines that a machine runs for, one after the other.
-    ItemsListed {
-        /// The frame.
-        path: FramePath,
-        /// Each line.
-        items: Vec<String>,
-    },
-    /// The next of the items began.
-    ItemStarted {
-        /// The frame that has the items.
-        path: FramePath,
-        /// Its number, from 0.
-        index: u64,
-        /// Key of the item's machine.
-        machine: MachineId,
-        /// Its first state.
-        initial: StateName,
-        /// The context keys of the item and of its number.
-        keys: (String, String),
-        /// When, in milliseconds since 1970.
-        at_ms: u64,
-    },
-    /// An item ended; its context is the frame's again.
-    ItemEnded {
-        /// The frame that has the items.
-        path: FramePath,
-        /// Its number, from 0.
-        index: u64,
-        /// Why it failed; `None`: it succeeded.
+        /// The first cause of a failure.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cause: Option<Cause>,
     },
-    /// No more items run.
-    ItemsEnded {
-        /// The frame that had the items.
+    /// Regions joined.
+    Joined {
+        /// The frame above them.
         path: FramePath,
-        /// Items that failed.
+        /// The names of lines that go on as one, the first of which goes on; empty: all regions joined, and the frame above them goes on.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        lines: Vec<String>,
+        /// How it ended.
+        outcome: Outcome,
+        /// What they bring together.
+        #[serde(default, skip_serializing_if = "is_default")]
+        merged: Merged,
+        /// Regions that failed, of a machine that ran for lines of text.
+        #[serde(default, skip_serializing_if = "is_default")]
         failed: u64,
-        /// Why the whole failed; `None`: it succeeded.
+        /// Why it failed, where what they captured is kept all the same.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cause: Option<Cause>,
+        /// The state entered by it; `None`: the frame's own event leads on.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        next: Option<JoinedNext>,
+        /// Whether a person may still part them: what they were is then remembered.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        may_part: bool,
+    },
+    /// Regions that had joined are as they were before, so that the output of one can be changed.
+    Parted {
+        /// The frame above them.
+        path: FramePath,
+        /// The line that had gone on, or whose output is changed.
+        line: String,
     },
     /// A machine was called.
     MachineCalled {

@@ -4,7 +4,9 @@ mod activities;
 mod calls;
 mod changes;
 mod conversation;
-mod lines;
+mod join;
+mod regions;
+mod reopen;
 mod requests;
 mod stage;
 mod written;
@@ -16,13 +18,11 @@ use std::{
     sync::Arc,
 };
 
-use serde_json::Value;
-
-use calls::{CallOutcome, allow, bind, end_call, end_line, free, release, remember, start_line};
+use calls::{CallOutcome, allow, bind, end_call, end_line, remember, start_line};
 use changes::{accept_changes, accept_tool, report_files, report_protected, report_tool};
 
 use crate::{
-    event::{BranchOutcome, BranchStart, Cause, Event, How, InterruptHit},
+    event::{Event, How, InterruptHit},
     machine::Object,
     names::{FramePath, StateName},
     run::{Confined, Frame, Handling, Pause, Phase, Region, Run, ShellLine, Stay},
@@ -192,76 +192,6 @@ fn apply(run: &mut Run, event: &Event) {
                 frame.line.queue.pop_front();
             }
         }
-        Event::ForkStarted { path, branches } => open_fork(run, path, branches),
-        Event::MachineCalled {
-            path,
-            machine,
-            shown,
-            initial,
-            context,
-        } => {
-            let (seq, ms) = entry(run, path);
-            if let Some(frame) = run.frame_mut(path) {
-                let region = Frame::entering(
-                    Some(machine.clone()),
-                    initial.clone(),
-                    Arc::new(context.clone()),
-                    seq,
-                    ms,
-                );
-                frame.regions = vec![Arc::new(Region::open(shown, region))];
-            }
-            run.entered += u64::from(run.places.is_some());
-        }
-        Event::BranchEnded {
-            path,
-            outcome,
-            cause,
-        } => {
-            end_branch(run, path, *outcome);
-            if let Some(region) = region_mut(run, path) {
-                region.cause.clone_from(cause);
-            }
-        }
-        Event::Joined {
-            path,
-            merged,
-            cause,
-            may_part,
-            ..
-        } => {
-            if let Some(frame) = run.frame_mut(path) {
-                let before = may_part.then(|| Box::new(frame.clone()));
-                lines::join(frame, merged);
-                frame.stay.before_join = before;
-            }
-            // What lines with a conversation wrote counts as captured where they wrote it.
-            let captured = merged.conversation.is_none().then_some(&merged.context);
-            let output = &merged.output;
-            close_regions(run, path, captured, output, cause.as_ref());
-        }
-        Event::MachineReturned {
-            path,
-            merged,
-            output,
-            cause,
-            ..
-        } => {
-            if let Some(frame) = run.frame_mut(path) {
-                merge(frame, merged);
-            }
-            close_regions(run, path, Some(merged), output, cause.as_ref());
-        }
-        Event::BranchOpened { path, branch } => {
-            let (seq, ms) = entry(run, path);
-            if let Some(frame) = run.frame_mut(path) {
-                activities::open_branch(frame, branch, seq, ms);
-            }
-        }
-        Event::ItemsListed { .. }
-        | Event::ItemStarted { .. }
-        | Event::ItemEnded { .. }
-        | Event::ItemsEnded { .. } => activities::apply_items(run, event),
         Event::EffectStarted { .. }
         | Event::AttemptFailed { .. }
         | Event::EffectLost { .. }
@@ -272,14 +202,8 @@ fn apply(run: &mut Run, event: &Event) {
             variables,
             at_ms,
             ..
-        } => activities::adopt(run, hash, variables, *at_ms),
-        Event::RunReopened { at_ms, .. } => activities::reopen(run, *at_ms),
-        Event::BranchReopened { path, at_ms } => {
-            let seq = run.seq;
-            if let Some(region) = region_mut(run, path) {
-                activities::reopen_branch(region, seq, *at_ms);
-            }
-        }
+        } => reopen::adopt(run, hash, variables, *at_ms),
+        Event::RunReopened { at_ms, .. } => reopen::reopen(run, *at_ms),
         Event::RunPaused { by, reason } => {
             run.paused = Some(Pause {
                 by: by.clone(),
@@ -313,15 +237,16 @@ fn apply(run: &mut Run, event: &Event) {
                 },
             );
         }
-        Event::LineWaits { .. }
-        | Event::LinesMet { .. }
-        | Event::LinesParted { .. }
-        | Event::LineSplit { .. }
-        | Event::ItemsSpread { .. }
-        | Event::ItemPassed { .. }
-        | Event::ItemDone { .. }
-        | Event::LinesLeft { .. }
-        | Event::ItemsParted { .. } => lines::apply_lines(run, event),
+        Event::ItemsListed { .. }
+        | Event::RegionsStarted { .. }
+        | Event::RegionReopened { .. }
+        | Event::RegionWaits { .. }
+        | Event::RegionPassed { .. }
+        | Event::RegionEnded { .. }
+        | Event::Joined { .. }
+        | Event::Parted { .. }
+        | Event::MachineCalled { .. }
+        | Event::MachineReturned { .. } => regions::apply_region(run, event),
         Event::StageEntered { .. }
         | Event::StageStarted { .. }
         | Event::ModelCalled { .. }
@@ -393,23 +318,6 @@ fn enter_note(run: &mut Run, path: &FramePath, note: Option<&str>) {
     }
 }
 
-fn entry(run: &Run, path: &FramePath) -> (u64, u64) {
-    (
-        run.seq,
-        run.frame(path).map_or(0, |frame| frame.stay.entered_ms),
-    )
-}
-
-fn open_fork(run: &mut Run, path: &FramePath, branches: &[BranchStart]) {
-    let (seq, ms) = entry(run, path);
-    if let Some(frame) = run.frame_mut(path) {
-        frame.regions = Vec::new();
-        for branch in branches {
-            activities::open_branch(frame, branch, seq, ms);
-        }
-    }
-}
-
 fn region_mut<'a>(run: &'a mut Run, path: &FramePath) -> Option<&'a mut Region> {
     let (parent, name) = path.split_last()?;
     run.frame_mut(&parent)?
@@ -417,41 +325,6 @@ fn region_mut<'a>(run: &'a mut Run, path: &FramePath) -> Option<&'a mut Region> 
         .iter_mut()
         .find(|region| region.name == name)
         .map(Arc::make_mut)
-}
-
-fn end_branch(run: &mut Run, path: &FramePath, outcome: BranchOutcome) {
-    let durable = run.places.is_some();
-    requests::void_below(run, path, "its branch has ended");
-    if let Some(region) = region_mut(run, path) {
-        region.ended = Some(outcome);
-        region.frame.stay.request = None;
-        // What failed in a durable run may go on where it failed.
-        if outcome == BranchOutcome::Succeeded || !durable {
-            region.frame.regions = Vec::new();
-        }
-    }
-    release(run, path);
-}
-
-fn close_regions(
-    run: &mut Run,
-    path: &FramePath,
-    captured: Option<&Object>,
-    output: &Value,
-    cause: Option<&Cause>,
-) {
-    let durable = run.places.is_some();
-    if let Some(frame) = run.frame_mut(path) {
-        frame.regions = Vec::new();
-        if durable {
-            let keys = captured.into_iter().flat_map(Object::keys);
-            frame.line.captured.extend(keys.cloned());
-            frame.line.output = Arc::new(output.clone());
-            frame.stay.failure = cause.cloned();
-        }
-    }
-    free(run, |bound| bound != path && path.holds(bound));
-    requests::void_inside(run, path);
 }
 
 fn end_run(run: &mut Run, phase: Phase) {

@@ -16,7 +16,7 @@ use crate::{
     evolve::UPSTREAM,
     machine::{Machine, Object},
     names::StateName,
-    parts::{BranchOutcome, Merged, MergedConversation, MessageRange},
+    parts::{Merged, MergedConversation, MessageRange, RegionOutcome},
     run::{Frame, Region},
 };
 
@@ -100,8 +100,8 @@ pub(crate) fn items(holder: &Frame, collects: bool) -> Merged {
         .regions
         .iter()
         .filter_map(|region| match region.ended {
-            Some(BranchOutcome::Succeeded) => Some(listed(&region.frame)),
-            Some(BranchOutcome::Failed) if collects => {
+            Some(RegionOutcome::Succeeded) => Some(listed(&region.frame)),
+            Some(RegionOutcome::Failed) if collects => {
                 let cause = region.cause.as_ref();
                 let message = cause.map(|cause| cause.message.clone()).unwrap_or_default();
                 Some(json!({ "error": message }))
@@ -123,7 +123,7 @@ pub(crate) fn items(holder: &Frame, collects: bool) -> Merged {
 }
 
 fn succeeded(frame: &Frame) -> impl Iterator<Item = &Region> {
-    let ended = |region: &&Region| region.ended == Some(BranchOutcome::Succeeded);
+    let ended = |region: &&Region| region.ended == Some(RegionOutcome::Succeeded);
     frame.regions.iter().map(AsRef::as_ref).filter(ended)
 }
 

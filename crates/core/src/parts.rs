@@ -1,13 +1,18 @@
 //! What commands, events and runs are made of.
 
-use std::collections::BTreeSet;
+mod regions;
+
+pub use regions::{
+    BranchStart, JoinedNext, Merged, MergedConversation, MessageRange, RegionKind, RegionOutcome,
+    RegionsStart,
+};
 
 use interlock_expr::Object;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{
-    names::{AgentId, CallId, Digest, EventName, InterruptName, StateName},
+    names::{AgentId, CallId, Digest, EventName, InterruptName},
     refusal::Refusal,
 };
 
@@ -156,84 +161,6 @@ pub struct ProbedCommand {
     pub at: usize,
     /// The exit code of each start; `None`: it ended by a signal, or its end was not seen.
     pub exits: Vec<Option<i64>>,
-}
-
-/// A branch as it begins.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct BranchStart {
-    /// Its name.
-    pub name: String,
-    /// Its first state.
-    pub initial: StateName,
-    /// Keys set in its copy of the context.
-    #[serde(default, skip_serializing_if = "Object::is_empty")]
-    pub context: Object,
-}
-
-/// What regions have brought together for the line above them.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Merged {
-    /// Keys set in its context.
-    #[serde(skip_serializing_if = "Object::is_empty")]
-    pub context: Object,
-    /// Keys removed from it.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub removed: Vec<String>,
-    /// What they put out together; null: nothing.
-    #[serde(skip_serializing_if = "Value::is_null")]
-    pub output: Value,
-    /// What becomes of the conversation; `None`: their lines carry none.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub conversation: Option<MergedConversation>,
-}
-
-/// The conversation that lines have together.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct MergedConversation {
-    /// Its messages, as they follow each other.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub messages: Vec<MessageRange>,
-    /// The state of the assistant that spoke last.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub spoke: Option<StateName>,
-    /// Whether what the next state is given is a list of what they put out.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub gathered: bool,
-    /// States that the longest of them has entered.
-    pub steps: u64,
-    /// Context keys that one of them has appended to.
-    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
-    pub appended: BTreeSet<String>,
-}
-
-/// Messages of one line that follow each other.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct MessageRange {
-    /// The line; `None`: the one above the lines.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub line: Option<String>,
-    /// The first of them, from 0.
-    pub from: usize,
-    /// The one after the last.
-    pub to: usize,
-}
-
-/// How a branch ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum BranchOutcome {
-    /// It reached its terminal.
-    Succeeded,
-    /// It reached another end.
-    Failed,
-    /// The join no longer needed it.
-    Cancelled,
-    /// It failed and goes on when the fork has room for it.
-    Waiting,
-    /// It goes on as another line, or as several.
-    Merged,
 }
 
 /// A condition, and what it saw.

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use interlock_core::{
-    event::{BranchOutcome, BranchStart, Event, How},
+    event::{Event, How, RegionOutcome, RegionsStart},
     machine::Outcome,
     names::{EventName, FramePath, InterruptName, MachineId, StateName},
     run::{Frame, Phase, Run},
@@ -148,19 +148,24 @@ impl Marks {
                 initial,
                 ..
             } => self.call(way, &path.child(shown), machine, initial),
-            Event::ItemStarted {
-                path,
-                index,
-                machine,
-                initial,
-                ..
-            } => self.call(way, &path.child(&index.to_string()), machine, initial),
-            Event::ForkStarted { path, branches } => {
-                for branch in branches {
-                    self.branch(way, path, branch);
+            Event::RegionsStarted { path, start } => {
+                for (region, initial) in start.regions(path) {
+                    let key = match start {
+                        RegionsStart::Line { machine, .. } => {
+                            way.machines.insert(region.clone(), machine.clone());
+                            Some(machine.clone())
+                        }
+                        _ => way.machine_at(path),
+                    };
+                    self.start(way, &region, key, initial);
                 }
             }
-            Event::BranchOpened { path, branch } => self.branch(way, path, branch),
+            Event::RegionPassed { path, to, .. } => self.visit(way, path, to),
+            Event::Joined {
+                path,
+                next: Some(next),
+                ..
+            } => self.visit(way, path, &next.to),
             Event::TransitionTaken {
                 path,
                 event,
@@ -190,20 +195,25 @@ impl Marks {
     fn ends(&mut self, event: &Event, way: &mut Way) {
         match event {
             Event::ActivityEnded { path, error, .. } => way.done(path, error.is_none()),
-            Event::Joined { path, outcome, .. } => way.done(path, *outcome == Outcome::Success),
-            Event::ItemsEnded { path, cause, .. } => way.done(path, cause.is_none()),
+            Event::Joined {
+                path,
+                lines,
+                outcome,
+                ..
+            } if lines.is_empty() => way.done(path, *outcome == Outcome::Success),
             Event::MachineReturned { path, outcome, .. } => {
                 for child in way.children(path) {
                     self.end(way, &child);
                 }
                 way.done(path, *outcome == Outcome::Success);
             }
-            Event::ItemEnded { path, index, .. } => {
-                self.end(way, &path.child(&index.to_string()));
-            }
-            Event::BranchEnded { path, outcome, .. } if *outcome != BranchOutcome::Cancelled => {
-                self.end(way, path);
-            }
+            // A line that leads to another state does not leave its machine.
+            Event::RegionEnded {
+                path,
+                outcome,
+                exits,
+                ..
+            } if *outcome != RegionOutcome::Cancelled && exits.is_empty() => self.end(way, path),
             Event::RunEnded { .. } => self.end(way, &FramePath::root()),
             _ => {}
         }
@@ -214,14 +224,16 @@ impl Marks {
         self.start(way, path, Some(machine.clone()), initial);
     }
 
-    fn branch(&mut self, way: &mut Way, path: &FramePath, branch: &BranchStart) {
-        let key = way.machine_at(path);
-        self.start(way, &path.child(&branch.name), key, &branch.initial);
-    }
-
     fn start(&mut self, way: &mut Way, path: &FramePath, key: Key, initial: &StateName) {
         way.last.remove(path);
         self.note(way, path, key, Step::Start(initial.clone()), initial);
+    }
+
+    /// Marks a state that was entered by no arrow that is drawn.
+    fn visit(&mut self, way: &mut Way, path: &FramePath, to: &StateName) {
+        let key = way.machine_at(path);
+        way.at.insert(path.clone(), (key.clone(), to.clone()));
+        self.visited.insert((key, to.clone()));
     }
 
     fn move_to(&mut self, way: &mut Way, path: &FramePath, step: Step, to: &StateName) {

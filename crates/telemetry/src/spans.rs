@@ -7,7 +7,9 @@ mod tests;
 use std::collections::{BTreeMap, VecDeque};
 
 use interlock_core::{
-    event::{About, AllowSource, CallRecord, Event, RequestKind, VoidReason},
+    event::{
+        About, AllowSource, CallRecord, Event, JoinedNext, RegionsStart, RequestKind, VoidReason,
+    },
     machine::Outcome,
     names::{CallId, FramePath, StateName},
     refusal::Refusal,
@@ -89,9 +91,16 @@ impl<'a> Maker<'a> {
             Event::TransitionTaken { .. } | Event::InterruptRaised { .. } => {
                 self.take_move(&happened.event);
             }
-            Event::ForkStarted { path, branches } => {
-                for branch in branches {
-                    self.enter(&path.child(&branch.name), &branch.initial);
+            Event::RegionPassed { path, to, .. } => {
+                self.leave(path, None);
+                self.enter(path, to);
+            }
+            Event::RegionsStarted { path, start } => {
+                if matches!(start, RegionsStart::Split(_)) {
+                    self.leave(path, None);
+                }
+                for (region, initial) in start.regions(path) {
+                    self.enter(&region, initial);
                 }
             }
             Event::MachineCalled {
@@ -100,12 +109,13 @@ impl<'a> Maker<'a> {
                 initial,
                 ..
             } => self.enter(&path.child(shown), initial),
-            Event::BranchEnded { path, cause, .. } => {
+            Event::RegionEnded { path, cause, .. } => {
                 self.leave(path, cause.as_ref().map(|cause| cause.message.clone()));
             }
-            Event::Joined { path, .. } | Event::MachineReturned { path, .. } => {
-                self.leave_below(path);
-            }
+            Event::Joined {
+                path, lines, next, ..
+            } => self.join(path, lines, next.as_ref()),
+            Event::MachineReturned { path, .. } => self.leave_below(path),
             Event::RunEnded { outcome, cause } => {
                 let failed = (*outcome == Outcome::Failure).then(|| {
                     cause.as_ref().map_or_else(
@@ -334,6 +344,22 @@ impl<'a> Maker<'a> {
         self.lose_attempt(path);
         if let Some(open) = self.states.remove(path) {
             self.close(open, failure);
+        }
+    }
+
+    /// Leaves what joins: lines but the first, or all regions.
+    fn join(&mut self, path: &FramePath, lines: &[String], next: Option<&JoinedNext>) {
+        match lines.split_first() {
+            Some((_, others)) => {
+                for line in others {
+                    self.leave(&path.child(line), None);
+                }
+            }
+            None => self.leave_below(path),
+        }
+        if let Some(next) = next {
+            self.leave(path, None);
+            self.enter(path, &next.to);
         }
     }
 

@@ -150,10 +150,7 @@ fn detail(seq: u64, event: &Event) -> String {
         Event::TransitionRejected { event, refusal, .. } => {
             format!("{event} ({}: {})", refusal.code.as_str(), refusal.message)
         }
-        Event::BranchEnded { outcome, .. } => steps::branch_word(*outcome).to_owned(),
-        Event::Joined { outcome, .. } | Event::MachineReturned { outcome, .. } => {
-            steps::outcome_word(*outcome).to_owned()
-        }
+        Event::MachineReturned { outcome, .. } => steps::outcome_word(*outcome).to_owned(),
         Event::FilesChanged { files, .. } => {
             format!("{}: no call was seen to change them", files.join(", "))
         }
@@ -193,9 +190,9 @@ fn detail(seq: u64, event: &Event) -> String {
         | Event::VariablesSet { .. }
         | Event::MachineAdopted { .. }
         | Event::ItemsListed { .. }
-        | Event::ItemStarted { .. }
-        | Event::ItemEnded { .. }
-        | Event::ItemsEnded { .. }
+        | Event::RegionsStarted { .. }
+        | Event::RegionEnded { .. }
+        | Event::Joined { .. }
         | Event::MachineCalled { .. }
         | Event::WayChosen { .. }
         | Event::Noted { .. }
@@ -209,11 +206,6 @@ fn detail(seq: u64, event: &Event) -> String {
         Event::InterruptQueued {
             interrupt, file, ..
         } => format!("{interrupt} for {file}"),
-        Event::ForkStarted { branches, .. } | Event::LineSplit { branches, .. } => {
-            let names: Vec<&str> = branches.iter().map(|branch| branch.name.as_str()).collect();
-            names.join(", ")
-        }
-        Event::BranchOpened { branch, .. } => branch.name.clone(),
         Event::OutputKept { state, .. } => format!("of {state}"),
         Event::HistoryCondensed {
             summary,
@@ -228,18 +220,13 @@ fn detail(seq: u64, event: &Event) -> String {
             .as_ref()
             .map_or_else(|| "its answer".to_owned(), ToString::to_string),
         Event::TurnEnded { n, calls, .. } => format!("message {n} with {calls} calls"),
-        Event::LinesMet { others, .. } => format!("with {}", others.join(", ")),
-        Event::ItemsSpread { items, initial, .. } => format!("{} items to {initial}", items.len()),
-        Event::ItemPassed { to, .. } => format!("to {to}"),
-        Event::ItemDone { exit, .. } => format!("leads to {exit}"),
-        Event::LinesLeft { from, to, .. } => format!("{from} -> {to}"),
-        Event::ItemsParted { item, .. } => format!("at {item}"),
+        Event::RegionPassed { to, .. } => format!("to {to}"),
+        Event::Parted { line, .. } => format!("at {line}"),
         Event::EffectLost { .. } => "who carried it out is gone".to_owned(),
         Event::StageStarted { .. }
         | Event::InterruptDequeued { .. }
-        | Event::BranchReopened { .. }
-        | Event::LineWaits { .. }
-        | Event::LinesParted { .. } => String::new(),
+        | Event::RegionReopened { .. }
+        | Event::RegionWaits { .. } => String::new(),
     }
 }
 

@@ -388,7 +388,11 @@ impl Screen for Live {
     }
 
     fn happened(&self, machine: &Machine, before: &Run, events: &[Event]) {
+        let mut listed = None;
         for event in events {
+            if let Event::ItemsListed { path, items } = event {
+                listed = Some((path, items.len()));
+            }
             if let Some((path, line)) = under_way(machine, before, event) {
                 let parts = [
                     Part::new(Look::Dim, format!("  {path}  ")),
@@ -397,12 +401,20 @@ impl Screen for Live {
                 self.shared.state().say(&parts);
             }
             let (path, failed, how) = match event {
-                Event::ItemsEnded {
+                // Lines that met go on.
+                Event::Joined { lines, .. } if !lines.is_empty() => continue,
+                Event::Joined {
                     path,
                     failed,
                     cause,
-                } => (path, cause.is_some(), items_ended(before, path, *failed)),
-                Event::Joined { path, cause, .. } | Event::MachineReturned { path, cause, .. } => {
+                    ..
+                } => {
+                    let now = listed.filter(|(of, _)| *of == path).map(|(_, items)| items);
+                    let items = now.or_else(|| items_of(before, path));
+                    let how = items.map(|items| items_ended(items, *failed));
+                    (path, cause.is_some(), how.unwrap_or_default())
+                }
+                Event::MachineReturned { path, cause, .. } => {
                     (path, cause.is_some(), String::new())
                 }
                 _ => continue,
@@ -508,16 +520,18 @@ fn note(kind: &Kind) -> Option<String> {
 }
 
 /// Says how many items a loop had.
-fn items_ended(before: &Run, path: &FramePath, failed: u64) -> String {
-    let items = before
-        .frame(path)
-        .and_then(|frame| frame.stay.items.as_ref());
-    let all = items.map_or(0, |items| items.all.len());
+fn items_ended(all: usize, failed: u64) -> String {
     let items = if all == 1 { "item" } else { "items" };
     match failed {
         0 => format!("{all} {items}"),
         some => format!("{all} {items}, {some} failed"),
     }
+}
+
+/// Returns how many lines of text the state at `path` runs a machine for, if it does.
+fn items_of(run: &Run, path: &FramePath) -> Option<usize> {
+    let items = run.frame(path)?.stay.items.as_ref()?;
+    Some(items.all.len())
 }
 
 /// Returns the time since a moment in milliseconds since 1970.

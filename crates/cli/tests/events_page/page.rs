@@ -73,6 +73,12 @@ fn shown(event: &Variant) -> &str {
         }
         "RequestVoided" => "ApprovalDropped, GrantDenied, PersonDismissed, PromptClosed",
         "RequestUsed" => "GrantConsumed",
+        "RegionsStarted" => "BranchOpened, ForkStarted, ItemStarted, ItemsSpread, LineSplit",
+        "RegionReopened" => "BranchReopened",
+        "RegionWaits" => "LineWaits",
+        "RegionPassed" => "ItemPassed",
+        "RegionEnded" => "BranchEnded, ItemEnded",
+        "Joined" => "Joined, LinesMet",
         name => name,
     }
 }

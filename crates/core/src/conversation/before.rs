@@ -1,7 +1,7 @@
 //! The outputs that a state which waits for a person begins with, and how each is got back to.
 
 use crate::{
-    event::BranchOutcome,
+    event::RegionOutcome,
     machine::Machine,
     names::{FramePath, StateName},
     place::shown_path,
@@ -141,7 +141,7 @@ fn collect(machine: &Machine, frame: &Frame, place: &Place, found: &mut Vec<Outp
         outer => format!(" in{outer}"),
     };
     for region in &was.regions {
-        if region.ended != Some(BranchOutcome::Succeeded) {
+        if region.ended != Some(RegionOutcome::Succeeded) {
             continue;
         }
         let name = &region.name;

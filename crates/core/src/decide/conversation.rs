@@ -158,13 +158,16 @@ impl Work<'_> {
             ..
         } = self.changeable(&waiting.path, answer.of.as_deref())?;
         for undo in &undo {
-            self.emit(match undo {
-                Undo::Lines(path) => Event::LinesParted { path: path.clone() },
-                Undo::Items(path, item) => Event::ItemsParted {
-                    path: path.clone(),
-                    item: item.clone(),
-                },
-            });
+            let (path, line) = match undo {
+                Undo::Lines(line) => {
+                    let Some((path, name)) = line.split_last() else {
+                        continue;
+                    };
+                    (path, name.to_owned())
+                }
+                Undo::Items(path, item) => (path.clone(), item.clone()),
+            };
+            self.emit(Event::Parted { path, line });
         }
         let have_met = matches!(undo.first(), Some(Undo::Lines(_)));
         let is_opening = state.as_str().is_empty();

@@ -9,7 +9,7 @@ use super::{
     transitions::{Taking, choose, done, error, reasons, rule_of, state_of},
 };
 use crate::{
-    event::{About, BranchOutcome, Cause, Event, PendingTransition},
+    event::{About, Cause, Event, PendingTransition, RegionOutcome},
     holds::{Scope, unmet},
     machine::{Activity, Object, Outcome, Over, Parallel, Target},
     names::{EventName, FramePath},
@@ -146,8 +146,8 @@ impl Work<'_> {
             }
             _ => {
                 let outcome = match outcome {
-                    Outcome::Success => BranchOutcome::Succeeded,
-                    Outcome::Failure => BranchOutcome::Failed,
+                    Outcome::Success => RegionOutcome::Succeeded,
+                    Outcome::Failure => RegionOutcome::Failed,
                 };
                 self.end_branch(path, outcome, cause)
             }

@@ -1,8 +1,8 @@
 //! The names of the events, as the log and the output lines have them.
 //!
-//! What a person is asked has one life, and a name for each kind of thing that waits.
+//! What a person is asked has one life, and so has a region; the names say which kind of each it is.
 
-use super::{About, Event, RequestKind, VoidReason};
+use super::{About, Event, RegionKind, RegionsStart, RequestKind, VoidReason};
 use crate::machine::Outcome;
 
 impl Event {
@@ -43,17 +43,31 @@ impl Event {
             Self::InterruptRaised { .. } => "InterruptRaised",
             Self::InterruptQueued { .. } => "InterruptQueued",
             Self::InterruptDequeued { .. } => "InterruptDequeued",
-            Self::ForkStarted { .. } => "ForkStarted",
-            Self::BranchEnded { .. } => "BranchEnded",
-            Self::Joined { .. } => "Joined",
+            Self::RegionsStarted { start, .. } => match start {
+                RegionsStart::Branches(_) => "ForkStarted",
+                RegionsStart::Next(_) => "BranchOpened",
+                RegionsStart::Split(_) => "LineSplit",
+                RegionsStart::Items { .. } => "ItemsSpread",
+                RegionsStart::Line { .. } => "ItemStarted",
+            },
+            Self::RegionReopened { .. } => "BranchReopened",
+            Self::RegionWaits { .. } => "LineWaits",
+            Self::RegionPassed { .. } => "ItemPassed",
+            Self::RegionEnded { kind, .. } => match kind {
+                RegionKind::Branch => "BranchEnded",
+                RegionKind::Item | RegionKind::Line => "ItemEnded",
+            },
+            Self::Joined { lines, .. } => {
+                if lines.is_empty() {
+                    "Joined"
+                } else {
+                    "LinesMet"
+                }
+            }
+            Self::Parted { .. } => "Parted",
             Self::MachineCalled { .. } => "MachineCalled",
             Self::MachineReturned { .. } => "MachineReturned",
-            Self::BranchOpened { .. } => "BranchOpened",
-            Self::BranchReopened { .. } => "BranchReopened",
             Self::ItemsListed { .. } => "ItemsListed",
-            Self::ItemStarted { .. } => "ItemStarted",
-            Self::ItemEnded { .. } => "ItemEnded",
-            Self::ItemsEnded { .. } => "ItemsEnded",
             Self::EffectStarted { .. } => "EffectStarted",
             Self::AttemptFailed { .. } => "AttemptFailed",
             Self::EffectLost { .. } => "EffectLost",
@@ -89,15 +103,6 @@ impl Event {
             Self::PersonSaid { .. } => "PersonSaid",
             Self::HistoryCondensed { .. } => "HistoryCondensed",
             Self::Noted { .. } => "Noted",
-            Self::LineWaits { .. } => "LineWaits",
-            Self::LinesMet { .. } => "LinesMet",
-            Self::LinesParted { .. } => "LinesParted",
-            Self::LineSplit { .. } => "LineSplit",
-            Self::ItemsSpread { .. } => "ItemsSpread",
-            Self::ItemPassed { .. } => "ItemPassed",
-            Self::ItemDone { .. } => "ItemDone",
-            Self::LinesLeft { .. } => "LinesLeft",
-            Self::ItemsParted { .. } => "ItemsParted",
             Self::TrustDecided { .. } => "TrustDecided",
             Self::RunPaused { .. } => "RunPaused",
             Self::RunResumed { .. } => "RunResumed",

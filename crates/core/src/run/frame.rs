@@ -15,7 +15,7 @@ use crate::{
     dialogue::Conversation,
     machine::Object,
     names::{InterruptName, MachineId, StateName},
-    parts::{About, BranchOutcome, Cause, InterruptHit, PendingTransition},
+    parts::{About, Cause, InterruptHit, PendingTransition, RegionOutcome},
 };
 
 /// One line of execution.
@@ -230,7 +230,7 @@ pub struct Region {
     /// Its frame.
     pub frame: Frame,
     /// How it ended; `None`: still open.
-    pub ended: Option<BranchOutcome>,
+    pub ended: Option<RegionOutcome>,
     /// The first cause of a failure.
     pub cause: Option<Cause>,
     /// The context that it began with; `None`: that of the frame above it.
@@ -239,12 +239,9 @@ pub struct Region {
     /// Messages of its conversation that it shares with the lines that began with it; 0: those of the frame above it.
     #[serde(default, skip_serializing_if = "is_none_said")]
     pub shared: usize,
-    /// Where the line of an item would lead.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub exit: Option<StateName>,
-    /// Where else, where it ended as several lines.
+    /// Where it would lead, of an item's line that has ended; several where it ended as several lines.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub also: Vec<StateName>,
+    pub exits: Vec<StateName>,
     /// What it was before it met others, while a person may part them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub met: Option<Box<Met>>,
@@ -261,8 +258,7 @@ impl Region {
             cause: None,
             base: None,
             shared: 0,
-            exit: None,
-            also: Vec::new(),
+            exits: Vec::new(),
             met: None,
         }
     }

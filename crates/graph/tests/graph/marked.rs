@@ -1,7 +1,10 @@
 //! Where a run stands, and the way it took.
 
 use interlock_core::{
-    event::{About, BranchStart, Event, How, PendingTransition},
+    event::{
+        About, BranchStart, Event, How, Merged, PendingTransition, RegionKind, RegionOutcome,
+        RegionsStart,
+    },
     machine::Object,
     names::FramePath,
     run::{Frame, Phase, Region, Request, Run},
@@ -139,15 +142,16 @@ fn every_open_branch_and_called_machine_is_marked() {
             "build#BUILT",
             How::Written,
         ),
-        Event::ForkStarted {
+        Event::RegionsStarted {
             path: FramePath::root(),
-            branches: ["lint_run", "probe_run"]
-                .map(|initial| BranchStart {
-                    name: initial.to_owned(),
-                    initial: initial.into(),
-                    context: Object::new(),
-                })
-                .into(),
+            start: RegionsStart::Branches(
+                ["lint_run", "probe_run"]
+                    .map(|initial| BranchStart {
+                        name: initial.to_owned(),
+                        initial: initial.into(),
+                    })
+                    .into(),
+            ),
         },
     ];
     let svg = Graph::of(&own("branches"), Some(&run(forked)), &events).svg();
@@ -233,27 +237,36 @@ states:
     ];
     for index in 0..2 {
         events.extend([
-            Event::ItemStarted {
+            Event::RegionsStarted {
                 path: root.clone(),
-                index,
-                machine: inner.clone(),
-                initial: "one".into(),
-                keys: ("item".to_owned(), "index".to_owned()),
-                at_ms: 0,
+                start: RegionsStart::Line {
+                    index,
+                    machine: inner.clone(),
+                    initial: "one".into(),
+                    keys: ("item".to_owned(), "index".to_owned()),
+                    at_ms: 0,
+                },
             },
             ended(&root.child(&index.to_string()), true),
-            Event::ItemEnded {
-                path: root.clone(),
-                index,
+            Event::RegionEnded {
+                path: root.child(&index.to_string()),
+                kind: RegionKind::Line,
+                outcome: RegionOutcome::Succeeded,
+                exits: Vec::new(),
                 cause: None,
             },
         ]);
     }
     events.extend([
-        Event::ItemsEnded {
+        Event::Joined {
             path: root.clone(),
+            lines: Vec::new(),
+            outcome: interlock_core::machine::Outcome::Success,
+            merged: Merged::default(),
             failed: 0,
             cause: None,
+            next: None,
+            may_part: false,
         },
         taken(&root, items.as_str(), "done", "last", How::Written),
         ended(&root, true),

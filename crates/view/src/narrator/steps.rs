@@ -1,8 +1,9 @@
 //! What is said of steps, items, calls of machines and ends.
 
 use interlock_core::{
-    event::{BranchOutcome, Cause, Event, SeenCondition},
+    event::{Cause, Event, RegionOutcome, RegionsStart, SeenCondition},
     machine::{Outcome, Target},
+    names::StateName,
 };
 use serde_json::Value;
 
@@ -33,15 +34,49 @@ pub(super) fn detail(event: &Event) -> String {
             format!("{short} by {by}")
         }
         Event::ItemsListed { items, .. } => format!("{} items", items.len()),
-        Event::ItemStarted { index, .. } => format!("number {index}"),
-        Event::ItemEnded { index, cause, .. } => match cause {
-            Some(cause) => format!("number {index}: {}", why(cause)),
-            None => format!("number {index}"),
+        Event::RegionsStarted { start, .. } => match start {
+            RegionsStart::Branches(branches) | RegionsStart::Split(branches) => {
+                let names: Vec<&str> = branches.iter().map(|branch| branch.name.as_str()).collect();
+                names.join(", ")
+            }
+            RegionsStart::Next(branch) => branch.name.clone(),
+            RegionsStart::Items { items, initial, .. } => {
+                format!("{} items to {initial}", items.len())
+            }
+            RegionsStart::Line { index, .. } => format!("number {index}"),
         },
-        Event::ItemsEnded { failed, cause, .. } => match (failed, cause) {
-            (_, Some(cause)) => why(cause),
-            (0, None) => String::new(),
-            (failed, None) => format!("{failed} failed"),
+        Event::RegionEnded {
+            outcome,
+            exits,
+            cause,
+            ..
+        } => {
+            let how = region_word(*outcome);
+            match (cause, exits.is_empty()) {
+                (Some(cause), _) => format!("{how}: {}", why(cause)),
+                (None, true) => how.to_owned(),
+                (None, false) => {
+                    let exits: Vec<&str> = exits.iter().map(StateName::as_str).collect();
+                    format!("{how}, leads to {}", exits.join(", "))
+                }
+            }
+        }
+        Event::Joined {
+            lines,
+            outcome,
+            failed,
+            cause,
+            next,
+            ..
+        } => match (lines.split_first(), cause, next) {
+            (Some((first, [])), ..) => format!("{first} goes on"),
+            (Some((first, others)), ..) => format!("{first} with {}", others.join(", ")),
+            (None, Some(cause), _) => format!("{}: {}", outcome_word(*outcome), why(cause)),
+            (None, None, Some(next)) => format!("{}, to {}", outcome_word(*outcome), next.to),
+            (None, None, None) if *failed > 0 => {
+                format!("{}, {failed} failed", outcome_word(*outcome))
+            }
+            (None, None, None) => outcome_word(*outcome).to_owned(),
         },
         Event::MachineCalled { shown, .. } => format!("`{shown}`"),
         Event::Noted { code, message, .. } => format!("({code}) {message}"),
@@ -80,13 +115,13 @@ pub(super) const fn outcome_word(outcome: Outcome) -> &'static str {
 }
 
 /// Returns the word for how a branch ended.
-pub(super) const fn branch_word(outcome: BranchOutcome) -> &'static str {
+pub(super) const fn region_word(outcome: RegionOutcome) -> &'static str {
     match outcome {
-        BranchOutcome::Succeeded => "succeeded",
-        BranchOutcome::Failed => "failed",
-        BranchOutcome::Cancelled => "cancelled",
-        BranchOutcome::Waiting => "waiting",
-        BranchOutcome::Merged => "merged",
+        RegionOutcome::Succeeded => "succeeded",
+        RegionOutcome::Failed => "failed",
+        RegionOutcome::Cancelled => "cancelled",
+        RegionOutcome::Waiting => "waiting",
+        RegionOutcome::Merged => "merged",
     }
 }
 

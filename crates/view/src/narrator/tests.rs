@@ -111,9 +111,7 @@ fn recorded_events_say_more_than_their_name() {
         "ActivityEnded",
         "BranchReopened",
         "InterruptDequeued",
-        "ItemsEnded",
         "LineWaits",
-        "LinesParted",
         "StageStarted",
     ];
     let mut said: BTreeMap<&'static str, bool> = BTreeMap::new();

@@ -8,7 +8,7 @@ use crate::{
         Work,
         transitions::{done, error, is_failed, state_of},
     },
-    event::{BranchOutcome, BranchStart, Cause, Event, Merged},
+    event::{BranchStart, Cause, Event, Merged, RegionKind, RegionOutcome, RegionsStart},
     evolve::UPSTREAM,
     machine::{Activity, Branch, Join, Merge, Object, Outcome, Over, Parallel},
     merge,
@@ -19,18 +19,18 @@ use crate::{
 
 impl Work<'_> {
     /// Returns how the branch at `path` has just ended, if it has.
-    pub(in crate::decide) fn branch_outcome(&self, path: &FramePath) -> Option<BranchOutcome> {
+    pub(in crate::decide) fn branch_outcome(&self, path: &FramePath) -> Option<RegionOutcome> {
         let terminal = self.branch_of(path)?.terminal;
         let frame = self.run.frame(path)?;
         if frame.at == terminal {
-            return Some(BranchOutcome::Succeeded);
+            return Some(RegionOutcome::Succeeded);
         }
         let machine = self.machine.called(frame.machine.as_ref())?;
         let ends = matches!(
             machine.states.get(&frame.at)?.activity,
             Activity::Final { .. }
         );
-        (ends || is_failed(&frame.at)).then_some(BranchOutcome::Failed)
+        (ends || is_failed(&frame.at)).then_some(RegionOutcome::Failed)
     }
 
     /// Returns the branch that the frame at `path` is, if it is one.
@@ -64,19 +64,11 @@ impl Work<'_> {
             return self.raise_own(path, &error(), Some(cause));
         }
         let branches: Vec<BranchStart> = branches.iter().map(start).take(at_once).collect();
-        let names: Vec<String> = branches.iter().map(|branch| branch.name.clone()).collect();
-        self.emit(Event::ForkStarted {
-            path: path.clone(),
-            branches,
-        });
-        if names.is_empty() {
+        if branches.is_empty() {
+            self.start_regions(path, RegionsStart::Branches(branches))?;
             return self.join(path, Outcome::Success, None);
         }
-        // The last is taken first: what is due is a stack.
-        for name in names.iter().rev() {
-            self.settle(&path.child(name))?;
-        }
-        Ok(())
+        self.start_regions(path, RegionsStart::Branches(branches))
     }
 
     /// Has branches below `path` that had failed go on, as far as their forks have room.
@@ -107,12 +99,12 @@ impl Work<'_> {
         let waiting = frame
             .regions
             .iter()
-            .find(|region| region.ended == Some(BranchOutcome::Waiting));
+            .find(|region| region.ended == Some(RegionOutcome::Waiting));
         let Some(region) = waiting.filter(|_| open < at_once) else {
             return Ok(false);
         };
         let branch = path.child(&region.name);
-        self.emit(Event::BranchReopened {
+        self.emit(Event::RegionReopened {
             path: branch,
             at_ms: self.at_ms,
         });
@@ -145,12 +137,7 @@ impl Work<'_> {
         let Some(branch) = branches.get_index(frame.regions.len()).map(start) else {
             return Ok(());
         };
-        let opened = path.child(&branch.name);
-        self.emit(Event::BranchOpened {
-            path: path.clone(),
-            branch,
-        });
-        self.settle(&opened)
+        self.start_regions(path, RegionsStart::Next(branch))
     }
 
     /// Carries on from every state below `path` that was entered again.
@@ -167,11 +154,11 @@ impl Work<'_> {
     pub(in crate::decide) fn end_branch(
         &mut self,
         path: &FramePath,
-        outcome: BranchOutcome,
+        outcome: RegionOutcome,
         cause: Option<Cause>,
     ) -> Result<(), Refusal> {
         let cause = match outcome {
-            BranchOutcome::Failed => Some(cause.unwrap_or_else(|| {
+            RegionOutcome::Failed => Some(cause.unwrap_or_else(|| {
                 let at = self
                     .run
                     .frame(path)
@@ -183,14 +170,20 @@ impl Work<'_> {
                     ..Cause::default()
                 }
             })),
-            BranchOutcome::Succeeded
-            | BranchOutcome::Cancelled
-            | BranchOutcome::Waiting
-            | BranchOutcome::Merged => None,
+            RegionOutcome::Succeeded
+            | RegionOutcome::Cancelled
+            | RegionOutcome::Waiting
+            | RegionOutcome::Merged => None,
         };
-        self.emit(Event::BranchEnded {
+        let kind = match self.spread_around(path) {
+            Some(_) => RegionKind::Item,
+            None => RegionKind::Branch,
+        };
+        self.emit(Event::RegionEnded {
             path: path.clone(),
+            kind,
             outcome,
+            exits: Vec::new(),
             cause,
         });
         match path.split_last() {
@@ -224,18 +217,18 @@ impl Work<'_> {
                 .filter(move |region| region.ended == Some(outcome))
         };
         let all = |outcome| ended(outcome).count() == whole;
-        let failed = ended(BranchOutcome::Failed).next();
+        let failed = ended(RegionOutcome::Failed).next();
         let verdict = match parallel.join {
             Join::All if failed.is_some() => Some(Outcome::Failure),
-            Join::All => all(BranchOutcome::Succeeded).then_some(Outcome::Success),
-            Join::Any if ended(BranchOutcome::Succeeded).next().is_some() => Some(Outcome::Success),
-            Join::Any => all(BranchOutcome::Failed).then_some(Outcome::Failure),
+            Join::All => all(RegionOutcome::Succeeded).then_some(Outcome::Success),
+            Join::Any if ended(RegionOutcome::Succeeded).next().is_some() => Some(Outcome::Success),
+            Join::Any => all(RegionOutcome::Failed).then_some(Outcome::Failure),
             Join::FailFast if failed.is_some() => Some(Outcome::Failure),
             Join::Settled | Join::FailFast | Join::Converge => {
                 let open = frame
                     .regions
                     .iter()
-                    .any(|region| matches!(region.ended, None | Some(BranchOutcome::Waiting)));
+                    .any(|region| matches!(region.ended, None | Some(RegionOutcome::Waiting)));
                 let outcome = if failed.is_some() {
                     Outcome::Failure
                 } else {
@@ -294,20 +287,25 @@ impl Work<'_> {
             .collect();
         for branch in open {
             self.cancel_stages(&branch)?;
-            self.emit(Event::BranchEnded {
+            self.emit(Event::RegionEnded {
                 path: branch,
-                outcome: BranchOutcome::Cancelled,
+                kind: RegionKind::Branch,
+                outcome: RegionOutcome::Cancelled,
+                exits: Vec::new(),
                 cause: None,
             });
         }
         self.emit(Event::Joined {
             path: path.clone(),
+            lines: Vec::new(),
             outcome,
             merged: Merged {
                 context,
                 ..Merged::default()
             },
+            failed: 0,
             cause: cause.clone().filter(|_| captures),
+            next: None,
             may_part: false,
         });
         match outcome {
@@ -321,7 +319,6 @@ fn start((name, branch): (&String, &Branch)) -> BranchStart {
     BranchStart {
         name: name.clone(),
         initial: branch.initial.clone(),
-        context: Object::new(),
     }
 }
 
@@ -330,7 +327,7 @@ fn all_failures(frame: &Frame) -> Option<Cause> {
     let failed: Vec<(&str, &Cause)> = frame
         .regions
         .iter()
-        .filter(|region| region.ended == Some(BranchOutcome::Failed))
+        .filter(|region| region.ended == Some(RegionOutcome::Failed))
         .filter_map(|region| Some((region.name.as_str(), region.cause.as_ref()?)))
         .collect();
     let (_, first) = failed.first()?;

@@ -14,8 +14,8 @@ use crate::{
         Work,
         transitions::{done, error, state_of},
     },
-    event::{BranchStart, Cause, Event},
-    machine::{Activity, Branch, Object, Over, OverItems, State},
+    event::{BranchStart, Cause, Event, Merged, RegionsStart},
+    machine::{Activity, Branch, Outcome, Over, OverItems, State},
     merge,
     names::{FramePath, StateName},
     refusal::Refusal,
@@ -73,7 +73,7 @@ impl Work<'_> {
                 region.ended.is_none() && region.frame.stay.gathering && region.frame.at == at
             });
         if waits {
-            self.emit(Event::LineWaits { path: path.clone() });
+            self.emit(Event::RegionWaits { path: path.clone() });
             self.meet(&parent)?;
         }
         Ok(waits)
@@ -100,20 +100,27 @@ impl Work<'_> {
             let Some(arrived) = next_meeting(&self.arrows(path)?, holder) else {
                 return Ok(());
             };
-            let Some((first, others)) = arrived.split_first() else {
+            let Some(first) = arrived.first() else {
                 return Ok(());
             };
             let line = path.child(first);
             let at = holder.regions.iter().find(|region| region.name == *first);
             let state = at.and_then(|region| machine.states.get(&region.frame.at));
             let may_part = state.is_some_and(|state| state.approval_before.is_some());
-            self.emit(Event::LinesMet {
-                path: line.clone(),
-                others: others.to_vec(),
-                merged: (!others.is_empty()).then(|| {
-                    let names: Vec<&str> = arrived.iter().map(String::as_str).collect();
-                    merge::met(holder, &names)
-                }),
+            let merged = if arrived.len() > 1 {
+                let names: Vec<&str> = arrived.iter().map(String::as_str).collect();
+                merge::met(holder, &names)
+            } else {
+                Merged::default()
+            };
+            self.emit(Event::Joined {
+                path: path.clone(),
+                lines: arrived,
+                outcome: Outcome::Success,
+                merged,
+                failed: 0,
+                cause: None,
+                next: None,
                 may_part,
             });
             self.settle_met(&line)?;
@@ -133,19 +140,10 @@ impl Work<'_> {
             .map(|(name, branch)| BranchStart {
                 name: name.clone(),
                 initial: branch.initial.clone(),
-                context: Object::new(),
             })
             .collect();
         let Some(parent) = self.meets(path) else {
-            let names: Vec<String> = branches.iter().map(|branch| branch.name.clone()).collect();
-            self.emit(Event::ForkStarted {
-                path: path.clone(),
-                branches,
-            });
-            for name in names.iter().rev() {
-                self.settle(&path.child(name))?;
-            }
-            return Ok(());
+            return self.start_regions(path, RegionsStart::Branches(branches));
         };
         let (holder, _) = self.stand(&parent)?;
         let mut taken: BTreeSet<String> = holder
@@ -162,14 +160,7 @@ impl Work<'_> {
             }
             taken.insert(branch.name.clone());
         }
-        let names: Vec<String> = branches.iter().map(|branch| branch.name.clone()).collect();
-        self.emit(Event::LineSplit {
-            path: path.clone(),
-            branches,
-        });
-        for name in names.iter().rev() {
-            self.settle(&parent.child(name))?;
-        }
+        self.start_regions(path, RegionsStart::Split(branches))?;
         self.meet(&parent)
     }
 
@@ -206,21 +197,22 @@ impl Work<'_> {
 
     fn join_lines(&mut self, path: &FramePath) -> Result<(), Refusal> {
         let (holder, machine) = self.stand(path)?;
-        let mut exits = exits_below(machine, holder).into_iter();
+        let exits = exits_below(machine, holder);
         self.emit(Event::Joined {
             path: path.clone(),
-            outcome: crate::machine::Outcome::Success,
+            lines: Vec::new(),
+            outcome: Outcome::Success,
             merged: merge::lines_of_fork(holder),
+            failed: 0,
             cause: None,
+            next: None,
             may_part: false,
         });
         let around = self.spread_around(path).map(|(parent, _)| parent);
-        if let (Some(parent), Some(exit)) = (around, exits.next()) {
-            self.emit(Event::ItemDone {
-                path: path.clone(),
-                exit,
-                also: exits.collect(),
-            });
+        if let Some(parent) = around
+            && !exits.is_empty()
+        {
+            self.end_item_line(path, exits);
             return self.line_ended(&parent);
         }
         self.raise_own(path, &done(), None)

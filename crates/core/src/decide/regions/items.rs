@@ -6,7 +6,7 @@ use crate::{
         transitions::{error, state_of},
     },
     dialogue::items,
-    event::{BranchOutcome, Cause, Event},
+    event::{Cause, Event, JoinedNext, RegionKind, RegionOutcome, RegionsStart},
     machine::{Activity, Machine, OnItemError, Outcome, OverItems, Target},
     merge,
     names::{FramePath, StateName},
@@ -54,17 +54,14 @@ impl Work<'_> {
             let message = format!("`{}` has no items", spread.items);
             self.note(path, "no_items", message);
         }
-        self.emit(Event::ItemsSpread {
-            path: path.clone(),
+        let start = RegionsStart::Items {
             items: found,
             initial: spread.initial.clone(),
             keys: spread.keys.clone(),
-        });
+        };
+        self.start_regions(path, start)?;
         if count == 0 {
             return self.join_spread(path);
-        }
-        for number in (1..=count).rev() {
-            self.settle(&path.child(&number.to_string()))?;
         }
         Ok(())
     }
@@ -74,7 +71,7 @@ impl Work<'_> {
         let value = spread
             .replaces_item
             .then(|| frame.line.output.as_ref().clone());
-        self.emit(Event::ItemPassed {
+        self.emit(Event::RegionPassed {
             path: path.clone(),
             to: spread.initial.clone(),
             value,
@@ -107,11 +104,7 @@ impl Work<'_> {
         if keeps || passes {
             return Ok(false);
         }
-        self.emit(Event::ItemDone {
-            path: path.clone(),
-            exit: to.clone(),
-            also: Vec::new(),
-        });
+        self.end_item_line(path, vec![to.clone()]);
         self.line_ended(&parent)?;
         Ok(true)
     }
@@ -121,14 +114,21 @@ impl Work<'_> {
         let (frame, _) = self.stand(path)?;
         let exit = frame.at.clone();
         let Some((parent, _)) = self.spread_around(path) else {
-            return self.end_branch(path, BranchOutcome::Succeeded, None);
+            return self.end_branch(path, RegionOutcome::Succeeded, None);
         };
-        self.emit(Event::ItemDone {
-            path: path.clone(),
-            exit,
-            also: Vec::new(),
-        });
+        self.end_item_line(path, vec![exit]);
         self.line_ended(&parent)
+    }
+
+    /// Ends a line that leads to `exits`.
+    pub(super) fn end_item_line(&mut self, path: &FramePath, exits: Vec<StateName>) {
+        self.emit(Event::RegionEnded {
+            path: path.clone(),
+            kind: RegionKind::Item,
+            outcome: RegionOutcome::Succeeded,
+            exits,
+            cause: None,
+        });
     }
 
     pub(super) fn join_spread(&mut self, path: &FramePath) -> Result<(), Refusal> {
@@ -139,7 +139,6 @@ impl Work<'_> {
         };
         let collects = parallel.on_error == OnItemError::Collect;
         let exits = exits_below(machine, holder);
-        let at = holder.at.clone();
         let (to, several) = match (exits.as_slice(), &spread.exits) {
             ([], _) => (spread.without_items.clone(), Vec::new()),
             ([one], _) => (one.clone(), Vec::new()),
@@ -154,17 +153,17 @@ impl Work<'_> {
         let state = machine.states.get(&to);
         self.emit(Event::Joined {
             path: path.clone(),
+            lines: Vec::new(),
             outcome: Outcome::Success,
             merged: merge::items(holder, collects),
+            failed: 0,
             cause: None,
+            next: Some(JoinedNext {
+                to: to.clone(),
+                exits: several,
+                at_ms: self.at_ms,
+            }),
             may_part: state.is_some_and(|state| state.approval_before.is_some()),
-        });
-        self.emit(Event::LinesLeft {
-            path: path.clone(),
-            from: at,
-            to: to.clone(),
-            exits: several,
-            at_ms: self.at_ms,
         });
         // Lines of an outer spread may end here, too.
         self.moves += 1;
@@ -179,7 +178,7 @@ impl Work<'_> {
 pub(super) fn exits_below(machine: &Machine, holder: &Frame) -> Vec<StateName> {
     let mut exits: Vec<StateName> = Vec::new();
     for region in &holder.regions {
-        for exit in region.exit.iter().chain(&region.also) {
+        for exit in &region.exits {
             if !exits.contains(exit) {
                 exits.push(exit.clone());
             }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::{
     decide::{Work, transitions::state_of},
-    event::{BranchOutcome, Cause},
+    event::{Cause, RegionOutcome},
     machine::{Join, Machine, OnItemError, Over, Parallel, State},
     names::{FramePath, StateName},
     refusal::{Code, Refusal},
@@ -105,7 +105,7 @@ impl Work<'_> {
         if !self.is_line(path) {
             return self.end_uncaught(cause);
         }
-        self.end_branch(path, BranchOutcome::Failed, Some(cause))
+        self.end_branch(path, RegionOutcome::Failed, Some(cause))
     }
 }
 
@@ -121,7 +121,7 @@ pub(super) fn first_failure(holder: &Frame, parallel: &Parallel) -> Option<Cause
     if parallel.on_error != OnItemError::Fail {
         return None;
     }
-    let failed = |region: &&Arc<Region>| region.ended == Some(BranchOutcome::Failed);
+    let failed = |region: &&Arc<Region>| region.ended == Some(RegionOutcome::Failed);
     let first = holder.regions.iter().find(failed)?;
     let cause = first.cause.clone().unwrap_or_default();
     Some(match parallel.over {

@@ -2,8 +2,8 @@
 
 use crate::{
     decide::{Work, transitions::error},
-    event::{Cause, Event},
-    machine::{OnItemError, OverLines},
+    event::{Cause, Event, Merged, RegionKind, RegionOutcome, RegionsStart},
+    machine::{OnItemError, Outcome, OverLines},
     names::FramePath,
     refusal::Refusal,
 };
@@ -57,15 +57,14 @@ impl Work<'_> {
         }
         self.items_started += 1;
         self.moves = 0;
-        self.emit(Event::ItemStarted {
-            path: path.clone(),
+        let start = RegionsStart::Line {
             index: ended,
             machine: lines.machine.clone(),
             initial: machine.initial.clone(),
             keys: (lines.item.clone(), lines.index.clone()),
             at_ms: self.at_ms,
-        });
-        self.settle(&path.child(&ended.to_string()))
+        };
+        self.start_regions(path, start)
     }
 
     /// Takes the end of an item whose machine ended.
@@ -80,9 +79,14 @@ impl Work<'_> {
             return Ok(());
         };
         let index = items.ended;
-        self.emit(Event::ItemEnded {
-            path: path.clone(),
-            index,
+        self.emit(Event::RegionEnded {
+            path: path.child(&index.to_string()),
+            kind: RegionKind::Line,
+            outcome: match cause {
+                None => RegionOutcome::Succeeded,
+                Some(_) => RegionOutcome::Failed,
+            },
+            exits: Vec::new(),
             cause: cause.clone(),
         });
         match cause {
@@ -105,10 +109,18 @@ impl Work<'_> {
         if let Some(cause) = cause.as_ref().and_then(|cause| self.uncaught(path, cause)) {
             return self.end_uncaught(cause);
         }
-        self.emit(Event::ItemsEnded {
+        self.emit(Event::Joined {
             path: path.clone(),
+            lines: Vec::new(),
+            outcome: match cause {
+                None => Outcome::Success,
+                Some(_) => Outcome::Failure,
+            },
+            merged: Merged::default(),
             failed,
             cause: cause.clone(),
+            next: None,
+            may_part: false,
         });
         match cause {
             None => self.finish_composite(path, serde_json::Value::Null),

@@ -1,0 +1,413 @@
+//! Folds regions: started, ended, joined, parted; and machines that a state calls.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::{
+    calls::{free, release},
+    enter, join, merge, region_mut,
+    reopen::enter_again,
+    requests,
+};
+use crate::{
+    dialogue::{Conversation, Item, Said, Speaker},
+    event::{
+        BranchStart, Cause, Event, JoinedNext, Merged, RegionKind, RegionOutcome, RegionsStart,
+    },
+    machine::Object,
+    names::{FramePath, MachineId, StateName},
+    run::{Frame, Items, Region, Run},
+};
+
+/// Folds an event of regions.
+pub(super) fn apply_region(run: &mut Run, event: &Event) {
+    let seq = run.seq;
+    match event {
+        Event::ItemsListed { path, items } => {
+            if let Some(frame) = run.frame_mut(path) {
+                frame.stay.items = Some(Items {
+                    all: Arc::new(items.clone()),
+                    ended: 0,
+                    failed: 0,
+                    hidden: Vec::new(),
+                });
+            }
+        }
+        Event::RegionsStarted { path, start } => start_regions(run, path, start),
+        Event::RegionReopened { path, at_ms } => {
+            if let Some(region) = region_mut(run, path) {
+                region.ended = None;
+                enter_again(&mut region.frame, seq, *at_ms, true);
+            }
+        }
+        Event::RegionWaits { path } => {
+            if let Some(frame) = run.frame_mut(path) {
+                frame.stay.gathering = true;
+            }
+        }
+        Event::RegionPassed {
+            path,
+            to,
+            value,
+            at_ms,
+        } => {
+            run.entered += 1;
+            if let Some(frame) = run.frame_mut(path) {
+                enter(frame, to, seq, *at_ms);
+                if let Some(dialogue) = &mut frame.line.dialogue {
+                    pass_item(Arc::make_mut(dialogue), value.as_ref());
+                }
+            }
+            requests::forget_stay(run, path, *at_ms);
+        }
+        Event::RegionEnded {
+            path,
+            kind: RegionKind::Line,
+            cause,
+            ..
+        } => end_text_line(run, path, cause.is_some()),
+        Event::RegionEnded {
+            path,
+            outcome,
+            exits,
+            cause,
+            ..
+        } => end_region(run, path, *outcome, exits, cause.as_ref()),
+        Event::Joined {
+            path,
+            lines,
+            merged,
+            cause,
+            next,
+            may_part,
+            ..
+        } => match lines.split_first() {
+            Some((first, others)) => {
+                if let Some(frame) = run.frame_mut(path) {
+                    join::meet(frame, first, others, merged, *may_part);
+                }
+            }
+            None => join_all(run, path, merged, cause.as_ref(), next.as_ref(), *may_part),
+        },
+        Event::Parted { path, line } => part(run, path, line),
+        Event::MachineCalled {
+            path,
+            machine,
+            shown,
+            initial,
+            context,
+        } => {
+            let entered_ms = entered_ms(run, path);
+            if let Some(frame) = run.frame_mut(path) {
+                let region = Frame::entering(
+                    Some(machine.clone()),
+                    initial.clone(),
+                    Arc::new(context.clone()),
+                    seq,
+                    entered_ms,
+                );
+                frame.regions = vec![Arc::new(Region::open(shown, region))];
+            }
+            run.entered += u64::from(run.places.is_some());
+        }
+        Event::MachineReturned {
+            path,
+            merged,
+            output,
+            cause,
+            ..
+        } => {
+            if let Some(frame) = run.frame_mut(path) {
+                merge(frame, merged);
+            }
+            close_regions(run, path, Some(merged), output, cause.as_ref());
+        }
+        _ => {}
+    }
+}
+
+fn start_regions(run: &mut Run, path: &FramePath, start: &RegionsStart) {
+    let (seq, ms) = (run.seq, entered_ms(run, path));
+    match start {
+        RegionsStart::Branches(branches) => {
+            if let Some(frame) = run.frame_mut(path) {
+                let started = branches
+                    .iter()
+                    .map(|branch| start_branch(frame, branch, seq, ms));
+                let started: Vec<Arc<Region>> = started.map(Arc::new).collect();
+                frame.regions = started;
+            }
+        }
+        RegionsStart::Next(branch) => {
+            if let Some(frame) = run.frame_mut(path) {
+                let started = start_branch(frame, branch, seq, ms);
+                frame.regions.push(Arc::new(started));
+            }
+        }
+        RegionsStart::Split(branches) => split(run, path, branches),
+        RegionsStart::Items {
+            items,
+            initial,
+            keys,
+        } => {
+            if let Some(frame) = run.frame_mut(path) {
+                let total = items.len();
+                let line = |(number, value): (usize, &Value)| {
+                    let seen = seen_by_item(frame, value, keys.as_deref());
+                    let machine = frame.machine.clone();
+                    let mut line = Frame::entering(machine, initial.clone(), seen, seq, ms);
+                    line.line.steps = frame.line.steps + u64::from(frame.line.dialogue.is_some());
+                    line.line.dialogue = Some(Arc::new(of_item(frame, value, number, total)));
+                    Arc::new(Region::open(&number.to_string(), line))
+                };
+                let lines: Vec<Arc<Region>> = (1..).zip(items).map(line).collect();
+                frame.regions = lines;
+            }
+        }
+        RegionsStart::Line {
+            index,
+            machine,
+            initial,
+            keys,
+            at_ms,
+        } => {
+            run.entered += 1;
+            if let Some(frame) = run.frame_mut(path) {
+                start_text_line(frame, *index, (machine, initial), keys, (seq, *at_ms));
+            }
+        }
+    }
+}
+
+/// Makes the region of a branch, which starts with all that the line above it has.
+fn start_branch(frame: &Frame, branch: &BranchStart, seq: u64, ms: u64) -> Region {
+    let context = Arc::clone(&frame.line.context);
+    let machine = frame.machine.clone();
+    let mut started = Frame::entering(machine, branch.initial.clone(), context, seq, ms);
+    started.line.caught.clone_from(&frame.line.caught);
+    started.line.dialogue.clone_from(&frame.line.dialogue);
+    started.line.steps = frame.line.steps + u64::from(frame.line.dialogue.is_some());
+    Region::open(&branch.name, started)
+}
+
+/// Puts lines in the place of the one at `path`, beside it.
+fn split(run: &mut Run, path: &FramePath, branches: &[BranchStart]) {
+    let (seq, ms) = (run.seq, entered_ms(run, path));
+    let Some(line) = region_mut(run, path) else {
+        return;
+    };
+    line.ended = Some(RegionOutcome::Merged);
+    let from = &line.frame;
+    let shared = from.line.dialogue.as_ref();
+    let shared = shared.map_or(0, |dialogue| dialogue.history.len());
+    let start = |branch| Region {
+        base: Some(Arc::clone(&from.line.context)),
+        shared,
+        ..start_branch(from, branch, seq, ms)
+    };
+    let started: Vec<Arc<Region>> = branches.iter().map(start).map(Arc::new).collect();
+    let holder = path.split_last().map(|(holder, _)| holder);
+    if let Some(frame) = holder.and_then(|holder| run.frame_mut(&holder)) {
+        frame.regions.extend(started);
+    }
+}
+
+/// Starts the machine of a line of text on the context of the frame itself.
+fn start_text_line(
+    frame: &mut Frame,
+    index: u64,
+    (machine, initial): (&MachineId, &StateName),
+    (item, number): &(String, String),
+    (seq, at_ms): (u64, u64),
+) {
+    let Some(items) = &mut frame.stay.items else {
+        return;
+    };
+    let text = usize::try_from(index)
+        .ok()
+        .and_then(|index| items.all.get(index))
+        .cloned()
+        .unwrap_or_default();
+    items.hidden = [item, number]
+        .map(|key| (key.clone(), frame.line.context.get(key).cloned()))
+        .to_vec();
+    let mut context = Arc::clone(&frame.line.context);
+    let values = Arc::make_mut(&mut context);
+    values.insert(item.clone(), Value::from(text));
+    values.insert(number.clone(), Value::from(index.to_string()));
+    let mut inner = Frame::entering(Some(machine.clone()), initial.clone(), context, seq, at_ms);
+    inner.line.caught.clone_from(&frame.line.caught);
+    frame.regions = vec![Arc::new(Region::open(&index.to_string(), inner))];
+}
+
+/// Ends the machine of a line of text: its context is that of the frame above it again.
+fn end_text_line(run: &mut Run, path: &FramePath, failed: bool) {
+    let holder = path.split_last().map(|(holder, _)| holder);
+    let Some(frame) = holder.and_then(|holder| run.frame_mut(&holder)) else {
+        return;
+    };
+    if let (Some(region), Some(items)) = (frame.regions.pop(), frame.stay.items.as_mut()) {
+        let mut region = Arc::unwrap_or_clone(region);
+        let context = Arc::make_mut(&mut region.frame.line.context);
+        for (key, before) in std::mem::take(&mut items.hidden) {
+            match before {
+                Some(before) => drop(context.insert(key, before)),
+                None => drop(context.shift_remove(&key)),
+            }
+        }
+        items.ended += 1;
+        items.failed += u64::from(failed);
+        frame.line.context = region.frame.line.context;
+        frame.line.captured.extend(region.frame.line.captured);
+        frame.line.caught = region.frame.line.caught;
+    }
+    frame.regions = Vec::new();
+}
+
+fn end_region(
+    run: &mut Run,
+    path: &FramePath,
+    outcome: RegionOutcome,
+    exits: &[StateName],
+    cause: Option<&Cause>,
+) {
+    let durable = run.places.is_some();
+    requests::void_below(run, path, "its branch has ended");
+    if let Some(region) = region_mut(run, path) {
+        region.ended = Some(outcome);
+        region.exits = exits.to_vec();
+        region.cause = cause.cloned();
+        region.frame.stay.request = None;
+        // What failed in a durable run may go on where it failed.
+        if outcome == RegionOutcome::Succeeded || !durable {
+            region.frame.regions = Vec::new();
+        }
+    }
+    release(run, path);
+}
+
+fn join_all(
+    run: &mut Run,
+    path: &FramePath,
+    merged: &Merged,
+    cause: Option<&Cause>,
+    next: Option<&JoinedNext>,
+    may_part: bool,
+) {
+    if let Some(frame) = run.frame_mut(path) {
+        let before = may_part.then(|| Box::new(frame.clone()));
+        join::join(frame, merged);
+        frame.stay.items = None;
+        frame.stay.before_join = before;
+    }
+    // What lines with a conversation wrote counts as captured where they wrote it.
+    let captured = merged.conversation.is_none().then_some(&merged.context);
+    close_regions(run, path, captured, &merged.output, cause);
+    let Some(next) = next else {
+        return;
+    };
+    let seq = run.seq;
+    run.entered += 1;
+    if let Some(frame) = run.frame_mut(path) {
+        let before = frame.stay.before_join.take();
+        enter(frame, &next.to, seq, next.at_ms);
+        frame.stay.before_join = before;
+        frame.stay.exits.clone_from(&next.exits);
+    }
+    requests::forget_stay(run, path, next.at_ms);
+}
+
+/// Parts lines that had met, or the lines of items that had joined.
+fn part(run: &mut Run, path: &FramePath, line: &str) {
+    let Some(frame) = run.frame_mut(path) else {
+        return;
+    };
+    if frame.regions.iter().any(|region| region.name == line) {
+        return join::part(frame, line);
+    }
+    if let Some(before) = frame.stay.before_join.take() {
+        *frame = *before;
+    }
+    if let Some(region) = region_mut(run, &path.child(line)) {
+        region.ended = None;
+        region.exits = Vec::new();
+    }
+}
+
+fn close_regions(
+    run: &mut Run,
+    path: &FramePath,
+    captured: Option<&Object>,
+    output: &Value,
+    cause: Option<&Cause>,
+) {
+    let durable = run.places.is_some();
+    if let Some(frame) = run.frame_mut(path) {
+        frame.regions = Vec::new();
+        if durable {
+            let keys = captured.into_iter().flat_map(Object::keys);
+            frame.line.captured.extend(keys.cloned());
+            frame.line.output = Arc::new(output.clone());
+            frame.stay.failure = cause.cloned();
+        }
+    }
+    free(run, |bound| bound != path && path.holds(bound));
+    requests::void_inside(run, path);
+}
+
+fn entered_ms(run: &Run, path: &FramePath) -> u64 {
+    run.frame(path).map_or(0, |frame| frame.stay.entered_ms)
+}
+
+/// Gives the next state of a chain the item, with `value` for its own from now on.
+fn pass_item(dialogue: &mut Conversation, value: Option<&Value>) {
+    if let (Some(value), Some(item)) = (value, dialogue.item.as_mut()) {
+        item.value = value.clone();
+    }
+    let item = dialogue.item.as_ref();
+    dialogue.task = item.map_or(Value::Null, |item| item.value.clone());
+    dialogue.gathered = false;
+}
+
+/// Returns the context that the line of an item begins with.
+fn seen_by_item(frame: &Frame, value: &Value, keys: Option<&[String]>) -> Arc<Object> {
+    let mut context = match keys {
+        None => Arc::clone(&frame.line.context),
+        Some(keys) => {
+            let kept = frame
+                .line
+                .context
+                .iter()
+                .filter(|(key, _)| keys.iter().any(|wanted| wanted == *key));
+            Arc::new(
+                kept.map(|(key, value)| (key.clone(), value.clone()))
+                    .collect(),
+            )
+        }
+    };
+    if let Value::Object(fields) = value {
+        Arc::make_mut(&mut context).extend(fields.clone());
+    }
+    context
+}
+
+fn of_item(frame: &Frame, value: &Value, index: usize, total: usize) -> Conversation {
+    let mut dialogue = frame.line.dialogue.as_deref().cloned().unwrap_or_default();
+    dialogue.history.push(Said {
+        by: Speaker::Person,
+        text: value.to_string(),
+    });
+    dialogue.task = value.clone();
+    dialogue.gathered = false;
+    dialogue.item = Some(Item {
+        value: value.clone(),
+        index,
+        total,
+        keys: value
+            .as_object()
+            .map(|fields| fields.keys().cloned().collect())
+            .unwrap_or_default(),
+    });
+    dialogue
+}

@@ -1,0 +1,47 @@
+//! Enters states once more: of a run that is opened again, or that follows another version of its workflow.
+
+use std::sync::Arc;
+
+use super::activities::set_variables;
+use crate::{
+    event::RegionOutcome,
+    machine::Object,
+    run::{Frame, Phase, Run},
+};
+
+/// Follows another version of the workflow: every frame that stands enters its state once more.
+pub(super) fn adopt(run: &mut Run, hash: &str, variables: &Object, at_ms: u64) {
+    let seq = run.seq;
+    run.adopted = Some(hash.to_owned());
+    set_variables(&mut run.root, variables);
+    enter_again(&mut run.root, seq, at_ms, false);
+}
+
+/// Opens a run again: every frame that failed or stood enters its state once more.
+pub(super) fn reopen(run: &mut Run, at_ms: u64) {
+    let seq = run.seq;
+    run.phase = Phase::Open;
+    enter_again(&mut run.root, seq, at_ms, true);
+}
+
+/// Enters the state of every frame that stands once more; branches that `failed` wait for their turn to.
+pub(super) fn enter_again(frame: &mut Frame, seq: u64, at_ms: u64, failed: bool) {
+    for region in frame.regions.iter_mut().map(Arc::make_mut) {
+        match region.ended {
+            None => enter_again(&mut region.frame, seq, at_ms, failed),
+            Some(RegionOutcome::Failed | RegionOutcome::Cancelled) if failed => {
+                region.ended = Some(RegionOutcome::Waiting);
+                region.cause = None;
+            }
+            Some(_) => {}
+        }
+    }
+    if frame.regions.is_empty() {
+        frame.stay.entered_seq = seq;
+        frame.stay.entered_ms = at_ms;
+        frame.stay.effect = None;
+        frame.stay.acting = None;
+        frame.stay.failure = None;
+        frame.stay.request = None;
+    }
+}
