@@ -56,9 +56,7 @@ pub(crate) fn begun(machine: &Machine) -> Run {
     let start = command(Ask::Start {
         input: Object::new(),
         by: "bench".to_owned(),
-        places: None,
-        mode: None,
-        opening: None,
+        durable: None,
     });
     let decision = answer(machine, &run, &start);
     decision.events.iter().fold(run, evolve)

@@ -6,15 +6,15 @@ mod there;
 
 use std::sync::Arc;
 
-use interlock_expr::text::{Files, Places};
+use interlock_expr::text::Files;
 use serde_json::Value;
 
 use crate::{
     call::{CallResult, ToolCall, WrittenPath},
-    dialogue::RunInput,
-    machine::{Machine, ModeRules, Object},
+    machine::{Machine, Object},
     names::{AgentId, CallId, Digest, FramePath},
     parts::{Cause, ProbedCommand, PromptCall, PromptEnd, ProtectedChange, TokenPlace, ToolChange},
+    run::DurableRun,
 };
 
 pub use node::NodeAsk;
@@ -40,12 +40,8 @@ pub enum Ask {
         input: Object,
         /// Who starts it.
         by: String,
-        /// The folders that texts of the workflow name.
-        places: Option<Places>,
-        /// What becomes of calls in stages that list no tools; `None`: as the machine says.
-        mode: Option<ModeRules>,
-        /// What a conversation begins with; read where the machine has one.
-        opening: Option<RunInput>,
+        /// What it begins with, where Interlock carries it out itself; an opening is read where the machine has a conversation.
+        durable: Option<DurableRun>,
     },
     /// May this call run?
     Propose(Box<ToolCall>),

@@ -41,7 +41,7 @@ pub fn beside(machine: &Machine, run: &Run, path: &FramePath) -> Option<Beside> 
     let frame = run.frame(path)?;
     let own = machine.called(frame.machine.as_ref())?;
     let dialogue = frame.line.dialogue.as_deref();
-    let opening = run.opening.as_deref();
+    let opening = run.opening();
     let mut known = Object::new();
     if let Some(item) = dialogue.and_then(|dialogue| dialogue.item.as_ref()) {
         known.insert("item".to_owned(), item.value.clone());
@@ -96,7 +96,10 @@ pub(crate) fn complete_task(
             lines.push(format!("Current task: {item}"));
         }
     }
-    let attached = run.opening.iter().flat_map(|opening| &opening.attached);
+    let attached = run
+        .opening()
+        .into_iter()
+        .flat_map(|opening| &opening.attached);
     lines.extend(attached.map(|name| format!("File attached: {name}")));
     lines.join("\n")
 }

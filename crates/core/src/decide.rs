@@ -23,18 +23,17 @@ pub use calls::shell_finding;
 pub use prompts::{Question, question};
 pub use stage::{digest_of as text_digest, stage_task, stage_text};
 
-use interlock_expr::text::Places;
+use std::sync::Arc;
 
 use crate::{
     command::{Ask, Command},
-    dialogue::RunInput,
     event::Event,
     evolve,
-    machine::{Machine, ModeRules, Object},
+    machine::{Machine, Object},
     names::{AgentId, ApprovalId, FramePath},
     pending::pending,
     refusal::{Code, Refusal},
-    run::{Frame, Phase, Run},
+    run::{DurableRun, Frame, Phase, Run, RunKind},
 };
 
 /// Times that an agent is kept from ending its work without a transition in between.
@@ -90,13 +89,7 @@ pub fn decide(machine: &Machine, run: &Run, command: &Command) -> Decision {
         items_started: 0,
     };
     let reply = match &command.ask {
-        Ask::Start {
-            input,
-            by,
-            places,
-            mode,
-            opening,
-        } => work.start(input, by, places.as_ref(), mode.as_ref(), opening.as_ref()),
+        Ask::Start { input, by, durable } => work.start(input, by, durable.as_ref()),
         Ask::Propose(_) => work.propose_outside_a_run(),
         Ask::Record(result) => work.record(result),
         Ask::StartLine(start) => work.start_line(start),
@@ -199,18 +192,12 @@ impl<'a> Work<'a> {
         }
     }
 
-    fn start(
-        &mut self,
-        input: &Object,
-        by: &str,
-        places: Option<&Places>,
-        mode: Option<&ModeRules>,
-        opening: Option<&RunInput>,
-    ) -> Answered {
+    fn start(&mut self, input: &Object, by: &str, durable: Option<&DurableRun>) -> Answered {
         if self.run.phase != Phase::New {
             return Err(Refusal::new(Code::RunOpen, "the run has begun already"));
         }
-        if self.machine.durable && places.is_none() {
+        let durable = durable.filter(|_| self.machine.durable);
+        if self.machine.durable && durable.is_none() {
             // INVARIANT: what nobody carries out holds no agent either.
             return Err(Refusal::new(
                 Code::InvalidArguments,
@@ -230,13 +217,14 @@ impl<'a> Work<'a> {
             context,
             by: by.to_owned(),
             at_ms: self.at_ms,
-            places: places.filter(|_| self.machine.durable).cloned(),
-            mode: mode.cloned(),
-            opening: self
-                .machine
-                .conversation
-                .as_ref()
-                .map(|_| opening.cloned().unwrap_or_default()),
+            kind: durable.map_or(RunKind::Guarded, |durable| {
+                let speaks = self.machine.conversation.is_some();
+                let opening = speaks.then(|| durable.opening.clone().unwrap_or_default());
+                RunKind::Durable(Arc::new(DurableRun {
+                    opening,
+                    ..durable.clone()
+                }))
+            }),
         });
         self.settle(&FramePath::root())?;
         Ok(Reply::Accepted)
@@ -308,7 +296,7 @@ impl<'a> Work<'a> {
 
     fn cancel(&mut self, by: &str) -> Answered {
         self.open()?;
-        if self.is_durable() {
+        if self.run.is_durable() {
             return self.cancel_durable(by);
         }
         self.cancel_stages(&FramePath::root())?;

@@ -39,7 +39,7 @@ pub fn lacking(machine: &Machine, run: &Run, path: &FramePath, files: &Files) ->
     match fill(
         state,
         frame,
-        run.places.as_deref(),
+        run.places(),
         files,
         beside(machine, run, path).as_ref(),
     ) {
@@ -66,7 +66,7 @@ pub fn refill(
     match fill(
         state,
         frame,
-        run.places.as_deref(),
+        run.places(),
         files,
         beside(machine, run, path).as_ref(),
     )? {
@@ -167,7 +167,7 @@ fn not_started(run: &Run, frame: &Frame, state: &State, mut effect: Effect) -> O
         | Activity::Ask(_)
         | Activity::Pause(_)
         | Activity::Test(_) => {
-            match fill(state, frame, run.places.as_deref(), &Files::new(), None) {
+            match fill(state, frame, run.places(), &Files::new(), None) {
                 Err(MissingInput::File(file)) => effect.stage = Stage::Reading(vec![file]),
                 Ok(Filled::Work(input, file)) => {
                     effect.input = Arc::new(input);

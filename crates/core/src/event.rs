@@ -10,20 +10,19 @@ pub use crate::parts::{
     SeenCondition, TokenPlace, ToolChange, VoidReason, WatchedFile,
 };
 
-use interlock_expr::text::Places;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{
     attempt::{Finish, PendingCall, Usage},
     call::WrittenPath,
-    dialogue::RunInput,
-    machine::{DataFlags, ModeRules, Object, Outcome, Target},
+    machine::{DataFlags, Object, Outcome, Target},
     names::{
         AgentId, ApprovalId, CallId, Digest, EventName, FramePath, InterruptName, MachineId, RunId,
         StateName,
     },
     refusal::Refusal,
+    run::RunKind,
 };
 
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {
@@ -53,15 +52,9 @@ pub enum Event {
         by: String,
         /// When, in milliseconds since 1970.
         at_ms: u64,
-        /// The folders its texts name; `None`: it names none.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        places: Option<Places>,
-        /// What becomes of calls in stages that list no tools; `None`: no stage of it needs to know.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        mode: Option<ModeRules>,
-        /// What a person began the conversation with; `None`: its lines carry none.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        opening: Option<RunInput>,
+        /// Who does its work, and what it begins with where that is Interlock itself.
+        #[serde(default, skip_serializing_if = "RunKind::is_guarded")]
+        kind: RunKind,
     },
     /// The output of a state entered the context and the conversation of its line.
     OutputKept {

@@ -25,7 +25,7 @@ use crate::{
     event::{Event, How, InterruptHit},
     machine::Object,
     names::{FramePath, StateName},
-    run::{Confined, Frame, Handling, Pause, Phase, Region, Run, ShellLine, Stay},
+    run::{Confined, Frame, Handling, Pause, Phase, Region, Run, RunKind, ShellLine, Stay},
 };
 
 /// Returns `run` as it is after `event`. Total; knows no machine.
@@ -48,22 +48,20 @@ fn apply(run: &mut Run, event: &Event) {
             initial,
             context,
             at_ms,
-            places,
-            mode,
-            opening,
+            kind,
             ..
         } => {
             run.id = id.clone();
-            run.mode.clone_from(mode);
             run.phase = Phase::Open;
-            run.places = places.clone().map(Arc::new);
-            run.entered += u64::from(run.places.is_some());
+            run.kind.clone_from(kind);
+            run.entered += u64::from(run.is_durable());
             let context = Arc::new(context.clone());
             run.root = Frame::entering(None, initial.clone(), context, run.seq, *at_ms);
-            if let Some(opening) = opening {
+            if let RunKind::Durable(durable) = kind
+                && let Some(opening) = &durable.opening
+            {
                 run.root.line.steps = 1;
                 conversation::open(&mut run.root, opening);
-                run.opening = Some(Arc::new(opening.clone()));
             }
         }
         Event::OutputKept { .. }
@@ -152,7 +150,7 @@ fn apply(run: &mut Run, event: &Event) {
             {
                 activities::catch(frame);
             }
-            run.entered += u64::from(run.places.is_some());
+            run.entered += u64::from(run.is_durable());
             run.finish_refusals = 0;
             take_transition(run, path, from, to, *how, data, *at_ms);
         }

@@ -82,7 +82,7 @@ impl Inputs {
     pub fn of(machine: &Machine, run: &Run, path: &FramePath) -> Option<Self> {
         let frame = run.frame(path)?;
         let beside = beside(machine, run, path);
-        let opening = run.opening.as_deref();
+        let opening = run.opening();
         Some(Self {
             context: Arc::clone(&frame.line.context),
             dialogue: frame.line.dialogue.clone().unwrap_or_default(),

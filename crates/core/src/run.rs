@@ -4,6 +4,7 @@
 //! the history.
 
 mod frame;
+mod kind;
 mod request;
 
 use std::{
@@ -26,6 +27,7 @@ use crate::{
 pub use frame::{
     BeforeOutput, Frame, Handling, Items, Line, Met, Region, Running, RunningAt, Stay, Used,
 };
+pub use kind::{DurableRun, RunKind};
 pub use request::{Granted, Request, Settled, Settlement};
 
 /// One execution of a machine.
@@ -41,9 +43,9 @@ pub struct Run {
     pub paused: Option<Pause>,
     /// The outermost line of execution.
     pub root: Frame,
-    /// The folders that texts name.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub places: Option<Arc<Places>>,
+    /// Who does its work.
+    #[serde(default, skip_serializing_if = "RunKind::is_guarded")]
+    pub kind: RunKind,
     /// Content hash of the version that a person moved the run to; `None`: the one it began with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub adopted: Option<String>,
@@ -86,9 +88,6 @@ pub struct Run {
     /// What a person has accepted of them: each with the digest of its definition.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tools_accepted: Vec<AcceptedTool>,
-    /// What becomes of calls in stages that list no tools.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub mode: Option<ModeRules>,
     /// Keys of calls that a person let pass for the rest of the run.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub keys: BTreeSet<String>,
@@ -98,9 +97,6 @@ pub struct Run {
     /// What calls of models have cost so far.
     #[serde(default, skip_serializing_if = "is_nothing")]
     pub spent: Usage,
-    /// What a person began the conversation with.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub opening: Option<Arc<RunInput>>,
 }
 
 /// A changed tool of a server as a person has accepted it.
@@ -255,7 +251,7 @@ impl Run {
             phase: Phase::New,
             paused: None,
             root: Frame::entering(None, StateName::new(""), Arc::default(), 0, 0),
-            places: None,
+            kind: RunKind::Guarded,
             adopted: None,
             entered: 0,
             finish_refusals: 0,
@@ -271,12 +267,43 @@ impl Run {
             accepted: BTreeMap::new(),
             tools_changed: Vec::new(),
             tools_accepted: Vec::new(),
-            mode: None,
             keys: BTreeSet::new(),
             executions: 0,
             spent: Usage::default(),
-            opening: None,
         }
+    }
+
+    /// Returns what the run was begun with, where Interlock carries it out itself.
+    #[must_use]
+    pub fn durable(&self) -> Option<&DurableRun> {
+        match &self.kind {
+            RunKind::Durable(durable) => Some(durable),
+            RunKind::Guarded => None,
+        }
+    }
+
+    /// Tells whether Interlock carries the run out itself.
+    #[must_use]
+    pub const fn is_durable(&self) -> bool {
+        !self.kind.is_guarded()
+    }
+
+    /// Returns the folders that texts of the workflow name.
+    #[must_use]
+    pub fn places(&self) -> Option<&Places> {
+        self.durable().map(|durable| &durable.places)
+    }
+
+    /// Returns what becomes of calls in stages that list no tools; `None`: as the machine says.
+    #[must_use]
+    pub fn mode(&self) -> Option<&ModeRules> {
+        self.durable()?.mode.as_ref()
+    }
+
+    /// Returns what a person began the conversation with.
+    #[must_use]
+    pub fn opening(&self) -> Option<&RunInput> {
+        self.durable()?.opening.as_ref()
     }
 
     /// Tells whether the run has ended.

@@ -13,7 +13,7 @@ use interlock_core::{
     evolve,
     machine::Machine,
     names::RunId,
-    run::{Phase, Run},
+    run::{DurableRun, Phase, Run},
 };
 use interlock_expr::text::Places;
 use serde_json::{Value, json};
@@ -31,9 +31,10 @@ impl Driven {
         driven.accept(Ask::Start {
             input: json!({}).as_object().unwrap().clone(),
             by: "ana".to_owned(),
-            places: Some(Places::default()),
-            mode: None,
-            opening: None,
+            durable: Some(DurableRun {
+                places: Places::default(),
+                ..DurableRun::default()
+            }),
         });
         driven
     }

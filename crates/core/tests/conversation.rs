@@ -20,11 +20,10 @@ use interlock_core::{
     machine::Machine,
     names::{CallId, Digest, FramePath, RunId},
     refusal::Code,
-    run::{Frame, Phase, Run, RunningAt},
+    run::{DurableRun, Frame, Phase, Run, RunningAt},
     stage::{Step, step},
     stage_task,
 };
-use interlock_expr::text::Places;
 use serde_json::{Value, json};
 
 /// What a person is asked before the state of a frame begins.
@@ -55,11 +54,12 @@ impl Driven {
         let reply = driven.ask(Ask::Start {
             input: Default::default(),
             by: "ana".to_owned(),
-            places: Some(Places::default()),
-            mode: None,
-            opening: Some(RunInput {
-                text: input.to_owned(),
-                attached: Vec::new(),
+            durable: Some(DurableRun {
+                opening: Some(RunInput {
+                    text: input.to_owned(),
+                    attached: Vec::new(),
+                }),
+                ..DurableRun::default()
             }),
         });
         assert_eq!(reply, Reply::Accepted);

@@ -36,9 +36,7 @@ fn outcome(expression: &Expression, context: &Value) -> Outcome {
     let ask = Ask::Start {
         input: json!({}).as_object().unwrap().clone(),
         by: "ana".to_owned(),
-        places: None,
-        mode: None,
-        opening: None,
+        durable: None,
     };
     let decision = decide(&machine, &run, &Command { at_ms: 1, ask });
     let ended = decision.events.iter().fold(run, |run, event| {

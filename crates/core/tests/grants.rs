@@ -19,7 +19,7 @@ use interlock_core::{
     machine::{Machine, Object},
     names::{ApprovalId, CallId, Digest, FramePath, RunId},
     pending::pending,
-    run::Run,
+    run::{DurableRun, Run},
     stage::{Step, step},
 };
 use proptest::prelude::*;
@@ -117,9 +117,7 @@ impl Played {
         let started = played.ask(Ask::Start {
             input: Object::new(),
             by: "ana".to_owned(),
-            places: Some(serde_json::from_value(json!({})).unwrap_or_default()),
-            mode: None,
-            opening: None,
+            durable: Some(DurableRun::default()),
         });
         assert_eq!(started.reply, Reply::Accepted);
         played.go_on();

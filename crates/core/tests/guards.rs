@@ -485,9 +485,7 @@ fn what_conditions_saw_is_told_up_to_the_way_that_was_taken() {
     let ask = Ask::Start {
         input: Default::default(),
         by: "ana".to_owned(),
-        places: None,
-        mode: None,
-        opening: None,
+        durable: None,
     };
     let decision = decide(
         &machine,

@@ -60,9 +60,7 @@ impl Played {
         played.ask(Ask::Start {
             input: Default::default(),
             by: "ana".to_owned(),
-            places: None,
-            mode: None,
-            opening: None,
+            durable: None,
         });
         played
     }

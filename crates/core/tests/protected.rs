@@ -25,9 +25,7 @@ fn started() -> Run {
         Ask::Start {
             input,
             by,
-            places: None,
-            mode: None,
-            opening: None,
+            durable: None,
         },
     );
     run

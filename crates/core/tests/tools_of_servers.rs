@@ -27,9 +27,7 @@ fn started() -> Run {
         Ask::Start {
             input,
             by,
-            places: None,
-            mode: None,
-            opening: None,
+            durable: None,
         },
     )
     .0

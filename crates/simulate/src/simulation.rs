@@ -19,7 +19,7 @@ use interlock_core::{
     facts::SimpleCommand,
     machine::{Machine, Object},
     names::{AgentId, FramePath, RunId},
-    run::Run,
+    run::{DurableRun, Run},
     shell_finding,
 };
 use interlock_expr::text::Places;
@@ -125,11 +125,13 @@ impl Simulation {
         simulation.command(Ask::Start {
             input: Object::new(),
             by: "simulate".to_owned(),
-            places,
-            mode: None,
-            opening: Some(RunInput {
-                text: simulation.setting.input.clone(),
-                attached: Vec::new(),
+            durable: places.map(|places| DurableRun {
+                places,
+                mode: None,
+                opening: Some(RunInput {
+                    text: simulation.setting.input.clone(),
+                    attached: Vec::new(),
+                }),
             }),
         });
         simulation.begin_stages();

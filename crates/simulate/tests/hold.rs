@@ -49,9 +49,7 @@ fn started(machine: &Machine) -> Run {
     let ask = Ask::Start {
         input: Default::default(),
         by: "ana".to_owned(),
-        places: None,
-        mode: None,
-        opening: None,
+        durable: None,
     };
     let decision = decide(machine, &run, &Command { at_ms: 1, ask });
     decision.events.iter().fold(run, evolve)

@@ -19,9 +19,8 @@ use interlock_core::{
     names::RunId,
     pending::pending,
     place::{item_title, title},
-    run::{Phase, Run},
+    run::{DurableRun, Phase, Run},
 };
-use interlock_expr::text::Places;
 use interlock_formats::{NoWorkflows, Source, load};
 use serde_json::{Value, json};
 
@@ -234,11 +233,12 @@ fn play(machine: &Machine, dice: &mut Dice, what: String) -> bool {
     play.must(Ask::Start {
         input: serde_json::Map::new(),
         by: "ana".to_owned(),
-        places: Some(Places::default()),
-        mode: None,
-        opening: Some(RunInput {
-            text: r#"{"good": true}"#.to_owned(),
-            attached: Vec::new(),
+        durable: Some(DurableRun {
+            opening: Some(RunInput {
+                text: r#"{"good": true}"#.to_owned(),
+                attached: Vec::new(),
+            }),
+            ..DurableRun::default()
         }),
     });
     let mut reopened = 0;

@@ -6,6 +6,7 @@ use interlock_core::{
     dialogue::RunInput,
     machine::{ModeRules, Object},
     names::RunId,
+    run::DurableRun,
 };
 use interlock_expr::text::Places;
 use serde::{Deserialize, Serialize};
@@ -99,17 +100,15 @@ impl Home {
             ..durable.new
         };
         let origin = durable.origin;
-        let mode = durable.mode.clone();
-        self.begin(
-            &id,
-            &new,
-            (input, by, Some(places), mode),
-            durable.opening.clone(),
-            &|beside| {
-                files::make_directory(&beside.join(FILES))?;
-                files::write(&beside.join(ORIGIN), origin, Sync::Now)
-            },
-        )
+        let begun_with = DurableRun {
+            places,
+            mode: durable.mode.clone(),
+            opening: durable.opening.clone(),
+        };
+        self.begin(&id, &new, (input, by, Some(begun_with)), &|beside| {
+            files::make_directory(&beside.join(FILES))?;
+            files::write(&beside.join(ORIGIN), origin, Sync::Now)
+        })
     }
 }
 

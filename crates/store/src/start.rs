@@ -9,14 +9,13 @@ use interlock_core::{
     Decision, Reply,
     command::{Ask, Command},
     decide,
-    dialogue::RunInput,
     event::Event,
     evolve,
-    machine::{ModeRules, Object},
+    machine::Object,
     names::RunId,
-    run::Run,
+    run::{DurableRun, Run},
 };
-use interlock_expr::{nearest::nearest, text::Places};
+use interlock_expr::nearest::nearest;
 
 use crate::{
     error::StoreError,
@@ -83,7 +82,7 @@ impl Home {
         by: &str,
     ) -> Result<Started, StartError> {
         let id = id::run_id(new.at_ms)?;
-        self.begin(&id, new, (input, by, None, None), None, &|_| Ok(()))
+        self.begin(&id, new, (input, by, None), &|_| Ok(()))
     }
 
     /// Begins the run `id`; `also` writes what belongs into its directory beside the database.
@@ -91,11 +90,10 @@ impl Home {
         &self,
         id: &RunId,
         new: &NewRun<'_>,
-        asked: (Object, &str, Option<Places>, Option<ModeRules>),
-        opening: Option<RunInput>,
+        asked: (Object, &str, Option<DurableRun>),
         also: &dyn Fn(&Path) -> Result<(), StoreError>,
     ) -> Result<Started, StartError> {
-        let Begun { run, decision } = Begun::with(id, new, asked, opening)?;
+        let Begun { run, decision } = Begun::with(id, new, asked)?;
         let written = self.write_beside(id, new, &decision.events, also)?;
         Ok(Started {
             log: written.publish()?,
@@ -121,7 +119,7 @@ impl Home {
         by: &str,
     ) -> Result<Prepared, StartError> {
         let id = id::run_id(new.at_ms)?;
-        let Begun { run, decision } = Begun::with(&id, new, (input, by, None, None), None)?;
+        let Begun { run, decision } = Begun::with(&id, new, (input, by, None))?;
         Ok(Prepared {
             written: self.write_beside(&id, new, &decision.events, &|_| Ok(()))?,
             project_root: new.project_root.to_owned(),
@@ -282,15 +280,12 @@ impl Begun {
     fn with(
         id: &RunId,
         new: &NewRun<'_>,
-        (input, by, places, mode): (Object, &str, Option<Places>, Option<ModeRules>),
-        opening: Option<RunInput>,
+        (input, by, durable): (Object, &str, Option<DurableRun>),
     ) -> Result<Self, StartError> {
         let ask = Ask::Start {
             input,
             by: by.to_owned(),
-            places,
-            mode,
-            opening,
+            durable,
         };
         let command = Command {
             at_ms: new.at_ms,

@@ -25,7 +25,7 @@ pub(crate) fn cancel(app: &App, mut live: Live, by: String, json: bool) -> Done 
 
 /// Ends programs of a runner that died; names the process of one that lives.
 fn end_leftovers(live: &mut Live) -> Result<Option<u32>, Failure> {
-    let Some(places) = live.run.places.as_deref().cloned() else {
+    let Some(places) = live.run.places().cloned() else {
         return Ok(None);
     };
     let log = live.home.open_run(&live.run.id)?;

@@ -169,7 +169,7 @@ fn take(
 ) -> Result<Embedded, Failure> {
     let Begun { log, prepared } = begun;
     let run = log.load()?;
-    let places = match run.places.as_deref() {
+    let places = match run.places() {
         Some(places) => places.clone(),
         None => places_of_agent(app, &log)?,
     };

@@ -55,7 +55,7 @@ pub(crate) fn describe(live: &Live, line: &mut Value) -> Result<(), Failure> {
         .map(super::origin::Difference::line)
         .collect();
     put(line, "files_changed", Value::Array(changed));
-    if let Some(places) = live.run.places.as_deref() {
+    if let Some(places) = live.run.places() {
         put(line, "directory", json!(places.run_dir));
     }
     Ok(())

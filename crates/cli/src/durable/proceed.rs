@@ -98,7 +98,7 @@ pub(crate) fn proceed(app: &App, live: Live, wishes: &Wishes, terms: &Terms) -> 
 
 /// Refuses another mode than the run began with.
 fn same_mode(run: &Run, terms: &Terms) -> Done {
-    let begun = run.mode.as_ref().map(|rules| rules.mode);
+    let begun = run.mode().map(|rules| rules.mode);
     match terms.stages.mode.map(crate::args::ModeWord::mode) {
         Some(said) if begun != Some(said) => Err(Failure::usage(anyhow::anyhow!(
             "the mode of a run is fixed when it starts: leave `--mode` out"
@@ -214,11 +214,7 @@ impl Going<'_> {
             }
             return Ok(());
         }
-        let project = self
-            .run()?
-            .places
-            .as_deref()
-            .map(|places| places.project.clone());
+        let project = self.run()?.places().map(|places| places.project.clone());
         let now = match origin::load_again(self.app, &begun, project.as_deref()) {
             Ok(now) => now,
             Err(failure) => {

@@ -15,7 +15,7 @@ impl<'a> Work<'a> {
         if !self.is_resumable() {
             self.open()?;
         }
-        if !self.is_durable() || !machine.durable {
+        if !self.run.is_durable() || !machine.durable {
             return Err(Refusal::new(
                 Code::InvalidArguments,
                 "only a run of steps moves to another version of its workflow",

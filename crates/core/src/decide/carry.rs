@@ -19,11 +19,6 @@ use crate::{
 };
 
 impl Work<'_> {
-    /// Tells whether starts of effects are events, and failures keep their place.
-    pub(super) fn is_durable(&self) -> bool {
-        self.run.places.is_some()
-    }
-
     /// Starts what the state at `path` carries out, if the files its texts name are there.
     pub(super) fn begin(&mut self, path: &FramePath, files: &Files) -> Result<(), Refusal> {
         let (frame, machine) = self.stand(path)?;
@@ -43,17 +38,11 @@ impl Work<'_> {
             });
             return Ok(());
         }
-        if !self.is_durable() {
+        if !self.run.is_durable() {
             return Ok(());
         }
         let beside = beside(self.machine, &self.run, path);
-        let filled = fill(
-            state,
-            frame,
-            self.run.places.as_deref(),
-            files,
-            beside.as_ref(),
-        );
+        let filled = fill(state, frame, self.run.places(), files, beside.as_ref());
         if let Some(beside) = beside {
             self.note_left(path, beside.left.into_inner());
         }
@@ -173,7 +162,7 @@ impl Work<'_> {
 
     /// Notes in a cause which state failed, where texts may ask for it.
     pub(super) fn placed(&self, path: &FramePath, mut cause: Cause) -> Cause {
-        if self.is_durable() && cause.state.is_empty() {
+        if self.run.is_durable() && cause.state.is_empty() {
             cause.state = shown_path(self.machine, &self.run, path);
         }
         cause

@@ -172,7 +172,7 @@ impl Work<'_> {
             Phase::Ended { outcome, .. } => *outcome == Outcome::Failure,
             Phase::New | Phase::Open => false,
         };
-        ended && self.is_durable()
+        ended && self.run.is_durable()
     }
 
     /// A failed or cancelled run goes on at the states that failed or were cut off.
@@ -243,7 +243,7 @@ impl Work<'_> {
     /// Returns how the run fails by a failure at `path`; `None` where that leads on,
     /// by the state's own rule or by one around it.
     pub(super) fn uncaught(&self, path: &FramePath, cause: &Cause) -> Option<Cause> {
-        if !self.is_durable() {
+        if !self.run.is_durable() {
             return None;
         }
         self.outcome_of(path, cause, false)
@@ -355,7 +355,7 @@ impl Work<'_> {
     ) -> Result<(), Refusal> {
         let (frame, machine) = self.stand(path)?;
         let state = state_of(machine, frame)?;
-        if !self.is_durable() || state.capture.is_none() {
+        if !self.run.is_durable() || state.capture.is_none() {
             return self.raise_own(path, &done(), None);
         }
         let file = self.output_file(path);
@@ -374,7 +374,7 @@ impl Work<'_> {
         let lost = || Box::new(Cause::new(1, "the state is not there"));
         let (frame, machine) = self.stand(path).map_err(|_| lost())?;
         let state = state_of(machine, frame).map_err(|_| lost())?;
-        super::carry::output_file(state, frame, self.run.places.as_deref())
+        super::carry::output_file(state, frame, self.run.places())
     }
 }
 

@@ -37,7 +37,7 @@ impl Work<'_> {
             );
             return self.raise_own(path, &error(), cause("unknown_machine", message));
         };
-        if self.is_durable() && self.states_used_up() {
+        if self.run.is_durable() && self.states_used_up() {
             return self.stop_used_up();
         }
         let passed = match self.passed(path, call) {
@@ -67,7 +67,7 @@ impl Work<'_> {
         let sources = Sources {
             context: &frame.line.context,
             caught: frame.line.caught.as_deref(),
-            places: self.run.places.as_deref().unwrap_or(&none),
+            places: self.run.places().unwrap_or(&none),
             files: &files,
             beside: None,
         };
@@ -109,7 +109,7 @@ impl Work<'_> {
                 None => (key.clone(), value.clone()),
             })
             .collect();
-        let durable = self.is_durable();
+        let durable = self.run.is_durable();
         let cause = (outcome == Outcome::Failure).then(|| {
             cause.unwrap_or_else(|| Cause {
                 code: Value::from("machine_failed"),

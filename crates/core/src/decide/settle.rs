@@ -224,7 +224,7 @@ impl Work<'_> {
                 None => self.take_own(path, &transition.target, event),
             },
             // A success that leads nowhere is a failure like any other: its handlers come first.
-            Err(first) if *event == done() && self.is_durable() => {
+            Err(first) if *event == done() && self.run.is_durable() => {
                 let cause = self.placed(path, first);
                 self.raise_own(path, &error(), Some(cause))
             }
@@ -244,7 +244,7 @@ impl Work<'_> {
 
     /// Puts a failure of a composite state where its guards look for it.
     fn note_failure(&mut self, path: &FramePath, cause: Option<&Cause>) {
-        let Some(cause) = cause.filter(|_| self.is_durable()) else {
+        let Some(cause) = cause.filter(|_| self.run.is_durable()) else {
             return;
         };
         let known = self
@@ -276,7 +276,7 @@ impl Work<'_> {
         self.moves += 1;
         // Leaving a machine enters none of its states.
         let enters = !matches!(target, Target::End(_));
-        if enters && self.is_durable() && self.states_used_up() {
+        if enters && self.run.is_durable() && self.states_used_up() {
             return self.stop_used_up();
         }
         if *event != error() && self.ends_item(path, target)? {

@@ -112,7 +112,7 @@ impl<'a> Work<'a> {
 
     /// Returns what becomes of calls in stages that list no tools.
     fn mode(&self) -> ModeRules {
-        self.run.mode.clone().unwrap_or_else(|| {
+        self.run.mode().cloned().unwrap_or_else(|| {
             let rules = self.rules();
             ModeRules {
                 mode: rules.mode.unwrap_or_default(),
@@ -379,7 +379,7 @@ fn fill_text(
     let filled = text.fill(&Sources {
         context: &context,
         caught: frame.line.caught.as_deref(),
-        places: run.places.as_deref().unwrap_or(&none),
+        places: run.places().unwrap_or(&none),
         files: &files,
         beside,
     });

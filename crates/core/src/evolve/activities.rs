@@ -17,7 +17,7 @@ const TROUBLE_MAX: usize = 300;
 
 /// Folds an event of an effect.
 pub(super) fn apply_effect(run: &mut Run, event: &Event) {
-    let durable = run.places.is_some();
+    let durable = run.is_durable();
     match event {
         Event::EffectStarted {
             path,

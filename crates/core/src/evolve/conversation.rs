@@ -11,7 +11,7 @@ use crate::{
     event::Event,
     machine::DataFlags,
     names::StateName,
-    run::{BeforeOutput, Frame, Run},
+    run::{BeforeOutput, Frame, Run, RunKind},
 };
 
 /// The context key of the names of files that came with the run.
@@ -143,8 +143,7 @@ fn change_opening(run: &mut Run, text: &str, at_ms: u64) {
     let opening = RunInput {
         text: text.to_owned(),
         attached: run
-            .opening
-            .as_ref()
+            .opening()
             .map(|opening| opening.attached.clone())
             .unwrap_or_default(),
     };
@@ -157,7 +156,9 @@ fn change_opening(run: &mut Run, text: &str, at_ms: u64) {
     enter(&mut run.root, &at, seq, at_ms);
     run.root.line.steps = steps;
     open(&mut run.root, &opening);
-    run.opening = Some(Arc::new(opening));
+    if let RunKind::Durable(durable) = &mut run.kind {
+        Arc::make_mut(durable).opening = Some(opening);
+    }
 }
 
 /// Takes the output of the state that the line stands in.

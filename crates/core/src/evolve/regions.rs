@@ -109,7 +109,7 @@ pub(super) fn apply_region(run: &mut Run, event: &Event) {
                 );
                 frame.regions = vec![Arc::new(Region::open(shown, region))];
             }
-            run.entered += u64::from(run.places.is_some());
+            run.entered += u64::from(run.is_durable());
         }
         Event::MachineReturned {
             path,
@@ -272,7 +272,7 @@ fn end_region(
     exits: &[StateName],
     cause: Option<&Cause>,
 ) {
-    let durable = run.places.is_some();
+    let durable = run.is_durable();
     requests::void_below(run, path, "its branch has ended");
     if let Some(region) = region_mut(run, path) {
         region.ended = Some(outcome);
@@ -342,7 +342,7 @@ fn close_regions(
     output: &Value,
     cause: Option<&Cause>,
 ) {
-    let durable = run.places.is_some();
+    let durable = run.is_durable();
     if let Some(frame) = run.frame_mut(path) {
         frame.regions = Vec::new();
         if durable {

@@ -8,7 +8,7 @@ use interlock_core::{
     evolve,
     machine::{Machine, Outcome},
     names::RunId,
-    run::{Phase, Run},
+    run::{DurableRun, Phase, Run},
 };
 use interlock_expr::text::Places;
 use serde_json::{Value, json};
@@ -38,9 +38,10 @@ impl Driven {
         driven.accept(Ask::Start {
             input: json!({}).as_object().unwrap().clone(),
             by: "ana".to_owned(),
-            places: Some(places),
-            mode: None,
-            opening: None,
+            durable: Some(DurableRun {
+                places,
+                ..DurableRun::default()
+            }),
         });
         driven
     }

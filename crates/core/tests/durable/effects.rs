@@ -388,9 +388,7 @@ fn a_workflow_of_steps_holds_no_agent() {
     let ask = Ask::Start {
         input: json!({}).as_object().unwrap().clone(),
         by: "ana".to_owned(),
-        places: None,
-        mode: None,
-        opening: None,
+        durable: None,
     };
     let decision = decide(
         &machine,

@@ -347,9 +347,7 @@ pub(crate) fn command(dice: &mut Dice, machine: &Machine, step: u64) -> Command 
         Ask::Start {
             input: Object::new(),
             by: "test".to_owned(),
-            places: None,
-            mode: None,
-            opening: None,
+            durable: None,
         }
     } else {
         match dice.below(24) {

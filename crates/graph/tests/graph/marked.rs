@@ -7,7 +7,7 @@ use interlock_core::{
     },
     machine::Object,
     names::FramePath,
-    run::{Frame, Phase, Region, Request, Run},
+    run::{Frame, Phase, Region, Request, Run, RunKind},
 };
 use interlock_graph::Graph;
 use roxmltree::Document;
@@ -28,8 +28,6 @@ fn run(root: Frame) -> Run {
 
 fn started(initial: &str) -> Event {
     Event::RunStarted {
-        mode: None,
-        opening: None,
         run: "r".into(),
         machine: "m".into(),
         hash: String::new(),
@@ -37,7 +35,7 @@ fn started(initial: &str) -> Event {
         context: Object::new(),
         by: "me".to_owned(),
         at_ms: 0,
-        places: None,
+        kind: RunKind::Guarded,
     }
 }
 

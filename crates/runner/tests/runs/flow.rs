@@ -14,7 +14,7 @@ use interlock_core::{
     event::Event,
     machine::{Machine, Object},
     names::RunId,
-    run::{Phase, Run},
+    run::{DurableRun, Phase, Run},
 };
 use interlock_expr::text::Places;
 use interlock_runner::{Embedded, Halt, NullScreen, Surroundings, command};
@@ -127,9 +127,10 @@ impl Room {
         let start = Ask::Start {
             input: Object::new(),
             by: "test".to_owned(),
-            places: Some(places),
-            mode: None,
-            opening: None,
+            durable: Some(DurableRun {
+                places,
+                ..DurableRun::default()
+            }),
         };
         let decision = command(&made.machine, &mut host, &start).unwrap();
         assert!(matches!(decision.reply, Reply::Accepted), "{decision:?}");
@@ -158,16 +159,15 @@ impl Room {
     }
 
     pub(crate) fn host(&self) -> Embedded {
-        let places = self.load().places.unwrap();
-        self.host_at(self.log(), (*places).clone())
+        let places = self.load().places().cloned().unwrap();
+        self.host_at(self.log(), places)
     }
 
     /// The same, with surroundings that `change` has changed.
     pub(crate) fn host_with(&self, change: impl FnOnce(&mut Surroundings)) -> Embedded {
-        let places = self.load().places.unwrap();
+        let places = self.load().places().cloned().unwrap();
         let log = self.log();
-        let mut around =
-            Surroundings::new(self.run.to_string(), (*places).clone(), log.directory());
+        let mut around = Surroundings::new(self.run.to_string(), places, log.directory());
         change(&mut around);
         Embedded::take(log, around).unwrap()
     }

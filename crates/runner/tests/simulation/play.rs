@@ -7,7 +7,7 @@ use interlock_core::{
     effects,
     event::Event,
     machine::{Machine, Object},
-    run::{Phase, Run},
+    run::{DurableRun, Phase, Run},
 };
 use interlock_expr::text::Places;
 use interlock_runner::{DriveError, Halt, command, drive, lose_effects};
@@ -192,13 +192,14 @@ fn start() -> Ask {
     Ask::Start {
         input: Object::new(),
         by: person(),
-        places: Some(Places {
-            run_dir: "/run".to_owned(),
-            project: "/project".to_owned(),
-            home: "/home".to_owned(),
+        durable: Some(DurableRun {
+            places: Places {
+                run_dir: "/run".to_owned(),
+                project: "/project".to_owned(),
+                home: "/home".to_owned(),
+            },
+            ..DurableRun::default()
         }),
-        mode: None,
-        opening: None,
     }
 }
 

@@ -44,8 +44,12 @@ fn main() -> ExitCode {
 fn carry(home: &Path, run: &str) -> Result<String, Box<dyn Error>> {
     let log = Home::at(home).open_run(&RunId::new(run))?;
     let machine = log.machine()?;
-    let places = log.load()?.places.ok_or("the run is not durable")?;
-    let mut around = Surroundings::new(run, (*places).clone(), log.directory());
+    let places = log
+        .load()?
+        .places()
+        .cloned()
+        .ok_or("the run is not durable")?;
+    let mut around = Surroundings::new(run, places, log.directory());
     around.screen = Arc::new(Plain);
     around.terminal = Terminal::of_stdin().map(Arc::new);
     let mut host = Embedded::take(log, around)?;

@@ -13,7 +13,7 @@ use interlock_core::{
     machine::{Machine, Object},
     names::RunId,
     pending::Pending,
-    run::Run,
+    run::{DurableRun, Run},
 };
 use interlock_expr::text::{Files, Places};
 use interlock_runner::{Appended, Happening, Host, Order, Outcome, command};
@@ -75,13 +75,14 @@ pub(crate) fn begin(
     let start = Ask::Start {
         input: Object::new(),
         by: "ana".to_owned(),
-        places: Some(Places {
-            run_dir: "/run".to_owned(),
-            project: "/project".to_owned(),
-            home: "/home".to_owned(),
+        durable: Some(DurableRun {
+            places: Places {
+                run_dir: "/run".to_owned(),
+                project: "/project".to_owned(),
+                home: "/home".to_owned(),
+            },
+            ..DurableRun::default()
         }),
-        mode: None,
-        opening: None,
     };
     match command(machine, &mut host, &start)?.reply {
         Reply::Accepted => Ok(Home::at(home.join("state")).open_run(&run)?),

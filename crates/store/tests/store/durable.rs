@@ -69,7 +69,7 @@ impl World {
 fn a_durable_run_has_an_empty_folder_and_knows_where_it_comes_from() {
     let world = World::new();
     let log = world.durable(PROJECT, "flow", None).unwrap();
-    let places = log.load().unwrap().places.unwrap();
+    let places = log.load().unwrap().places().cloned().unwrap();
     assert_eq!(Path::new(&places.run_dir), log.directory().join("files"));
     assert_eq!((&*places.project, &*places.home), (PROJECT, "/home/ana"));
     assert_eq!(fs::read_dir(&places.run_dir).unwrap().count(), 0);

@@ -40,9 +40,7 @@ fn log(asks: Vec<Ask>) -> Vec<Happened> {
     let start = Ask::Start {
         input: Object::new(),
         by: "ana".to_owned(),
-        places: None,
-        mode: None,
-        opening: None,
+        durable: None,
     };
     for (second, ask) in std::iter::once(start).chain(asks).enumerate() {
         let at_ms = u64::try_from(second).unwrap() * 1000;

@@ -24,9 +24,7 @@ fn started(machine: &Machine) -> Run {
         ask: Ask::Start {
             input: Object::new(),
             by: "test".to_owned(),
-            places: None,
-            mode: None,
-            opening: None,
+            durable: None,
         },
     };
     let run = Run::new(RunId::new("r"));

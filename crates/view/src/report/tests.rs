@@ -70,9 +70,7 @@ fn play(machine: &Machine, steps: &[&str]) -> Run {
     let start = Ask::Start {
         input: Object::new(),
         by: "test".to_owned(),
-        places: None,
-        mode: None,
-        opening: None,
+        durable: None,
     };
     let asks = steps.iter().map(|step| match *step {
         "pause" => Ask::Pause {
