@@ -1,24 +1,16 @@
-//! From the command line to a command, and from its end to an exit code.
+//! What every command knows: how to print, where it was called, and what belongs to there.
 
 use std::{
-    ffi::{OsStr, OsString},
-    io::{self, Write as _},
+    ffi::OsString,
     path::{Path, PathBuf},
-    process::ExitCode,
 };
 
 use anyhow::Context as _;
-use clap::FromArgMatches as _;
-use interlock_core::{names::RunId, visible::visible_lines};
+use interlock_core::names::RunId;
 use interlock_project::{Config, Library, configuration_directory, project_root, workflow_root};
 use interlock_store::Home;
 
-use crate::{
-    args::{self, Cli, Command, FsCommand},
-    commands, complete,
-    failure::{Done, Exit, Failure},
-    output::Output,
-};
+use crate::{failure::Failure, output::Output};
 
 /// What every command is given.
 #[derive(Debug)]
@@ -113,137 +105,15 @@ pub(crate) fn home_of_person() -> Option<PathBuf> {
     variable("HOME").map(PathBuf::from)
 }
 
-/// Runs the program.
-pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {
-    // A client calls this on every tool call: nothing is built that it does not need.
-    if arguments.get(1).map(OsString::as_os_str) == Some(OsStr::new("hook"))
-        && !asks_for_help(&arguments)
-    {
-        return commands::hook::run(arguments.get(2..).unwrap_or_default());
-    }
-    if arguments.get(1).map(OsString::as_os_str) == Some(OsStr::new("exec"))
-        && !asks_for_help(before_line(&arguments))
-    {
-        return commands::exec::run_line(arguments.get(2..).unwrap_or_default());
-    }
-    complete::answer();
-    let read = args::command().try_get_matches_from(arguments);
-    let cli = match read.and_then(|matches| Cli::from_arg_matches(&matches)) {
-        Ok(cli) => cli,
-        Err(error) => {
-            let code = if error.use_stderr() { 2 } else { 0 };
-            return match print_usage(&error) {
-                Ok(()) => ExitCode::from(code),
-                Err(_) => ExitCode::from(2),
-            };
-        }
-    };
-    let output = Output::new(cli.color);
-    match App::here(output).and_then(|app| dispatch(&app, cli.command)) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(Failure::Said(exit)) => exit.into(),
-        Err(Failure::Error(exit, error)) => {
-            let _ = output.error(&format!("interlock: {}\n", indented(&chain(&error))));
-            exit.into()
-        }
-    }
-}
-
-/// Returns what stands before `--`, behind which a line of its own begins.
-fn before_line(arguments: &[OsString]) -> &[OsString] {
-    let end = arguments.iter().position(|argument| argument == "--");
-    arguments
-        .get(..end.unwrap_or(arguments.len()))
-        .unwrap_or_default()
-}
-
-fn asks_for_help(arguments: &[OsString]) -> bool {
-    arguments
-        .iter()
-        .any(|argument| argument == "--help" || argument == "-h")
-}
-
 /// Marks every further line of a message as one that goes on.
 pub(crate) fn indented(message: &str) -> String {
     message.replace('\n', "\n  ")
-}
-
-/// Prints what is wrong with the command line, or the help that was asked for.
-fn print_usage(error: &clap::Error) -> io::Result<()> {
-    let plain = error.render().to_string();
-    let shown = visible_lines(&plain);
-    if shown == plain {
-        return error.print();
-    }
-    io::stderr().write_all(shown.as_bytes())
-}
-
-/// Writes an error and what caused it in one line.
-fn chain(error: &anyhow::Error) -> String {
-    let mut text = String::new();
-    for cause in error.chain().map(ToString::to_string) {
-        // Some libraries repeat the cause in the message.
-        if text.contains(&cause) {
-            continue;
-        }
-        if !text.is_empty() {
-            text.push_str(": ");
-        }
-        text.push_str(&cause);
-    }
-    text
 }
 
 impl App {
     pub(crate) fn here(output: Output) -> Result<Self, Failure> {
         let directory = std::env::current_dir().context("the current directory cannot be read")?;
         Ok(Self { output, directory })
-    }
-}
-
-fn dispatch(app: &App, command: Command) -> Done {
-    match command {
-        Command::Init(args) => commands::init::run(app, &args),
-        Command::Doctor(args) => commands::doctor::run(app, &args),
-        Command::New(args) => commands::new::run(app, &args),
-        Command::Check(args) => commands::check::run(app, &args),
-        Command::Simulate(args) => commands::simulate::run(app, &args),
-        Command::Test(args) => commands::test::run(app, &args),
-        Command::Explain(args) => commands::explain::run(app, &args),
-        Command::Schema(args) => commands::schema::run(app, &args),
-        Command::Fs { command } => dispatch(
-            app,
-            match command {
-                FsCommand::Run(args) => Command::Run(args),
-                FsCommand::List(args) => Command::List(args),
-                FsCommand::Resume(args) => Command::Resume(args),
-            },
-        ),
-        Command::Convert(args) => commands::convert::run(app, &args),
-        Command::Graph(args) => commands::graph::run(app, &args),
-        Command::Start(args) => commands::start::run(app, &args),
-        Command::Run(args) => commands::run::run(app, &args),
-        Command::Status(args) => commands::status::run(app, &args),
-        Command::Send(args) => commands::people::send(app, args),
-        Command::Approve(args) => commands::people::approve(app, args),
-        Command::Reject(args) => commands::people::reject(app, args),
-        Command::Pause(args) => commands::people::pause(app, args),
-        Command::Resume(args) => commands::people::resume(app, args),
-        Command::Cancel(args) => commands::people::cancel(app, args),
-        Command::Log(args) => commands::log::run(app, &args),
-        Command::Telemetry(args) => commands::telemetry::run(app, &args),
-        Command::Watch => commands::watch::run(app),
-        Command::Workflows(args) => commands::workflows::run(app, &args),
-        Command::Runs(args) => commands::list::runs(app, &args),
-        Command::List(args) => commands::list::run(app, &args),
-        Command::Demo(args) => commands::demo::run(app, &args),
-        Command::Tools(args) => commands::tools::run(app, &args),
-        Command::Serve(args) => commands::serve::run(app, args),
-        Command::Token(args) => commands::token::run(app, &args),
-        Command::Hook(_) | Command::Exec(_) => Err(Failure::Said(Exit::Usage)),
-        Command::Gateway(args) => commands::gateway::run(app, args),
-        Command::Completions { shell } => commands::pages::completions(app, shell),
-        Command::Man => commands::pages::manual(app),
     }
 }
 

@@ -1,4 +1,4 @@
-//! One module a command.
+//! From the command line to a command, one module each, and from its end to an exit code.
 
 pub(crate) mod check;
 pub(crate) mod convert;
@@ -27,3 +27,142 @@ pub(crate) mod token;
 pub(crate) mod tools;
 pub(crate) mod watch;
 pub(crate) mod workflows;
+
+use std::{
+    ffi::{OsStr, OsString},
+    io::{self, Write as _},
+    process::ExitCode,
+};
+
+use clap::FromArgMatches as _;
+use interlock_core::visible::visible_lines;
+
+use crate::{
+    app::{App, indented},
+    args::{self, Cli, Command, FsCommand},
+    complete,
+    failure::{Done, Exit, Failure},
+    output::Output,
+};
+
+/// Runs the program.
+pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {
+    // A client calls this on every tool call: nothing is built that it does not need.
+    if arguments.get(1).map(OsString::as_os_str) == Some(OsStr::new("hook"))
+        && !asks_for_help(&arguments)
+    {
+        return hook::run(arguments.get(2..).unwrap_or_default());
+    }
+    if arguments.get(1).map(OsString::as_os_str) == Some(OsStr::new("exec"))
+        && !asks_for_help(before_line(&arguments))
+    {
+        return exec::run_line(arguments.get(2..).unwrap_or_default());
+    }
+    complete::answer();
+    let read = args::command().try_get_matches_from(arguments);
+    let cli = match read.and_then(|matches| Cli::from_arg_matches(&matches)) {
+        Ok(cli) => cli,
+        Err(error) => {
+            let code = if error.use_stderr() { 2 } else { 0 };
+            return match print_usage(&error) {
+                Ok(()) => ExitCode::from(code),
+                Err(_) => ExitCode::from(2),
+            };
+        }
+    };
+    let output = Output::new(cli.color);
+    match App::here(output).and_then(|app| dispatch(&app, cli.command)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(Failure::Said(exit)) => exit.into(),
+        Err(Failure::Error(exit, error)) => {
+            let _ = output.error(&format!("interlock: {}\n", indented(&chain(&error))));
+            exit.into()
+        }
+    }
+}
+
+/// Returns what stands before `--`, behind which a line of its own begins.
+fn before_line(arguments: &[OsString]) -> &[OsString] {
+    let end = arguments.iter().position(|argument| argument == "--");
+    arguments
+        .get(..end.unwrap_or(arguments.len()))
+        .unwrap_or_default()
+}
+
+fn asks_for_help(arguments: &[OsString]) -> bool {
+    arguments
+        .iter()
+        .any(|argument| argument == "--help" || argument == "-h")
+}
+
+fn dispatch(app: &App, command: Command) -> Done {
+    match command {
+        Command::Init(args) => init::run(app, &args),
+        Command::Doctor(args) => doctor::run(app, &args),
+        Command::New(args) => new::run(app, &args),
+        Command::Check(args) => check::run(app, &args),
+        Command::Simulate(args) => simulate::run(app, &args),
+        Command::Test(args) => test::run(app, &args),
+        Command::Explain(args) => explain::run(app, &args),
+        Command::Schema(args) => schema::run(app, &args),
+        Command::Fs { command } => dispatch(
+            app,
+            match command {
+                FsCommand::Run(args) => Command::Run(args),
+                FsCommand::List(args) => Command::List(args),
+                FsCommand::Resume(args) => Command::Resume(args),
+            },
+        ),
+        Command::Convert(args) => convert::run(app, &args),
+        Command::Graph(args) => graph::run(app, &args),
+        Command::Start(args) => start::run(app, &args),
+        Command::Run(args) => run::run(app, &args),
+        Command::Status(args) => status::run(app, &args),
+        Command::Send(args) => people::send(app, args),
+        Command::Approve(args) => people::approve(app, args),
+        Command::Reject(args) => people::reject(app, args),
+        Command::Pause(args) => people::pause(app, args),
+        Command::Resume(args) => people::resume(app, args),
+        Command::Cancel(args) => people::cancel(app, args),
+        Command::Log(args) => log::run(app, &args),
+        Command::Telemetry(args) => telemetry::run(app, &args),
+        Command::Watch => watch::run(app),
+        Command::Workflows(args) => workflows::run(app, &args),
+        Command::Runs(args) => list::runs(app, &args),
+        Command::List(args) => list::run(app, &args),
+        Command::Demo(args) => demo::run(app, &args),
+        Command::Tools(args) => tools::run(app, &args),
+        Command::Serve(args) => serve::run(app, args),
+        Command::Token(args) => token::run(app, &args),
+        Command::Hook(_) | Command::Exec(_) => Err(Failure::Said(Exit::Usage)),
+        Command::Gateway(args) => gateway::run(app, args),
+        Command::Completions { shell } => pages::completions(app, shell),
+        Command::Man => pages::manual(app),
+    }
+}
+
+/// Prints what is wrong with the command line, or the help that was asked for.
+fn print_usage(error: &clap::Error) -> io::Result<()> {
+    let plain = error.render().to_string();
+    let shown = visible_lines(&plain);
+    if shown == plain {
+        return error.print();
+    }
+    io::stderr().write_all(shown.as_bytes())
+}
+
+/// Writes an error and what caused it in one line.
+fn chain(error: &anyhow::Error) -> String {
+    let mut text = String::new();
+    for cause in error.chain().map(ToString::to_string) {
+        // Some libraries repeat the cause in the message.
+        if text.contains(&cause) {
+            continue;
+        }
+        if !text.is_empty() {
+            text.push_str(": ");
+        }
+        text.push_str(&cause);
+    }
+    text
+}

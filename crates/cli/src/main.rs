@@ -1,5 +1,6 @@
 //! The `interlock` command: parses arguments, calls, prints. Decides nothing.
 
+mod answer;
 mod app;
 mod args;
 mod authority;
@@ -10,13 +11,17 @@ mod demo;
 mod durable;
 mod failure;
 mod live;
+mod log_line;
+mod origin;
 mod output;
 mod progress;
 mod review;
+mod standing;
+mod telemetry;
 mod watch;
 
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    app::run(std::env::args_os().collect())
+    commands::run(std::env::args_os().collect())
 }

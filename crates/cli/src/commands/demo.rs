@@ -10,10 +10,11 @@ use serde_json::{Value, json};
 use crate::{
     app::{App, program},
     args::{DemoArgs, GraphFormat},
-    commands::{graph, log},
+    commands::graph,
     demo::{Agent, Project, RIGHT, Verdict, WRONG},
     failure::{Done, Failure},
     live::{now_ms, reply},
+    log_line,
     output::Style,
 };
 
@@ -134,7 +135,7 @@ impl<'a> Story<'a> {
         let output = self.app.output;
         if self.args.json {
             for recorded in self.log.events(0) {
-                output.json(&log::line(&recorded?)?)?;
+                output.json(&log_line::line(&recorded?)?)?;
             }
             return Ok(());
         }
@@ -148,7 +149,7 @@ impl<'a> Story<'a> {
         let mut events = Vec::new();
         for recorded in self.log.events(0) {
             let recorded = recorded?;
-            output.line(&log::sentence(self.app, &recorded)?)?;
+            output.line(&log_line::sentence(self.app, &recorded)?)?;
             events.push(recorded.event);
         }
         output.line(&format!("verified {} events", self.log.verify()?))?;

@@ -13,8 +13,8 @@ use crate::{
     app::{App, variable},
     args::GatewayArgs,
     authority,
-    commands::telemetry,
     failure::{Done, Failure},
+    telemetry,
 };
 
 pub(crate) fn run(app: &App, args: GatewayArgs) -> Done {

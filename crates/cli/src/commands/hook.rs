@@ -31,7 +31,7 @@ pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
         Err(error) => HookAnswer::stops(&format!("signals cannot be handled: {error}")),
     };
     let exit = print(&answer);
-    super::telemetry::nudge();
+    crate::telemetry::nudge();
     ExitCode::from(exit)
 }
 

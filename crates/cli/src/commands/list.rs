@@ -13,11 +13,11 @@ use serde_json::{Value, json};
 use crate::{
     app::App,
     args::ListArgs,
-    commands::log::time,
-    durable::{Wait, attempt_sentence, attempts, waits},
     failure::{Done, Failure},
     live::put,
+    log_line::time,
     output::Style,
+    standing::{Wait, attempt_sentence, attempts, waits},
 };
 
 pub(crate) fn run(app: &App, args: &ListArgs) -> Done {

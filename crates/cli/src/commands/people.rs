@@ -1,6 +1,6 @@
 //! What only a person may do: `send`, `approve`, `reject`, `pause`, `resume`, `cancel`.
 
-use interlock_clients::{forget_held, process};
+use interlock_clients::process;
 use interlock_core::{
     command::{Answer, Ask, TransitionRequest},
     conversation::output_before,
@@ -9,19 +9,16 @@ use interlock_core::{
     pending::pending,
 };
 use interlock_formats::answer_findings;
-use interlock_project::configuration_directory;
 use interlock_store::{Binding, ClientProcess, SessionKey};
-use serde_json::{Value, json};
 
 use crate::{
-    app::{App, indented, variable},
+    answer::ask_run,
+    app::App,
     args::{ApproveArgs, PauseArgs, RejectArgs, ResumeArgs, RunArgs, SendArgs},
-    authority,
-    commands::{status, telemetry},
-    durable,
-    failure::{Done, Exit, Failure},
+    authority, durable,
+    failure::{Done, Failure},
     live::{self, Live},
-    review,
+    review, standing,
 };
 
 /// Returns the name of the person who answers the run that is meant, or refuses.
@@ -42,7 +39,7 @@ pub(crate) fn send(app: &App, args: SendArgs) -> Done {
         by,
         approved_by: None,
     };
-    answer(app, live, Ask::Transition(request), args.json)
+    ask_run(app, live, Ask::Transition(request), args.json)
 }
 
 pub(crate) fn approve(app: &App, args: ApproveArgs) -> Done {
@@ -69,7 +66,7 @@ pub(crate) fn approve(app: &App, args: ApproveArgs) -> Done {
         let meant = review::meant(&live, args.path.as_deref());
         review::confirm(app, &live, &meant)?;
     }
-    answer(
+    ask_run(
         app,
         live,
         Ask::Approve(Answer {
@@ -138,13 +135,13 @@ pub(crate) fn reject(app: &App, args: RejectArgs) -> Done {
         before: Some(live.run.seq),
         ..Answer::default()
     };
-    answer(app, live, Ask::Reject(answered), args.json)
+    ask_run(app, live, Ask::Reject(answered), args.json)
 }
 
 pub(crate) fn pause(app: &App, args: PauseArgs) -> Done {
     let by = asker(app, args.run.as_deref())?;
     let live = live::open(app, args.run.as_deref())?;
-    answer(
+    ask_run(
         app,
         live,
         Ask::Pause {
@@ -168,7 +165,7 @@ pub(crate) fn resume(app: &App, args: ResumeArgs) -> Done {
         return durable::proceed_as(app, live, by, args.steps, args.json);
     }
     let binds = args.session.is_some() || args.next;
-    if !binds && durable::stands_in_stage(&live.machine, &live.run) {
+    if !binds && standing::stands_in_stage(&live.machine, &live.run) {
         return durable::proceed_as(app, live, by, args.steps, args.json);
     }
     if args.steps.is_any() {
@@ -180,7 +177,7 @@ pub(crate) fn resume(app: &App, args: ResumeArgs) -> Done {
     if !live.run.is_over() {
         bind_again(app, &live, args.session.as_deref(), args.next)?;
     }
-    answer(app, live, Ask::Resume { by }, args.json)
+    ask_run(app, live, Ask::Resume { by }, args.json)
 }
 
 /// Binds the session named to a run, or the next of this project where its own is gone or `next` is asked for.
@@ -225,69 +222,10 @@ pub(crate) fn cancel(app: &App, args: RunArgs) -> Done {
         return durable::cancel(app, live, by, args.json);
     }
     let (home, run) = (live.home.clone(), live.run.id.clone());
-    answer(app, live, Ask::Cancel { by }, args.json)?;
+    ask_run(app, live, Ask::Cancel { by }, args.json)?;
     if home.session_of(&run)?.is_none() {
         // It waits for the next session no more.
         home.lock_bindings()?.release(&run, &app.project())?;
     }
     Ok(())
-}
-
-/// Asks the run, prints its answer, and makes a refusal the exit code.
-pub(crate) fn answer(app: &App, mut live: Live, ask: Ask, as_json: bool) -> Done {
-    let (word, meant) = match &ask {
-        Ask::Approve(answer) => ("approved", review::meant(&live, answer.path.as_deref())),
-        Ask::Reject(answer) => ("denied", review::meant(&live, answer.path.as_deref())),
-        _ => ("", Vec::new()),
-    };
-    let before = live.run.clone();
-    let decision = live.ask(ask)?;
-    telemetry::nudge();
-    if live.run.is_over() {
-        // A mark that stays is looked at again by the next hook.
-        let _ = forget_held(
-            configuration_directory(variable).as_deref(),
-            live.run.id.as_str(),
-        );
-    }
-    let (ok, code, mut message) = live::reply(&decision.reply);
-    if ok && !meant.is_empty() {
-        let seen = (&live.machine, &before);
-        message = review::answered(word, seen, &meant, &decision.events).join("\n");
-    }
-    let status = live.status(Some(&decision))?;
-    if as_json {
-        let mut line = json!({ "ok": ok, "code": code, "message": message });
-        if let Value::Object(status) = status {
-            for (key, value) in status {
-                // The code of a run that is over does not hide why it was refused.
-                if ok || key != "code" {
-                    live::put(&mut line, &key, value);
-                }
-            }
-        }
-        let log: Vec<&str> = decision
-            .events
-            .iter()
-            .map(interlock_core::event::Event::name)
-            .collect();
-        live::put(&mut line, "log", json!(log));
-        app.output.json(&line)?;
-    } else if ok {
-        if !message.is_empty() {
-            app.output.lines(&message)?;
-        }
-        status::print(app, &status)?;
-    } else {
-        app.output.error(&format!(
-            "refused ({}): {}\n",
-            code.unwrap_or_default(),
-            indented(&message)
-        ))?;
-    }
-    if ok {
-        Ok(())
-    } else {
-        Err(Failure::Said(Exit::Failed))
-    }
 }

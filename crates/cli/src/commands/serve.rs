@@ -14,8 +14,9 @@ use crate::{
     app::{App, variable},
     args::ServeArgs,
     authority,
-    commands::{gateway::wrapped, telemetry},
+    commands::gateway::wrapped,
     failure::{Done, Failure},
+    telemetry,
 };
 
 /// A shorter token could be guessed.

@@ -10,10 +10,11 @@ use serde_json::json;
 use crate::{
     app::{self, App},
     args::StartArgs,
-    authority, durable,
+    authority,
     failure::{Done, Failure},
     live,
     output::Style,
+    standing, telemetry,
 };
 
 pub(crate) fn run(app: &App, args: &StartArgs) -> Done {
@@ -62,7 +63,7 @@ pub(crate) fn run(app: &App, args: &StartArgs) -> Done {
         }
     };
     let id = started.log.run().clone();
-    super::telemetry::keep_parent(&home, &id);
+    telemetry::keep_parent(&home, &id);
     let report = serde_json::to_value(report(&loaded.machine, &started.run, None))?;
     if args.json {
         return app.output.json(&json!({
@@ -92,7 +93,7 @@ pub(crate) fn run(app: &App, args: &StartArgs) -> Done {
     }
     super::status::sessions(app, &home, &project)?;
     super::status::mods(app, &home)?;
-    if durable::stands_in_stage(&loaded.machine, &started.run) {
+    if standing::stands_in_stage(&loaded.machine, &started.run) {
         app.output.line(
             "Interlock's own model is to go first: `interlock resume` carries the stage out",
         )?;

@@ -1,19 +1,16 @@
 //! `telemetry`: tells a collector what happened in runs, as OpenTelemetry spans.
 
-use std::{
-    process::{Command, Stdio},
-    time::Duration,
-};
+use std::time::Duration;
 
 use interlock_core::names::RunId;
-use interlock_project::{Config, configuration_directory};
 use interlock_store::{EventLog as _, Home, Listed, Recorded};
 use interlock_telemetry::{Happened, Parent, RunLabel, Sender, Settings, Span, request, spans};
 
 use crate::{
-    app::{App, program, variable},
+    app::App,
     args::TelemetryArgs,
     failure::{Done, Failure},
+    telemetry::settings,
 };
 
 /// How long nothing must happen before a process that tells ends.
@@ -55,63 +52,6 @@ pub(crate) fn run(app: &App, args: &TelemetryArgs) -> Done {
             .as_deref()
             .map_or_else(String::new, |endpoint| format!(" at {endpoint}"))
     ))
-}
-
-/// Reads where spans go: the variables, then the person's own configuration.
-fn settings() -> anyhow::Result<Settings> {
-    let directory = configuration_directory(variable);
-    let config = Config::of_person(directory.as_deref())?.telemetry;
-    let look = |name: &str| variable(name).and_then(|value| value.into_string().ok());
-    Ok(Settings::of(
-        look,
-        config.endpoint.as_deref(),
-        config.capture_content,
-    )?)
-}
-
-/// Keeps the trace that a run is started in, so that its spans belong there.
-pub(crate) fn keep_parent(home: &Home, run: &RunId) {
-    let parent = variable("TRACEPARENT").and_then(|value| value.into_string().ok());
-    if let Some(parent) = parent.filter(|text| Parent::parse(text).is_some()) {
-        // A run is started all the same where its trace cannot be kept.
-        let _ = home.keep_trace_parent(run, &parent);
-    }
-}
-
-/// Starts a process that tells what is new, where telemetry is configured and none is at it.
-///
-/// Waits for nothing and fails for nothing.
-pub(crate) fn nudge() {
-    let Ok(set) = settings() else { return };
-    if set.endpoint.is_none() {
-        return;
-    }
-    let Ok(home) = Home::locate(variable) else {
-        return;
-    };
-    // Where there has never been a run there is nothing to tell.
-    if !home.path().join("runs").is_dir() {
-        return;
-    }
-    // Held by the process that tells; whoever finds it free starts the next.
-    let Ok(Some(free)) = home.lock_telling() else {
-        return;
-    };
-    drop(free);
-    if let Ok(program) = program() {
-        use std::os::unix::process::CommandExt as _;
-        let started = Command::new(program)
-            .args(["telemetry", "--due"])
-            .current_dir("/")
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            // Not of the client's group: it outlives the hook.
-            .process_group(0)
-            .spawn();
-        // Whether it could be started changes nothing here.
-        drop(started);
-    }
 }
 
 /// Tells of every run until nothing new comes.

@@ -6,13 +6,13 @@ use interlock_formats::{Loaded, Severity, Source, UNSET_VARIABLE, is_of_steps};
 use interlock_project::Config;
 use interlock_store::{NewDurable, NewRun, RunLog, SourceFile, StartError, StoreError};
 
-use super::{Terms, inputs, opening, origin, stages::Prepared, variables};
+use super::{Terms, inputs, opening, stages::Prepared, variables};
 use crate::{
     app::{self, App},
     args::CarryArgs,
-    authority, commands,
+    authority,
     failure::Failure,
-    live,
+    live, origin, telemetry,
 };
 
 /// A workflow of steps that is in order.
@@ -138,7 +138,7 @@ pub(crate) fn begin(
     let started = home
         .start_durable(&durable, input, &authority::name())
         .map_err(named)?;
-    commands::telemetry::keep_parent(&home, started.log.run());
+    telemetry::keep_parent(&home, started.log.run());
     Ok(Begun {
         log: started.log,
         prepared,

@@ -4,8 +4,8 @@ use interlock_core::command::Ask;
 use interlock_runner::{Embedded, EmbeddedError, LeaseError, Surroundings};
 
 use crate::{
+    answer::ask_run,
     app::App,
-    commands::people,
     failure::{Done, Failure},
     live::Live,
 };
@@ -14,7 +14,7 @@ use crate::{
 pub(crate) fn cancel(app: &App, mut live: Live, by: String, json: bool) -> Done {
     let held = end_leftovers(&mut live)?;
     let ask = Ask::Cancel { by };
-    people::answer(app, live, ask, json)?;
+    ask_run(app, live, ask, json)?;
     if let (Some(process), false) = (held, json) {
         app.output.remark(&format!(
             "process {process} carries it out and ends what runs now\n"

@@ -22,7 +22,6 @@ use serde_json::json;
 use super::{
     begin::Begun,
     guard::Guards,
-    halted::Halted,
     screen::Lines,
     signals::Cancelling,
     stages::{Making, Prepared},
@@ -30,9 +29,10 @@ use super::{
 use crate::{
     app::{App, home_of_person, variable},
     args::StageArgs,
-    commands::telemetry,
     failure::{Done, Exit, Failure},
     progress::Progress,
+    standing::Halted,
+    telemetry,
 };
 
 /// Time between two looks at a log whose events are printed.

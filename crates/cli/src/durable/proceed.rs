@@ -11,20 +11,15 @@ use interlock_runner::{Resumed, answer, command, holder, resume_pause};
 use interlock_store::EventLog as _;
 use serde_json::json;
 
-use super::{
-    Terms,
-    begin::Begun,
-    carry::Carrying,
-    halted::{Wait, waits},
-    origin::{self, Difference},
-    variables,
-};
+use super::{Terms, begin::Begun, carry::Carrying, variables};
 use crate::{
+    answer::ask_run,
     app::{App, indented},
     args::ProceedArgs,
-    commands::people,
     failure::{Done, Exit, Failure},
     live::Live,
+    origin::{self, Difference},
+    standing::{Wait, waits},
 };
 
 /// What a person says when a run is to go on.
@@ -71,7 +66,7 @@ pub(crate) fn proceed(app: &App, live: Live, wishes: &Wishes, terms: &Terms) -> 
     // Whoever carries it out has only been told to stand still.
     if live.run.paused.is_some() && wishes.is_plain() && holder(live.log.directory()).is_some() {
         let by = wishes.by.clone();
-        return people::answer(app, live, Ask::Resume { by }, terms.json);
+        return ask_run(app, live, Ask::Resume { by }, terms.json);
     }
     same_mode(&live.run, terms)?;
     let Live {

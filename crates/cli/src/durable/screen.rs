@@ -10,7 +10,7 @@ use interlock_runner::{Screen, Stream};
 use interlock_store::{EventLog as _, RunLog};
 use serde_json::{Value, json};
 
-use crate::{commands::log::line, failure::Failure};
+use crate::{failure::Failure, log_line::line};
 
 /// Writes what somebody may look at; whoever went away does not end a run.
 fn put(to: &mut impl io::Write, bytes: &[u8]) {

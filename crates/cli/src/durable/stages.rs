@@ -8,7 +8,6 @@ use interlock_core::{
     command::Ask,
     machine::{Machine, ModeRules},
     names::RunId,
-    place::stage_of,
     run::Run,
 };
 use interlock_facts::RealDisk;
@@ -24,13 +23,6 @@ use crate::{
     authority,
     failure::Failure,
 };
-
-/// Tells whether a run that holds an agent stands in a model stage, which Interlock carries out.
-pub(crate) fn stands_in_stage(machine: &Machine, run: &Run) -> bool {
-    let leaves = run.open_leaves();
-    let mut frames = leaves.iter().filter_map(|path| run.frame(path));
-    !run.is_over() && frames.any(|frame| stage_of(machine, frame).is_some())
-}
 
 /// What person and project have set, as far as it counts for a run.
 #[derive(Debug)]

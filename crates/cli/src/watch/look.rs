@@ -14,7 +14,7 @@ use interlock_core::{
 use interlock_store::{EventLog as _, Home, Listed, RunLog, RunSummary, StoreError};
 
 use super::model::{Look, Row, Selection, Waiting};
-use crate::{app::App, commands::log, live::now_ms, review::Review};
+use crate::{app::App, live::now_ms, log_line::sentence, review::Review};
 
 /// Time between two looks.
 const EVERY: Duration = Duration::from_millis(250);
@@ -222,7 +222,7 @@ impl<'a> Looker<'a> {
         for recorded in followed.log.events(followed.seen) {
             let recorded = recorded.map_err(|error| error.to_string())?;
             followed.seen = recorded.seq + 1;
-            if let Ok(line) = log::sentence(self.app, &recorded) {
+            if let Ok(line) = sentence(self.app, &recorded) {
                 followed.lines.push(line);
             }
         }

@@ -13,10 +13,10 @@ use interlock_core::{
 };
 use interlock_store::Recorded;
 
-use super::told;
 use crate::{
     app::App,
     failure::{Done, Failure},
+    log_line::{time, told},
     output::Style,
 };
 
@@ -55,7 +55,7 @@ impl Page {
                 app.output.line(&app.output.styled(Style::Dim, &shown))?;
             }
             let clock = at.map(|at| at.format("%H:%M:%S").to_string());
-            let clock = clock.unwrap_or_else(|| super::time(recorded.at_ms));
+            let clock = clock.unwrap_or_else(|| time(recorded.at_ms));
             app.output
                 .line(&format!("{:>4} {clock} {text}", recorded.seq))?;
         }

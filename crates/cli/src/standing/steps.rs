@@ -15,11 +15,11 @@ use serde_json::{Value, json};
 use super::{
     attempts::attempts,
     halted::{code, waits},
-    origin::differences,
 };
 use crate::{
     failure::Failure,
     live::{Live, put},
+    origin::{Difference, differences},
 };
 
 /// Adds what only a run of steps has.
@@ -50,10 +50,7 @@ pub(crate) fn describe(live: &Live, line: &mut Value) -> Result<(), Failure> {
     }
     put(line, "handled", handled(&live.run));
     let origin = live.log.origin()?.unwrap_or_default();
-    let changed: Vec<Value> = differences(&origin)
-        .iter()
-        .map(super::origin::Difference::line)
-        .collect();
+    let changed: Vec<Value> = differences(&origin).iter().map(Difference::line).collect();
     put(line, "files_changed", Value::Array(changed));
     if let Some(places) = live.run.places() {
         put(line, "directory", json!(places.run_dir));

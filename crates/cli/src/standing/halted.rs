@@ -15,12 +15,12 @@ use interlock_store::{EventLog as _, RunLog};
 use interlock_view::report::{StandsFor, Status, report, standing};
 use serde_json::{Value, json};
 
-use super::stages::stands_in_stage;
+use super::stands_in_stage;
 use crate::{
     app::App,
-    commands::log::time,
     failure::{Exit, Failure},
     live::put,
+    log_line::time,
 };
 
 /// The tool that works at the terminal itself.

@@ -50,7 +50,7 @@ pub(crate) fn differences(origin: &Origin) -> Vec<Difference> {
 }
 
 /// Makes the origin of a workflow that was just read.
-pub(super) fn of_loaded(directory: &Path, loaded: &Loaded, clean_on_end: bool) -> Origin {
+pub(crate) fn of_loaded(directory: &Path, loaded: &Loaded, clean_on_end: bool) -> Origin {
     let files = loaded.bundle.files.iter().map(|file| SourceFile {
         name: directory.join(&file.name).to_string_lossy().into_owned(),
         text: file.text.clone(),
@@ -63,13 +63,13 @@ pub(super) fn of_loaded(directory: &Path, loaded: &Loaded, clean_on_end: bool) -
 }
 
 /// A workflow as its files say it now.
-pub(super) struct Now {
-    pub(super) machine: Machine,
-    pub(super) origin: Origin,
+pub(crate) struct Now {
+    pub(crate) machine: Machine,
+    pub(crate) origin: Origin,
 }
 
 /// Reads the file of a run again; what is wrong with it is printed.
-pub(super) fn load_again(app: &App, begun: &Origin, project: Option<&str>) -> Result<Now, Failure> {
+pub(crate) fn load_again(app: &App, begun: &Origin, project: Option<&str>) -> Result<Now, Failure> {
     let Some(file) = begun.files.first() else {
         return Err(anyhow::anyhow!("the run does not say which file it came from").into());
     };
