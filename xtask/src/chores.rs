@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 
 use crate::{bench, conformance, docs, fuzz, journeys, lint, mutants, setup, soak, test, wasm};
 
@@ -128,12 +128,4 @@ fn help(_: &[&str]) -> Result<ExitCode> {
 fn usage(chore: &Chore) -> String {
     let call = format!("{} {}", chore.name, chore.arguments);
     format!("  cargo xtask {call:<24}  {}", chore.about)
-}
-
-/// Refuses arguments for a chore that takes none.
-pub(crate) fn none(arguments: &[&str]) -> Result<()> {
-    match arguments.first() {
-        None => Ok(()),
-        Some(word) => bail!("`{word}` means nothing here: `cargo xtask help` lists what does"),
-    }
 }

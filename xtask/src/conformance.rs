@@ -4,11 +4,11 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 
-use crate::{chores, npm, setup, steps::Steps, tools};
+use crate::{arguments, npm, setup, steps::Steps, tools};
 
 /// Plays the official suite, the scripted clients and servers, and real clients of MCP.
 pub(crate) fn run(arguments: &[&str]) -> Result<ExitCode> {
-    chores::none(arguments)?;
+    arguments::none(arguments)?;
     tools::check_node()?;
     npm::install(setup::MCP)?;
     let mut steps = Steps::default();
@@ -25,7 +25,7 @@ pub(crate) fn run(arguments: &[&str]) -> Result<ExitCode> {
 
 /// Plays long runs, two hundred clients with fifty thousand calls, and kills a run at five hundred points.
 pub(crate) fn load(arguments: &[&str]) -> Result<ExitCode> {
-    chores::none(arguments)?;
+    arguments::none(arguments)?;
     let mut steps = Steps::default();
     let runs = [
         "test",

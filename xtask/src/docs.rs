@@ -12,7 +12,7 @@ use std::{
 use anyhow::{Context as _, Result, bail};
 use page::{Link, Page};
 
-use crate::{chores, steps::Steps, tools};
+use crate::{arguments, steps::Steps, tools};
 
 /// Folders that hold nothing written by hand.
 const SKIPPED: &[&str] = &["target", "node_modules"];
@@ -21,7 +21,7 @@ const BOOK: &str = "docs/src";
 const SUMMARY: &str = "SUMMARY.md";
 
 pub(crate) fn run(arguments: &[&str]) -> Result<ExitCode> {
-    chores::none(arguments)?;
+    arguments::none(arguments)?;
     let mut steps = Steps::default();
     steps.own("links", "every link leads somewhere", check);
     let book = tools::root().join("docs/book.toml").is_file();

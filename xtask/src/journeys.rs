@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 
-use crate::{chores, setup, steps::Steps, tools};
+use crate::{arguments, setup, steps::Steps, tools};
 
 /// The tests that play a sample of the journeys where this does not ask for all.
 const TEST: &[&str] = &[
@@ -19,7 +19,7 @@ const TEST: &[&str] = &[
 ];
 
 pub(crate) fn run(arguments: &[&str]) -> Result<ExitCode> {
-    chores::none(arguments)?;
+    arguments::none(arguments)?;
     let mut steps = Steps::default();
     steps.own("setup", "what the tests need", setup::install);
     let mut tests = tools::cargo(TEST);

@@ -4,10 +4,10 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 
-use crate::{chores, docs, steps::Steps, tools};
+use crate::{arguments, docs, steps::Steps, tools};
 
 pub(crate) fn run(arguments: &[&str]) -> Result<ExitCode> {
-    chores::none(arguments)?;
+    arguments::none(arguments)?;
     let mut steps = Steps::default();
     add(&mut steps);
     Ok(steps.finish())

@@ -5,6 +5,7 @@
     reason = "a chore talks to whoever called it"
 )]
 
+mod arguments;
 mod bench;
 mod chores;
 mod conformance;

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context as _, Result};
 
-use crate::{chores, npm, pip, tools};
+use crate::{arguments, npm, pip, tools};
 
 /// Where the real clients are named that the end-to-end tests run.
 const CLIENTS: &str = "tests/e2e";
@@ -16,7 +16,7 @@ const SUITES: &str = "tests/suites";
 const PYTHON: &str = "tests/e2e/python";
 
 pub(crate) fn run(arguments: &[&str]) -> Result<ExitCode> {
-    chores::none(arguments)?;
+    arguments::none(arguments)?;
     install()?;
     Ok(ExitCode::SUCCESS)
 }

@@ -4,12 +4,12 @@ use std::{path::Path, process::ExitCode};
 
 use anyhow::{Context as _, Result, bail};
 
-use crate::{chores, steps::Steps, tools};
+use crate::{arguments, steps::Steps, tools};
 
 const TARGET: &str = "wasm32-unknown-unknown";
 
 pub(crate) fn run(arguments: &[&str]) -> Result<ExitCode> {
-    chores::none(arguments)?;
+    arguments::none(arguments)?;
     if !has_target()? {
         bail!("the target is not installed: run `rustup target add {TARGET}`");
     }

@@ -31,9 +31,6 @@ use table::Table;
 /// A measurement: the word that chooses it, and what does it.
 type Measurement = (&'static str, fn(&Arguments, &mut Table) -> Result<()>);
 
-/// Those that take minutes: measured only where the folder of the peers is named.
-const PEERS: &[&str] = &["steps", "pipeline"];
-
 const MEASUREMENTS: &[Measurement] = &[
     ("decide", engine::decide),
     ("shell", shell::judge),

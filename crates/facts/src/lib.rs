@@ -20,6 +20,7 @@ mod shape;
 mod shell;
 mod summary;
 mod surroundings;
+mod touched;
 mod watch;
 
 pub use canonical::{

@@ -20,11 +20,12 @@ use crate::{
     patch::{self, Fate, PatchedFile},
     path::is_within,
     place::{self, LocateError, Located},
-    protected::{Deed, Guarded},
+    protected::Guarded,
     served::{FileUse, named},
     shape::{EditFields, Shape},
     shell, summary,
     surroundings::Surroundings,
+    touched::Deed,
 };
 
 /// A tool call as a client proposes it.

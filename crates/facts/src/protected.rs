@@ -30,26 +30,15 @@ use crate::{
     path::{as_address, is_address, plain},
     place::{self, Located},
     served::may_be_path,
-    shell::{Touched, TouchedPath},
     summary::one_line,
     surroundings::Surroundings,
+    touched::{Deed, Touched, TouchedPath},
 };
 
 pub(crate) use git::is_harmless_key;
 pub(crate) use list::places;
 pub use list::{Compared, Part, ProtectedPath, protected_paths};
 pub use table::CONFIG_KEYS;
-
-/// What is done to a path.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Deed {
-    /// It is read.
-    Read,
-    /// It is written or created.
-    Write,
-    /// It is removed, renamed or moved away.
-    Remove,
-}
 
 /// Finds protected things.
 pub(crate) struct Guarded<'a> {

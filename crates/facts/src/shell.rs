@@ -19,8 +19,9 @@ use crate::{
     lines::count,
     path::{absolute, is_within, plain},
     place::{self, Located},
-    protected::Deed,
     surroundings::Surroundings,
+    touched::Deed,
+    touched::{Touched, TouchedPath, program},
 };
 
 /// What a line would do, with what the disk says to it.
@@ -33,21 +34,6 @@ pub(crate) struct LineRead {
     /// Where each command runs, relative to the project root; `None`: outside, or not known.
     pub(crate) directories: Vec<Option<String>>,
     pub(crate) touched: Vec<Touched>,
-}
-
-/// A path a line touches, as far as it is known.
-pub(crate) struct Touched {
-    pub(crate) deed: Deed,
-    pub(crate) path: TouchedPath,
-    pub(crate) by: String,
-}
-
-/// How much of a touched path is known.
-pub(crate) enum TouchedPath {
-    /// All of it.
-    Found(Located),
-    /// Only its beginning.
-    Below(String),
 }
 
 /// Reads a line and asks the disk where its paths lead.
@@ -402,10 +388,4 @@ impl Reader<'_> {
         }
         reads
     }
-}
-
-/// Returns the last part of a command's own name.
-pub(crate) fn program(command: &SimpleCommand) -> Option<&str> {
-    let name = command.words.first()?.literal()?;
-    name.rsplit('/').next()
 }

@@ -14,7 +14,15 @@ const HEAD: &str = r##"  graph [labelloc=t, fontsize=18, fontname="Helvetica", c
 "##;
 
 /// Writes `graph` in the DOT language.
-pub(crate) fn write(graph: &Graph) -> String {
+impl Graph {
+    /// Writes a directed graph for Graphviz.
+    #[must_use]
+    pub fn dot(&self) -> String {
+        write(self)
+    }
+}
+
+fn write(graph: &Graph) -> String {
     let mut writer = Writer {
         text: String::new(),
         names: Names::default(),

@@ -3,11 +3,9 @@
 use interlock_core::{event::Event, machine::Machine, names::MachineId, run::Run};
 
 use crate::{
-    describe, dot,
+    describe,
     marks::Marks,
-    mermaid,
     plot::{Plot, plot},
-    svg::{self, ColourScheme},
 };
 
 /// A machine as nodes and edges, ready to be written.
@@ -50,29 +48,5 @@ impl Graph {
                 .chain(called.map(|(key, machine)| panel(Some(key), machine)))
                 .collect(),
         }
-    }
-
-    /// Writes a Mermaid flowchart.
-    #[must_use]
-    pub fn mermaid(&self) -> String {
-        mermaid::write(self)
-    }
-
-    /// Writes a directed graph for Graphviz.
-    #[must_use]
-    pub fn dot(&self) -> String {
-        dot::write(self)
-    }
-
-    /// Draws an SVG that follows the light or dark scheme of whoever views it.
-    #[must_use]
-    pub fn svg(&self) -> String {
-        self.svg_in(ColourScheme::Viewer)
-    }
-
-    /// Draws an SVG in the colours of `scheme`.
-    #[must_use]
-    pub fn svg_in(&self, scheme: ColourScheme) -> String {
-        svg::draw(self, scheme)
     }
 }

@@ -22,7 +22,15 @@ const CLASSES: [&str; 7] = [
 ];
 
 /// Writes `graph` as a flowchart.
-pub(crate) fn write(graph: &Graph) -> String {
+impl Graph {
+    /// Writes a Mermaid flowchart.
+    #[must_use]
+    pub fn mermaid(&self) -> String {
+        write(self)
+    }
+}
+
+fn write(graph: &Graph) -> String {
     let mut writer = Writer {
         text: String::new(),
         names: Names::default(),

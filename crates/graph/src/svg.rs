@@ -46,8 +46,22 @@ const PANEL_HEAD: f64 = 34.0;
 /// Width up to which called machines stand beside each other.
 const ROW_WIDTH: f64 = 1_100.0;
 
+impl Graph {
+    /// Draws an SVG that follows the light or dark scheme of whoever views it.
+    #[must_use]
+    pub fn svg(&self) -> String {
+        self.svg_in(ColourScheme::Viewer)
+    }
+
+    /// Draws an SVG in the colours of `scheme`.
+    #[must_use]
+    pub fn svg_in(&self, scheme: ColourScheme) -> String {
+        draw(self, scheme)
+    }
+}
+
 /// Draws `graph` in the colours of `scheme`.
-pub(crate) fn draw(graph: &Graph, scheme: ColourScheme) -> String {
+fn draw(graph: &Graph, scheme: ColourScheme) -> String {
     let mut body = Sheet::default();
     let mut page = Page::new(graph, &mut body);
     for panel in &graph.panels {

@@ -6,7 +6,7 @@ use crate::{
     codemie,
     guard::{GuardWanted, Guarded},
     order::{Capture, Failed, Order, Outcome},
-    output::{Collect, KeptFiles, Output, OutputError},
+    output::{Collect, KeptFiles, Output, OutputError, written},
     people,
     program::{self, At, Control, Exit, Program, Stream},
     screen::Shown,
@@ -82,22 +82,6 @@ fn answered(order: &Order, answer: Outcome, around: &Surroundings) -> Outcome {
     match answer {
         Outcome::Done { stdout, .. } => written(order, &stdout, around),
         other => other,
-    }
-}
-
-/// Puts a text where the output goes.
-pub(crate) fn written(order: &Order, text: &str, around: &Surroundings) -> Outcome {
-    if let Some(Capture::File(target)) = &order.capture {
-        let files = KeptFiles::of(&around.beside, &order.id, order.attempt);
-        let mut output = Output::new(files.stdout, Collect::File, None);
-        output.take(text.as_bytes());
-        if let Err(error) = output.put(target) {
-            return Failed::new(1, error.to_string()).into();
-        }
-    }
-    Outcome::Done {
-        stdout: text.to_owned(),
-        stderr: String::new(),
     }
 }
 

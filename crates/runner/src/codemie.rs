@@ -5,10 +5,8 @@
 mod agent;
 mod chosen;
 mod lookup;
-mod place;
 mod records;
 mod servers;
-mod started;
 mod talk;
 mod tool;
 mod tree;
@@ -19,30 +17,26 @@ use std::{
         atomic::{AtomicBool, Ordering},
     },
     thread,
-    time::Duration,
 };
 
 use interlock_core::{
-    event::{Event, Passing},
-    machine::Machine,
-    names::FramePath,
+    event::Passing,
     node::{
         DOCUMENTS_TREE, Inputs, NodeError, NodeOutput, RECORDS, TOOL, TRANSFORM, TransformNode,
         transform,
     },
-    run::Run,
 };
 use interlock_tools::{Secrets, findings};
 use serde::de::DeserializeOwned;
 
 pub(crate) use agent::fitted;
 pub use lookup::look_up;
-pub use place::{Configured, Nodes, NotStarted, ServerRequest};
 pub(crate) use talk::Talk;
 
 use crate::{
-    carry::written,
-    order::{Failed, Order, Outcome},
+    nodes::{Configured, LOOK_EVERY, Nodes, NotStarted, ServerRequest},
+    order::{Failed, NodeOrder, Order, Outcome},
+    output::written,
     program::Control,
     stage::Outbox,
     surroundings::Surroundings,
@@ -52,21 +46,6 @@ use crate::{
 const FAILED: i64 = 1;
 /// Code of a node that somebody stopped.
 const CANCELLED: i64 = 130;
-/// Time between two looks whether somebody stopped the state.
-const LOOK_EVERY: Duration = Duration::from_millis(50);
-
-/// What a tool state or a custom node is computed over.
-#[derive(Debug, Clone)]
-pub struct NodeOrder {
-    /// The run's machine.
-    pub machine: Arc<Machine>,
-    /// The run, as it was when the node was started.
-    pub run: Arc<Run>,
-    /// The frame.
-    pub path: FramePath,
-    /// Every event of the run, where the node reads records.
-    pub events: Vec<Event>,
-}
 
 /// Computes a node; its output goes where that of a program would.
 pub(crate) fn carry(

@@ -1,12 +1,17 @@
 //! What is to be carried out, and what became of it.
 
-use std::path::PathBuf;
+use std::{path::PathBuf, sync::Arc};
 
 use serde_json::Value;
 
-use interlock_core::event::Passing;
+use interlock_core::{
+    event::{Event, Passing},
+    machine::Machine,
+    names::FramePath,
+    run::Run,
+};
 
-use crate::{codemie::NodeOrder, stage::StageOrder};
+use crate::stage::StageOrder;
 
 /// One effect, as it is to be carried out.
 #[derive(Debug, Clone)]
@@ -37,6 +42,19 @@ pub struct Order {
     pub stage: Option<Box<StageOrder>>,
     /// What a tool state or a custom node is computed over; `None`: it is none.
     pub node: Option<Box<NodeOrder>>,
+}
+
+/// What a tool state or a custom node is computed over.
+#[derive(Debug, Clone)]
+pub struct NodeOrder {
+    /// The run's machine.
+    pub machine: Arc<Machine>,
+    /// The run, as it was when the node was started.
+    pub run: Arc<Run>,
+    /// The frame.
+    pub path: FramePath,
+    /// Every event of the run, where the node reads records.
+    pub events: Vec<Event>,
 }
 
 /// Where an output goes.

@@ -7,7 +7,11 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest as _, Sha256};
 
-use crate::{order::Capture, screen::Shown};
+use crate::{
+    order::{Capture, Failed, Order, Outcome},
+    screen::Shown,
+    surroundings::Surroundings,
+};
 
 mod file;
 mod place;
@@ -172,6 +176,22 @@ impl Output {
         place(self.kept.written(), target)?;
         self.kept.cut(KEPT_BYTES_MAX);
         Ok(())
+    }
+}
+
+/// Puts a text where the output goes.
+pub(crate) fn written(order: &Order, text: &str, around: &Surroundings) -> Outcome {
+    if let Some(Capture::File(target)) = &order.capture {
+        let files = KeptFiles::of(&around.beside, &order.id, order.attempt);
+        let mut output = Output::new(files.stdout, Collect::File, None);
+        output.take(text.as_bytes());
+        if let Err(error) = output.put(target) {
+            return Failed::new(1, error.to_string()).into();
+        }
+    }
+    Outcome::Done {
+        stdout: text.to_owned(),
+        stderr: String::new(),
     }
 }
 

@@ -17,6 +17,7 @@ use crate::{
     drive::{self, DriveError},
     host::Host,
     order::{Capture, Failed, Order, Outcome},
+    output,
     program::Control,
     surroundings::Surroundings,
     tools::{Question, condition},
@@ -166,7 +167,7 @@ fn placed(effect: &Effect, answer: String, around: &Surroundings) -> Result<Stri
         stage: None,
         node: None,
     };
-    match carry::written(&order, &answer, around) {
+    match output::written(&order, &answer, around) {
         Outcome::Failed(failed) => Err(failed.message),
         Outcome::Done { .. } | Outcome::Interrupted => Ok(answer),
     }

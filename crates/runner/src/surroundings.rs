@@ -5,8 +5,8 @@ use std::{collections::BTreeMap, ffi::OsString, fmt, path::PathBuf, sync::Arc};
 use interlock_expr::text::Places;
 
 use crate::{
-    codemie::Nodes,
     guard::Guard,
+    nodes::Nodes,
     program::{GroupRecords, Terminal},
     screen::{NullScreen, Screen},
     slots::Slots,

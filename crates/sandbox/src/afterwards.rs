@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use crate::links::Links;
+use crate::outcome::{Answer, Change, Changed};
 use crate::plan::{Free, PostCheck, Protected};
-use crate::run::{Answer, Change, Changed};
 
 mod ancestors;
 mod keys;

@@ -11,8 +11,9 @@ use std::os::unix::net::UnixStream;
 use serde::{Deserialize, Serialize};
 
 use crate::level::{Level, NotHeld, Reach};
+use crate::outcome::Ended;
 use crate::plan::Plan;
-use crate::run::{Ended, run_telling};
+use crate::run::run_telling;
 
 /// Bytes of the longest order that is read.
 const ORDER_BYTES_MAX: u64 = 64 * 1024 * 1024;

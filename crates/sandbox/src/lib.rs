@@ -56,6 +56,7 @@ pub mod level;
 mod links;
 #[cfg(target_os = "linux")]
 mod linux;
+pub mod outcome;
 mod own_directory;
 pub mod plan;
 pub mod run;
@@ -67,12 +68,10 @@ mod system;
 mod system;
 
 pub use level::{Level, NotHeld, Reach, Reached};
+pub use outcome::{Answer, Change, Changed, Ended, Exit, Probed, RunError, Started, Watcher};
 pub use plan::Plan;
 pub use plan::derive::{JudgedLine, Surroundings};
-pub use run::{
-    Answer, Change, Changed, Ended, Exit, Probed, RunError, Started, Watcher, run, run_telling,
-    run_watched,
-};
+pub use run::{run, run_telling, run_watched};
 
 #[cfg(target_os = "linux")]
 pub use linux::behind;

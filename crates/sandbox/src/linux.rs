@@ -18,8 +18,8 @@ use seccompiler::BpfProgram;
 
 use crate::level::{Level, NotHeld, Reach};
 use crate::links::Links;
+use crate::outcome::{Exit, RunError, Watcher};
 use crate::plan::{Calls, Column, Confinement, Free, LeftOver, Network, Plan, Protected};
-use crate::run::{Exit, RunError, Watcher};
 
 pub mod behind;
 mod calls;

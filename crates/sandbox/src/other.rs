@@ -8,8 +8,8 @@ use std::process::Command;
 use crate::afterwards::Before;
 use crate::level::{Level, NotHeld, Reach, Reached};
 use crate::links::Links;
+use crate::outcome::{Ended, Exit, RunError, Watcher};
 use crate::plan::{Confinement, Network, Place, Plan};
-use crate::run::{Ended, Exit, RunError, Watcher};
 
 /// How probed commands are heard of: they are not, here.
 #[derive(Debug)]

@@ -8,8 +8,8 @@ use crate::level::{Level, Reach, Reached};
 use crate::links::Links;
 use crate::linux::probe::Channel;
 use crate::linux::{self, Places, not_held, reach};
+use crate::outcome::{Ended, RunError, Watcher};
 use crate::plan::{Calls, Confinement, LeftOver, Network, Plan, Protected, Start};
-use crate::run::{Ended, RunError, Watcher};
 
 /// Runs `command` as `plan` has it.
 pub(crate) fn carry_out(

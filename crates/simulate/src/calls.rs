@@ -9,7 +9,7 @@ use interlock_facts::{Disk, GivenDisk, Proposal, Surroundings, facts, locate};
 use interlock_sandbox::Level;
 use interlock_tools::{Arguments, Tool as BuiltIn};
 
-use crate::{input::ToolLine, simulation::Scenario};
+use crate::{input::ToolLine, scenario::Scenario};
 
 /// Makes the call of a line, with its facts.
 pub(crate) fn call(setting: &Scenario, line: &ToolLine, id: String) -> ToolCall {

@@ -12,10 +12,7 @@ use interlock_core::{
 use interlock_sandbox::Level;
 use serde_json::Value;
 
-use crate::{
-    input::InputLine,
-    simulation::{Scenario, Simulation},
-};
+use crate::{input::InputLine, scenario::Scenario, simulation::Simulation};
 
 pub use source::{WorkflowText, find_case_files};
 

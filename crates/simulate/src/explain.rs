@@ -15,12 +15,7 @@ use interlock_facts::Disk;
 use serde::Serialize;
 use serde_json::json;
 
-use crate::{
-    calls,
-    input::ToolLine,
-    output::Verdict,
-    simulation::{Scenario, Simulation},
-};
+use crate::{calls, input::ToolLine, output::Verdict, scenario::Scenario, simulation::Simulation};
 
 /// What a shell line would do, and what it is told.
 #[derive(Debug, Clone, PartialEq, Serialize)]

@@ -10,9 +10,11 @@ pub mod output;
 
 mod calls;
 mod duration;
+mod scenario;
 mod simulation;
 
 pub use explain::{Explanation, Reach, explain};
 pub use input::{BadLine, InputLine};
 pub use output::{CallVerdict, OutputLine, Verdict};
-pub use simulation::{Scenario, Simulation};
+pub use scenario::Scenario;
+pub use simulation::Simulation;

@@ -18,16 +18,14 @@ use crate::{
     error::StoreError,
     files::{self, Sync},
     home::Home,
-    prepared::{Prepared, PreparedFor},
-    start::Started,
+    prepared::{Prepared, PreparedFor, Started},
 };
 
+pub(crate) use kept::HOLDER;
 pub use kept::{Binding, ClientProcess, Hold, SessionKey};
 use kept::{PROJECTS, SESSIONS, Waiting};
 use kept::{all_sessions, session_at, session_of, waiting_of, waiting_path};
 
-/// Name of a run's own word about who holds it.
-pub(crate) const HOLDER: &str = "session.json";
 /// Directory of the locks of sessions.
 const LOCKS: &str = "locks";
 

@@ -17,8 +17,9 @@ use crate::{
     home::Home,
     id,
     pin::{NewRun, SourceFile},
+    prepared::Started,
     run_log::RunLog,
-    start::{StartError, Started},
+    start::StartError,
 };
 
 /// Name of the folder in a run's directory that its programs work in.

@@ -12,10 +12,10 @@ use sha2::{Digest as _, Sha256};
 
 use crate::{
     chain::hex,
+    durability::Durability,
     error::StoreError,
     files::{self, Sync},
     id,
-    pin::Durability,
     run_log::RunLog,
 };
 

@@ -9,8 +9,18 @@ use crate::{
     error::StoreError,
     files::{self, Sync},
     run_log::RunLog,
-    start::Started,
 };
+
+/// A run that has just begun.
+#[derive(Debug)]
+pub struct Started {
+    /// Its log, with the first events in it.
+    pub log: RunLog,
+    /// The run as those events leave it.
+    pub run: Run,
+    /// What the start brought about.
+    pub decision: Decision,
+}
 
 /// A run that has begun where nobody sees it yet; dropped, it is as if it had never been.
 #[derive(Debug)]

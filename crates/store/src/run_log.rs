@@ -24,10 +24,11 @@ use rusqlite::{Connection, OptionalExtension as _};
 
 use crate::{
     chain::ChainHash,
+    durability::Durability,
     error::StoreError,
     files,
     log::{AppendError, EventLog, Recorded},
-    pin::{Durability, Pin, PinHead, SourceFile},
+    pin::{Pin, PinHead, SourceFile},
     snapshot::{self, Since, Snapshot},
     sqlite::{self, Begin, Transaction},
     verify::Broken,

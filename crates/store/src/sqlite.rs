@@ -10,7 +10,7 @@ use std::{
 
 use rusqlite::{Connection, ErrorCode, OpenFlags, config::DbConfig, ffi};
 
-use crate::{error::StoreError, pin::Durability};
+use crate::{durability::Durability, error::StoreError};
 
 /// Marks a database as a run of Interlock: `ILCK`.
 const APPLICATION_ID: i64 = 0x494c_434b;

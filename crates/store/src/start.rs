@@ -25,22 +25,11 @@ use crate::{
     list::RunSummary,
     log::{AppendError, EventLog as _},
     pin::{NewRun, Pin, PinHead},
-    prepared::{Prepared, Written},
+    prepared::{Prepared, Started, Written},
     revision::Revision,
     run_log::{FILE_NAME, RunLog},
     sqlite,
 };
-
-/// A run that has just begun.
-#[derive(Debug)]
-pub struct Started {
-    /// Its log, with the first events in it.
-    pub log: RunLog,
-    /// The run as those events leave it.
-    pub run: Run,
-    /// What the start brought about.
-    pub decision: Decision,
-}
 
 /// Why no run began.
 #[derive(Debug, thiserror::Error)]

@@ -3,12 +3,29 @@
 use serde_json::Value;
 
 use crate::{
-    Tool, ToolContext, ToolEnd,
+    ArgumentError, Arguments, Code, Tool, ToolContext, ToolEnd,
     files::{edit, grep, list, read, write},
     http, knowledge, line,
 };
 
-pub(crate) fn carry(tool: Tool, input: &Value, around: &ToolContext<'_>) -> ToolEnd {
+impl Tool {
+    /// Carries a call out that the judge has allowed.
+    ///
+    /// `around.facts` are the facts that were judged. Never panics; every failure is an end.
+    #[must_use]
+    pub fn run(self, arguments: &Arguments, around: &ToolContext<'_>) -> ToolEnd {
+        let faults = self.faults(arguments);
+        if !faults.is_empty() {
+            return ToolEnd::failed(Code::InvalidArguments, ArgumentError::sentence(&faults));
+        }
+        if around.cancel.is_pulled() {
+            return ToolEnd::failed(Code::Cancelled, "the call was cancelled before it began");
+        }
+        carry(self, arguments.value(), around)
+    }
+}
+
+fn carry(tool: Tool, input: &Value, around: &ToolContext<'_>) -> ToolEnd {
     let end = match tool {
         Tool::Read => read::numbered(input, around),
         Tool::Grep => grep::grep(input, around),

@@ -11,7 +11,7 @@ use interlock_shell::Dialect;
 use interlock_tool_names::all_names;
 use serde_json::Value;
 
-use crate::{ArgumentError, Arguments, Code, ToolContext, ToolEnd, place::outside};
+use crate::{ArgumentError, Arguments, place::outside};
 
 /// A built-in tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -321,20 +321,5 @@ impl Tool {
     #[must_use]
     pub fn faults(self, arguments: &Arguments) -> Vec<ArgumentError> {
         arguments.faults(self.schema())
-    }
-
-    /// Carries a call out that the judge has allowed.
-    ///
-    /// `around.facts` are the facts that were judged. Never panics; every failure is an end.
-    #[must_use]
-    pub fn run(self, arguments: &Arguments, around: &ToolContext<'_>) -> ToolEnd {
-        let faults = self.faults(arguments);
-        if !faults.is_empty() {
-            return ToolEnd::failed(Code::InvalidArguments, ArgumentError::sentence(&faults));
-        }
-        if around.cancel.is_pulled() {
-            return ToolEnd::failed(Code::Cancelled, "the call was cancelled before it began");
-        }
-        crate::carry::carry(self, arguments.value(), around)
     }
 }

@@ -8,7 +8,7 @@ use interlock_core::{
 };
 use interlock_expr::nearest::nearest;
 
-use crate::Place;
+use crate::place::Place;
 
 /// What leads where, by the position of the states in the machine.
 pub(super) struct Graph<'m> {

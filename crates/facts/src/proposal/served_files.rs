@@ -13,10 +13,10 @@ use crate::{
     lines,
     path::is_within,
     place::{self, Located},
-    protected::Deed,
     served::{FileUse, TextUse, named},
     shape::Shape,
     shell,
+    touched::Deed,
 };
 
 impl Finder<'_> {

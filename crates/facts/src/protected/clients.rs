@@ -10,7 +10,7 @@ use super::{
         CLIENT_VALUES, CLIENT_VARIABLES, CLIENTS,
     },
 };
-use crate::{shell::program, summary::one_line};
+use crate::{summary::one_line, touched::program};
 
 /// Looks for a client that is started, or told, to be guarded otherwise.
 pub(super) fn in_client(command: &SimpleCommand, view: &LineView<'_>) -> Option<String> {

@@ -6,7 +6,7 @@ use super::{Deed, Guarded, LineView, named};
 use crate::{
     path::{absolute, plain},
     place,
-    shell::program,
+    touched::program,
 };
 
 /// Programs that put something else in the place of a directory.

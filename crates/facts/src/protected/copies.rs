@@ -6,7 +6,7 @@ use super::{Deed, Guarded, LineView, commands::has_option, named, table::FILES};
 use crate::{
     path::{is_within, plain, relative},
     place::Located,
-    shell::program,
+    touched::program,
 };
 
 impl<'a> LineView<'a> {

@@ -6,7 +6,7 @@ use super::{Guarded, LineView, commands::has_option, named, walks::fits};
 use crate::{
     disk::Kind,
     path::{plain, relative},
-    shell::program,
+    touched::program,
 };
 
 /// Entries of a protected directory that a search is tried on.

@@ -8,7 +8,7 @@ use super::{
     index, named,
     table::{CONFIG_KEYS, GIT_REPORTS, RESTORE_ALL, RESTORERS},
 };
-use crate::{path::is_within, shell::program};
+use crate::{path::is_within, touched::program};
 
 impl Guarded<'_> {
     pub(super) fn in_git(&self, command: &SimpleCommand) -> Option<String> {

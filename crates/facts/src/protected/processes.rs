@@ -7,7 +7,7 @@ use super::{
     commands::{literals, shown},
     table::{CLIENTS, PROCESS_LISTERS, PROGRAM, SIGNALLERS},
 };
-use crate::{shell::program, summary::one_line};
+use crate::{summary::one_line, touched::program};
 
 /// Bytes of a process's name.
 const NAME_MAX: u64 = 64;

@@ -6,7 +6,7 @@ use super::{
     Guarded, LineView,
     table::{ACTS, PROGRAM, REPORTS},
 };
-use crate::{path::plain, shell::program, summary::one_line};
+use crate::{path::plain, summary::one_line, touched::program};
 
 /// Bytes of the largest file that is compared with a program.
 const BYTES_MAX: u64 = 256 * 1024 * 1024;

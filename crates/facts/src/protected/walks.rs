@@ -3,7 +3,7 @@
 use interlock_core::facts::{SimpleCommand, Word};
 
 use super::{Guarded, LineView, commands::has_option, named, table::FILES, table::Under};
-use crate::{path::plain, shell::program};
+use crate::{path::plain, touched::program};
 
 impl Guarded<'_> {
     /// Looks at a command that reads whole directories, or what a pattern names.

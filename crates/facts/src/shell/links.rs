@@ -9,7 +9,7 @@ use super::Reader;
 use crate::{
     path::plain,
     place::{self, Located},
-    protected::Deed,
+    touched::Deed,
 };
 
 impl Reader<'_> {

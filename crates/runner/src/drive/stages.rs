@@ -18,8 +18,8 @@ use interlock_core::{
 
 use super::{Drive, DriveError, Landed};
 use crate::{
-    codemie::NodeOrder,
     host::Host,
+    order::NodeOrder,
     stage::{Heard, Question, StageOrder, Standing, concerns},
 };
 

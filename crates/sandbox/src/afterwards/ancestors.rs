@@ -7,7 +7,7 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use super::put_back::{Quarantine, open_directory};
-use crate::run::{Answer, Change, Changed};
+use crate::outcome::{Answer, Change, Changed};
 
 /// Directories that are to stay where they are, outermost first.
 #[derive(Debug, Default)]

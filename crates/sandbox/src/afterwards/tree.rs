@@ -8,8 +8,8 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use super::put_back::{self, Quarantine};
+use crate::outcome::{Answer, Change};
 use crate::plan::Free;
-use crate::run::{Answer, Change};
 
 /// Bytes kept of all protected things together.
 const BYTES_MAX: u64 = 8 << 20;

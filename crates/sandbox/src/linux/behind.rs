@@ -21,7 +21,7 @@ use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::{dup2_stderr, dup2_stdin, dup2_stdout, getpid, getppid, setsid};
 
 use super::end;
-use crate::run::{Exit, RunError};
+use crate::outcome::{Exit, RunError};
 
 /// The option of `interlock exec` that names where the first process listens.
 pub const OPTION: &str = "--behind";

@@ -13,7 +13,7 @@ use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::Pid;
 
 use super::probe::Channel;
-use crate::run::Exit;
+use crate::outcome::Exit;
 
 /// What is passed on when somebody sends it to this process alone.
 const PASSED_ON: [Signal; 8] = [

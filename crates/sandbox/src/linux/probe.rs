@@ -25,8 +25,8 @@ use std::os::fd::{AsFd as _, AsRawFd as _, OwnedFd, RawFd};
 use std::os::unix::net::UnixDatagram;
 
 use super::raw;
+use crate::outcome::Probed;
 use crate::plan::ProbedSpan;
-use crate::run::Probed;
 
 pub(crate) use start::start;
 

@@ -11,6 +11,8 @@ use crate::{
     files::{self, Versioned},
 };
 
+/// Name of a run's own word about who holds it.
+pub(crate) const HOLDER: &str = "session.json";
 /// Directory of the files that say which run guards a session.
 pub(super) const SESSIONS: &str = "sessions";
 /// Directory of the files that say which run waits for a project's next session.

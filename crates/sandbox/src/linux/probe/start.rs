@@ -18,7 +18,7 @@ use nix::unistd::{AccessFlags, Pid, access, getpid, getppid};
 use super::super::end::{self, Watch};
 use super::super::raw;
 use super::{ID, Message, PARKED_INPUT};
-use crate::run::Exit;
+use crate::outcome::Exit;
 
 /// Where a shell looks that has no `PATH`.
 const DEFAULT_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";

@@ -5,6 +5,7 @@ use std::{
     fmt,
     path::PathBuf,
     sync::{Arc, Mutex, MutexGuard, TryLockError},
+    time::Duration,
 };
 
 use interlock_confine::Decided;
@@ -15,8 +16,13 @@ use interlock_core::{
 use interlock_facts::Surroundings;
 use interlock_tools::Datasource;
 
-use super::started::Started;
+mod started;
+
 use crate::stage::Servers;
+use started::Started;
+
+/// Time between two looks whether somebody stopped the state.
+pub(crate) const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// Where tool states and custom nodes work.
 pub struct Nodes {
@@ -61,7 +67,7 @@ impl fmt::Debug for ServerRequest {
 
 impl ServerRequest {
     /// Tells servers apart by all that they are started with.
-    pub(super) fn key(&self) -> String {
+    pub(crate) fn key(&self) -> String {
         let written = serde_json::Value::Object(self.written.clone());
         format!("{}\n{:?}\n{written}", self.name, self.only)
     }
@@ -79,7 +85,7 @@ pub struct NotStarted {
 
 impl NotStarted {
     /// Says that nobody waits for a server any more.
-    pub(super) fn given_up(server: &ServerRequest) -> Self {
+    pub(crate) fn given_up(server: &ServerRequest) -> Self {
         Self {
             why: format!("the server `{}` was not waited for any longer", server.name),
             passing: false,
@@ -143,7 +149,7 @@ impl Nodes {
     }
 
     /// Starts a server, unless one runs already that was started with the same.
-    pub(super) fn start(
+    pub(crate) fn start(
         &self,
         server: &ServerRequest,
         given_up: &dyn Fn() -> bool,
@@ -153,14 +159,14 @@ impl Nodes {
     }
 
     /// Tells whether a server runs that was started with the same.
-    pub(super) fn is_started(&self, server: &ServerRequest) -> bool {
+    pub(crate) fn is_started(&self, server: &ServerRequest) -> bool {
         self.started.has(server)
     }
 
     /// Returns which servers a person has allowed, by all that they are started with.
     ///
     /// Held while one is asked; `None`: somebody holds it.
-    pub(super) fn allowed(&self) -> Option<MutexGuard<'_, BTreeSet<String>>> {
+    pub(crate) fn allowed(&self) -> Option<MutexGuard<'_, BTreeSet<String>>> {
         match self.allowed.try_lock() {
             Ok(allowed) => Some(allowed),
             Err(TryLockError::Poisoned(broken)) => Some(broken.into_inner()),

@@ -1,0 +1,337 @@
+//! Modules of a crate know each other in one direction, but within a folder: there is no circle of files that lie further
+//! apart than a module and the folder of its name.
+#![expect(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "a failed test panics"
+)]
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    path::{Path, PathBuf},
+};
+
+/// Crates that still have such circles; one that has none any more leaves this list.
+const KNOWN: &[&str] = &["clients", "formats", "gateway"];
+
+/// Names of a module, from the root of its crate.
+type Module = Vec<String>;
+
+/// The modules of one crate, as far as their texts tell.
+struct Tree {
+    texts: BTreeMap<Module, String>,
+    /// Every path that a module writes, in its own words, and whether it makes it its own name.
+    paths: BTreeMap<Module, Vec<(Vec<String>, bool)>>,
+}
+
+#[test]
+fn no_circle_is_larger_than_a_folder() {
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates");
+    let mut sources: Vec<PathBuf> = fs::read_dir(crates)
+        .expect("the crates can be listed")
+        .map(|entry| entry.expect("a crate can be listed").path())
+        .collect();
+    sources.push(Path::new(env!("CARGO_MANIFEST_DIR")).to_owned());
+    sources.sort();
+    let mut found = BTreeSet::new();
+    for source in &sources {
+        let name = source
+            .file_name()
+            .map(|name| name.to_string_lossy().into_owned())
+            .expect("a crate has a name");
+        let circles = Tree::read(&source.join("src")).circles();
+        for circle in circles.iter().filter(|circle| !is_in_one_folder(circle)) {
+            let shown: Vec<String> = circle.iter().map(|module| module.join("::")).collect();
+            assert!(
+                KNOWN.contains(&name.as_str()),
+                "in `{name}` these modules use each other: {}",
+                shown.join(", ")
+            );
+            found.insert(name.clone());
+        }
+    }
+    let known: BTreeSet<String> = KNOWN.iter().map(|name| (*name).to_owned()).collect();
+    assert_eq!(found, known, "a crate without a circle leaves `KNOWN`");
+}
+
+#[test]
+fn a_circle_is_seen_through_groups_other_names_and_paths_in_code() {
+    for (first, second, is_circle) in [
+        ("use crate::b::Thing;", "use crate::a;", true),
+        (
+            "use crate::{b::{One, Two}, c};",
+            "fn f() { super::a::g() }",
+            true,
+        ),
+        ("use crate::Thing;", "use crate::a::Other;", true),
+        ("use crate::b::Thing;", "// use crate::a::Other;", false),
+        (
+            "use crate::b::Thing;",
+            "#[cfg(test)]\nmod tests { use crate::a; }",
+            false,
+        ),
+        ("use crate::b::Thing;", "use crate::c;", false),
+    ] {
+        let text = |module: &str, text: &str| {
+            let module = module.split("::").filter(|name| !name.is_empty());
+            (module.map(str::to_owned).collect(), text.to_owned())
+        };
+        let tree = Tree::of(BTreeMap::from([
+            text("", "mod a;\nmod b;\nmod c;\npub use b::Thing;"),
+            text("a", first),
+            text("b", second),
+            text("c", ""),
+        ]));
+        assert_eq!(!tree.circles().is_empty(), is_circle, "{first} {second}");
+    }
+}
+
+/// Tells whether all lie in one folder, or are its module.
+fn is_in_one_folder(circle: &[Module]) -> bool {
+    let Some(first) = circle.first().and_then(|module| module.first()) else {
+        return false;
+    };
+    circle.iter().all(|module| module.first() == Some(first))
+}
+
+impl Tree {
+    fn read(source: &Path) -> Self {
+        let mut texts = BTreeMap::new();
+        let mut folders = vec![(source.to_owned(), Module::new())];
+        while let Some((folder, module)) = folders.pop() {
+            for entry in fs::read_dir(&folder).expect("a folder can be listed") {
+                let path = entry.expect("a file can be listed").path();
+                let name = path.file_stem().map(|name| name.to_string_lossy());
+                let name = name.expect("a file has a name").into_owned();
+                let own = [module.as_slice(), &[name.clone()]].concat();
+                if name == "tests" {
+                    continue;
+                }
+                if path.is_dir() {
+                    folders.push((path, own));
+                } else if path.extension().is_some_and(|ending| ending == "rs") {
+                    let text = fs::read_to_string(&path).expect("a file can be read");
+                    let is_root = module.is_empty() && (name == "lib" || name == "main");
+                    texts.insert(if is_root { Module::new() } else { own }, text);
+                }
+            }
+        }
+        Self::of(texts)
+    }
+
+    fn of(texts: BTreeMap<Module, String>) -> Self {
+        let paths = texts
+            .iter()
+            .map(|(module, text)| (module.clone(), paths(text)));
+        Self {
+            paths: paths.collect(),
+            texts,
+        }
+    }
+
+    /// Returns the modules that each one uses.
+    fn arrows(&self) -> BTreeMap<&Module, BTreeSet<Module>> {
+        let mut arrows = BTreeMap::new();
+        for (module, paths) in &self.paths {
+            let mut uses = BTreeSet::new();
+            for (path, is_own_name) in paths {
+                let Some((target, _)) = self.follow(module, path) else {
+                    continue;
+                };
+                let is_below = target.starts_with(module);
+                if target != *module && !(*is_own_name && is_below) {
+                    uses.insert(target);
+                }
+            }
+            arrows.insert(module, uses);
+        }
+        arrows
+    }
+
+    /// Returns the module that a path written in `from` leads into, by the names that modules give away, and what is left.
+    fn follow(&self, from: &Module, path: &[String]) -> Option<(Module, Vec<String>)> {
+        let (mut module, mut rest) = self.resolve(from, path)?;
+        for _ in 0..5 {
+            let Some(name) = rest.first() else { break };
+            let given = self.paths[&module]
+                .iter()
+                .find(|(path, is_own_name)| *is_own_name && path.last() == Some(name));
+            let Some((path, _)) = given else { break };
+            let Some((next, left)) = self.resolve(&module, path) else {
+                break;
+            };
+            if next == module {
+                break;
+            }
+            (module, rest) = (next, left);
+        }
+        Some((module, rest))
+    }
+
+    fn resolve(&self, from: &Module, path: &[String]) -> Option<(Module, Vec<String>)> {
+        let mut rest = path;
+        let mut module = match rest.first()?.as_str() {
+            "crate" => Module::new(),
+            "self" | "super" => from.clone(),
+            name => {
+                let child = [from.as_slice(), &[name.to_owned()]].concat();
+                self.texts.contains_key(&child).then(|| from.clone())?
+            }
+        };
+        if rest[0] == "crate" || rest[0] == "self" {
+            rest = &rest[1..];
+        }
+        while rest.first().is_some_and(|name| name == "super") {
+            module.pop()?;
+            rest = &rest[1..];
+        }
+        while let Some(name) = rest.first() {
+            let child = [module.as_slice(), &[name.clone()]].concat();
+            if !self.texts.contains_key(&child) {
+                break;
+            }
+            module = child;
+            rest = &rest[1..];
+        }
+        self.texts
+            .contains_key(&module)
+            .then(|| (module, rest.to_vec()))
+    }
+
+    /// Returns each set of modules that all lead to each other.
+    fn circles(&self) -> Vec<Vec<Module>> {
+        let arrows = self.arrows();
+        let reached: BTreeMap<&Module, BTreeSet<&Module>> = arrows
+            .keys()
+            .map(|module| {
+                let mut seen = BTreeSet::new();
+                let mut open = vec![*module];
+                while let Some(at) = open.pop() {
+                    for next in &arrows[at] {
+                        let (next, _) = arrows.get_key_value(next).expect("it is a module");
+                        if seen.insert(*next) {
+                            open.push(*next);
+                        }
+                    }
+                }
+                (*module, seen)
+            })
+            .collect();
+        let mut circles: Vec<Vec<Module>> = Vec::new();
+        for module in arrows
+            .keys()
+            .filter(|module| reached[*module].contains(*module))
+        {
+            if circles.iter().any(|circle| circle.contains(module)) {
+                continue;
+            }
+            let with = |other: &&&Module| {
+                reached[*module].contains(**other) && reached[**other].contains(*module)
+            };
+            circles.push(
+                arrows
+                    .keys()
+                    .filter(with)
+                    .map(|other| (*other).clone())
+                    .collect(),
+            );
+        }
+        circles
+    }
+}
+
+/// Lists every path that a text writes from `crate`, `self`, `super` or a module of its own; tests and comments left out.
+fn paths(text: &str) -> Vec<(Vec<String>, bool)> {
+    let text = text.split("#[cfg(test)]\nmod ").next().unwrap_or_default();
+    let lines = text
+        .lines()
+        .map(|line| line.split("//").next().unwrap_or_default());
+    let code = lines.collect::<Vec<_>>().join("\n");
+    let mut found = Vec::new();
+    let mut names: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    let mut rest = String::new();
+    for statement in code.split_inclusive(';') {
+        let Some((before, tree)) = use_of(statement) else {
+            rest.push_str(statement);
+            continue;
+        };
+        rest.push_str(before);
+        let is_own_name = before.trim_end().ends_with("pub") || before.trim_end().ends_with(')');
+        for path in leaves(tree) {
+            if let Some(name) = path.last() {
+                names.insert(name.clone(), path.clone());
+            }
+            found.push((path, is_own_name));
+        }
+    }
+    for path in words(&rest) {
+        let known = path.first().and_then(|name| names.get(name));
+        match known {
+            Some(known) if path.len() > 1 => {
+                found.push(([known.as_slice(), &path[1..]].concat(), false));
+            }
+            _ if path.len() > 1 => found.push((path, false)),
+            _ => {}
+        }
+    }
+    found
+}
+
+/// Splits a statement that ends in `use …;` into what stands before, and the tree.
+fn use_of(statement: &str) -> Option<(&str, &str)> {
+    let at = statement.rfind("use ")?;
+    let (before, tree) = statement.split_at(at);
+    let stands_alone = before.chars().next_back().is_none_or(char::is_whitespace);
+    let tree = tree.strip_prefix("use ")?.strip_suffix(';')?;
+    stands_alone.then_some((before, tree))
+}
+
+/// Lists the paths of a `use` tree.
+fn leaves(tree: &str) -> Vec<Vec<String>> {
+    let tree = tree.trim();
+    let Some((head, group)) = tree.split_once('{') else {
+        let path = tree.split(" as ").next().unwrap_or_default();
+        return vec![
+            path.split("::")
+                .map(|name| name.trim().to_owned())
+                .collect(),
+        ];
+    };
+    let head: Vec<String> = head
+        .split("::")
+        .map(|name| name.trim().to_owned())
+        .filter(|name| !name.is_empty())
+        .collect();
+    let group = group.rsplit_once('}').map_or(group, |(group, _)| group);
+    let mut found = Vec::new();
+    let (mut depth, mut from) = (0_u32, 0);
+    for (at, letter) in group.char_indices().chain([(group.len(), ',')]) {
+        match letter {
+            '{' => depth += 1,
+            '}' => depth = depth.saturating_sub(1),
+            ',' if depth == 0 => {
+                let part = group.get(from..at).unwrap_or_default();
+                if !part.trim().is_empty() {
+                    found.extend(leaves(part).into_iter().map(|leaf| {
+                        let leaf = leaf.into_iter().filter(|name| name != "self");
+                        head.iter().cloned().chain(leaf).collect::<Vec<_>>()
+                    }));
+                }
+                from = at + 1;
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
+/// Lists the paths in code: names with `::` between them.
+fn words(code: &str) -> Vec<Vec<String>> {
+    let is_part = |letter: char| letter.is_alphanumeric() || letter == '_' || letter == ':';
+    code.split(|letter| !is_part(letter))
+        .filter(|word| word.contains("::"))
+        .map(|word| word.split("::").map(str::to_owned).collect())
+        .collect()
+}
