@@ -7,8 +7,8 @@ mod terminal;
 use std::io::IsTerminal as _;
 
 use interlock_clients::{
+    process::PERSONS_TOKEN,
     process::{self, Process},
-    token::PERSONS_TOKEN,
 };
 use interlock_core::names::RunId;
 use interlock_store::{ClientProcess, TokenStanding};

@@ -11,7 +11,7 @@ use std::{
 
 use serde_json::{Value, json};
 
-use crate::token::PERSONS_TOKEN;
+use crate::process::PERSONS_TOKEN;
 
 /// Longest that Codex may take to answer.
 const PATIENCE: Duration = Duration::from_secs(20);

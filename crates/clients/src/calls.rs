@@ -13,11 +13,9 @@ use serde_json::Value;
 use crate::{
     input::{Input, ToolUse},
     line,
+    tools::LINE,
     tools::plain_call,
 };
-
-/// The argument of every client that holds the line a shell is started for.
-pub(crate) const LINE: &str = "command";
 
 /// Begins the ids that are not the client's.
 const OWN: &str = "hook-";

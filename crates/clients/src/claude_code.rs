@@ -3,6 +3,7 @@
 //! Seen with 2.1.197 and 2.1.329. A deny holds in every permission mode; an
 //! `ask` reaches a person only where the client's mode asks anybody.
 
+pub(crate) mod install;
 pub(crate) mod mods;
 pub(crate) mod plugin;
 mod results;
@@ -20,11 +21,11 @@ use serde_json::{Value, json};
 use crate::{
     answer::{Answer, Say, cut},
     client::ClientId,
-    hook::HookSetting,
     input::{Event, HookPayload, Input, Mode, ToolUse, is_set},
-    mods::Look,
+    look::Look,
     process,
     protocol::{self, Effect, Ended, Origin, Protocol, RewriteMode},
+    setting::HookSetting,
 };
 
 use interlock_store::ClientMod;
@@ -55,15 +56,12 @@ const MANAGED: [&str; 2] = [
 pub(crate) struct ClaudeCode;
 
 impl Protocol for ClaudeCode {
+    fn borrower(&self, stdin: &[u8]) -> Option<ClientId> {
+        HookPayload::parse(stdin, &ONCE).ok()?.borrower()
+    }
+
     fn read(&self, stdin: &[u8], event: Option<&str>) -> Result<Input, String> {
         let told = HookPayload::parse(stdin, &ONCE)?;
-        if let Some(client) = told.borrower() {
-            let read = protocol::of(client).read(stdin, event)?;
-            return Ok(Input {
-                borrowed: true,
-                ..read
-            });
-        }
         let named = told.event(event)?;
         let tool = || told.tool(Some(CallId::new(told.text("tool_use_id")?)));
         let event = match named.as_str() {

@@ -4,6 +4,7 @@
 //! voided answer lets the call run: nothing is written here but what it takes. It
 //! knows no `ask`, no plain `allow`, and no denial without a reason.
 
+pub(crate) mod install;
 mod mods;
 mod sandbox;
 
@@ -18,12 +19,11 @@ use serde_json::{Value, json};
 
 use crate::{
     answer::{Answer, Say, cut},
-    calls,
     client::ClientId,
-    hook::HookSetting,
     input::{Event, HookPayload, Input, Mode, ToolUse},
-    mods::Look,
+    look::Look,
     protocol::{self, Ended, Origin, Protocol, RewriteMode, needs_a_person},
+    setting::HookSetting,
 };
 
 /// Longest text a hook may add to the conversation, in characters.
@@ -166,7 +166,7 @@ impl Protocol for Codex {
 
     fn exit_code(&self, ended: &Ended<'_>) -> Option<i64> {
         let Ended { input, used, .. } = ended;
-        let line = used.input.get(calls::LINE).and_then(Value::as_str)?;
+        let line = used.input.get(crate::tools::LINE).and_then(Value::as_str)?;
         // A sub-agent's id of a call has its own name behind it; its transcript is another one.
         let id = used
             .id

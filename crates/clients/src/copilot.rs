@@ -5,6 +5,7 @@
 //! snake case. Calls have no ids. A sub-agent is a session of its own that names
 //! its parent.
 
+pub(crate) mod install;
 mod lines;
 mod mods;
 mod rules;
@@ -19,11 +20,11 @@ use serde_json::{Value, json};
 use crate::{
     answer::{Answer, Say, cut},
     client::ClientId,
-    duplicate_hook::{DuplicateHook, Side},
-    hook::HookSetting,
     input::{Event, HookPayload, Input, Mode, ToolUse, is_set},
-    mods::Look,
+    look::Look,
     protocol::{self, Protocol, RewriteMode, needs_a_person},
+    protocol::{DuplicateHook, Side},
+    setting::HookSetting,
 };
 
 /// Longest text a hook may add to the conversation, in characters.

@@ -5,6 +5,7 @@
 //! `user_message`. `ask` reaches a person in the shell's event alone.
 
 mod before;
+pub(crate) mod install;
 mod mods;
 
 use std::path::{Path, PathBuf};
@@ -16,11 +17,11 @@ use serde_json::{Value, json};
 use crate::{
     answer::{Answer, Say, cut},
     client::ClientId,
-    duplicate_hook::{DuplicateHook, Side},
-    hook::HookSetting,
     input::{Event, HookPayload, Input, Mode},
-    mods::Look,
+    look::Look,
     protocol::{self, Protocol, needs_a_person},
+    protocol::{DuplicateHook, Side},
+    setting::HookSetting,
 };
 
 /// Longest text a hook may add to the conversation, in characters.

@@ -8,6 +8,7 @@ mod probe;
 mod servers;
 mod sessions;
 mod switches;
+mod token;
 mod trust;
 mod unheard;
 mod versions;
@@ -16,6 +17,7 @@ mod watched;
 use std::path::{Path, PathBuf};
 
 pub use mods::{UnknownMod, unknown_mods};
+pub use token::{ClientWithToken, clients_with_token};
 pub use unheard::{UnheardClient, unheard_clients};
 
 use interlock_store::Home;
@@ -23,11 +25,9 @@ use serde::Serialize;
 
 use crate::{
     client::ClientId,
-    hook::HookSetting,
-    install::{
-        Site,
-        client_def::{ClientDef, definition},
-    },
+    registry::definition,
+    setting::HookSetting,
+    settings::{Site, client_def::ClientDef},
 };
 
 /// How one thing stands.

@@ -4,48 +4,17 @@
 //! call as long as that is open and its state has not been left, and once only. Who
 //! tells of a second call with the same arguments has that judged like any other.
 
-use interlock_core::{names::Digest, run::Run};
+use interlock_core::run::Run;
 use interlock_store::{DuplicateCall, DuplicateCalls};
 
 use crate::{
     answer::{Answer, Say},
-    hook::HookSetting,
     input::{Event, Input},
-    protocol,
+    protocol::Side,
+    registry,
     session::Guarded,
+    setting::HookSetting,
 };
-
-/// Which of the hooks of one call it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Side {
-    /// The one of every tool.
-    General,
-    /// The one of tools of this kind.
-    Particular,
-    /// One that was written for another client, and that this one runs too.
-    Borrowed,
-}
-
-impl Side {
-    const ALL: [Self; 3] = [Self::General, Self::Particular, Self::Borrowed];
-
-    const fn word(self) -> &'static str {
-        match self {
-            Self::General => "general",
-            Self::Particular => "particular",
-            Self::Borrowed => "borrowed",
-        }
-    }
-}
-
-/// What the tellings of one call have in common, and which of them this is.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct DuplicateHook {
-    /// Of what all of them say.
-    pub(crate) key: Digest,
-    /// Which this is.
-    pub(crate) side: Side,
-}
 
 /// Has a call judged, where it is not the other telling of one that was allowed.
 pub(crate) fn judged_once(
@@ -54,7 +23,7 @@ pub(crate) fn judged_once(
     input: &Input,
     judge: impl FnOnce(&mut Guarded) -> Result<Answer, String>,
 ) -> Result<Answer, String> {
-    let Some(duplicate) = protocol::of(input.client).duplicate(setting, input) else {
+    let Some(duplicate) = registry::protocol(input.client).duplicate(setting, input) else {
         return judge(guarded);
     };
     let said = |error: interlock_store::StoreError| error.to_string();

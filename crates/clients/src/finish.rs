@@ -5,10 +5,10 @@ use interlock_view::briefing_as;
 
 use crate::{
     answer::{Answer, Say},
-    hook::HookSetting,
     input::Input,
-    protocol,
+    registry,
     session::Guarded,
+    setting::HookSetting,
     tools::offered_as,
 };
 
@@ -58,7 +58,7 @@ pub(crate) fn task(
     input: &Input,
     task: &str,
 ) -> Result<Answer, String> {
-    if !protocol::of(input.client).is_last_task(setting, input, task) {
+    if !registry::protocol(input.client).is_last_task(setting, input, task) {
         return Ok(Say::Nothing.into());
     }
     let refused = refused(guarded, input)?;

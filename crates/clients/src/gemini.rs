@@ -3,6 +3,7 @@
 //! Seen with 0.61.0. It gives calls no ids, sub-agents none either, and says how
 //! a line ended only in text that the line could have printed.
 
+pub(crate) mod install;
 mod menu;
 mod mods;
 mod rules;
@@ -15,10 +16,10 @@ use serde_json::{Value, json};
 use crate::{
     answer::{Answer, Say, cut},
     client::ClientId,
-    hook::HookSetting,
     input::{Event, HookPayload, Input, Mode, ToolUse},
-    mods::Look,
+    look::Look,
     protocol::{self, Protocol, RewriteMode, needs_a_person},
+    setting::HookSetting,
     tools::of_server,
 };
 

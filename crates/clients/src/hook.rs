@@ -4,18 +4,16 @@
 //! answer is either one JSON document of the client, or exit code 2.
 
 use std::{
-    ffi::OsString,
     panic::{AssertUnwindSafe, catch_unwind},
-    path::{Path, PathBuf},
+    path::Path,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
     },
     thread,
-    time::{Duration, SystemTime, UNIX_EPOCH},
+    time::Duration,
 };
 
-use interlock_confine::Host;
 use interlock_core::{
     call::CallResult,
     command::Ask,
@@ -23,7 +21,7 @@ use interlock_core::{
     names::AgentId,
 };
 use interlock_facts::{RealDisk, Shape};
-use interlock_store::{Binding, ClientProcess, EventLog as _, Home, SessionKey, StoreError};
+use interlock_store::{Binding, EventLog as _, SessionKey, StoreError};
 use interlock_view::{briefing_as, notice};
 use serde_json::Value;
 
@@ -33,10 +31,11 @@ use crate::{
     client::ClientId,
     duplicate_hook, failed, finish, gemini, held,
     input::{Event, Input, ToolUse},
-    judge, line, mods, notify, policy, process, prompts,
-    protocol::{self, Ended},
-    running, session,
+    judge, line, mods, notify, policy, prompts,
+    protocol::Ended,
+    registry, running, session,
     session::Guarded,
+    setting::HookSetting,
     token,
     tools::{offered_as, tool},
     watch,
@@ -44,71 +43,6 @@ use crate::{
 
 /// Longest that a hook takes, well inside what clients wait for.
 pub const DEADLINE: Duration = Duration::from_secs(2);
-
-/// What a hook call needs of the world.
-#[derive(Debug, Clone)]
-pub struct HookSetting {
-    /// The state directory.
-    pub home: Home,
-    /// The person's configuration directory.
-    pub configuration: Option<PathBuf>,
-    /// This program.
-    pub program: Option<PathBuf>,
-    /// The environment.
-    pub environment: Vec<(OsString, OsString)>,
-    /// The client's process, where it is known; else it is looked for above this one.
-    pub client: Option<ClientProcess>,
-    /// The time, in milliseconds since 1970.
-    pub at_ms: u64,
-}
-
-impl HookSetting {
-    /// Reads what the process was started with.
-    ///
-    /// # Errors
-    /// The state directory is not known.
-    pub fn of_process() -> Result<Self, String> {
-        let environment: Vec<(OsString, OsString)> = std::env::vars_os().collect();
-        let look = |name: &str| std::env::var_os(name);
-        let since = SystemTime::now()
-            .duration_since(UNIX_EPOCH)
-            .unwrap_or_default();
-        Ok(Self {
-            home: Home::locate(look).map_err(|error| error.to_string())?,
-            configuration: interlock_project::configuration_directory(look),
-            program: std::env::current_exe().ok(),
-            environment,
-            client: process::client_above(),
-            at_ms: u64::try_from(since.as_millis()).unwrap_or(u64::MAX),
-        })
-    }
-
-    /// Returns what of it matters to the facts of calls.
-    #[must_use]
-    pub fn host(&self) -> Host {
-        Host {
-            state_directory: self.home.path().to_owned(),
-            configuration: self.configuration.clone(),
-            program: self.program.clone(),
-            environment: self.environment.clone(),
-        }
-    }
-
-    /// Returns the client's process, if it can be seen.
-    #[must_use]
-    pub fn client_process(&self) -> Option<ClientProcess> {
-        self.client.clone().or_else(process::client_above)
-    }
-
-    /// Returns a variable of the environment that is text.
-    #[must_use]
-    pub fn variable(&self, name: &str) -> Option<String> {
-        let found = self.environment.iter().find(|(known, _)| known == name);
-        found
-            .and_then(|(_, value)| value.to_str())
-            .map(str::to_owned)
-    }
-}
 
 /// What a hook process prints, and how it ends.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -213,10 +147,10 @@ impl Watch {
 }
 
 fn answer_input(client: ClientId, stdin: &[u8], event: Option<&str>) -> HookAnswer {
-    let protocol = protocol::of(client);
+    let protocol = registry::protocol(client);
     let answered = HookSetting::of_process().and_then(|mut setting| {
         setting.home = setting.home.for_one_answer();
-        let input = protocol::read(client, stdin, event)?;
+        let input = registry::read(client, stdin, event)?;
         let document = respond(&setting, &input)?;
         let opinion = document.as_object().is_none_or(|said| !said.is_empty());
         let decides = opinion && matches!(input.event, Event::BeforeTool(_));
@@ -251,7 +185,7 @@ pub fn respond(setting: &HookSetting, input: &Input) -> Result<Value, String> {
         }
         None => judged(setting, input, own)?,
     };
-    Ok(protocol::of(input.client).write(input, &answer))
+    Ok(registry::protocol(input.client).write(input, &answer))
 }
 
 /// Sees what a sub-agent's session tells as the doing of a sub-agent: it begins and ends no run.
@@ -503,13 +437,13 @@ fn after_tool(
     input: &Input,
     (used, ok, response): (&ToolUse, bool, &Value),
 ) -> Result<Answer, String> {
-    let protocol = protocol::of(input.client);
+    let protocol = registry::protocol(input.client);
     let program = setting.program.as_deref();
     let Some(id) = calls::ended(&guarded.run, input, used, program) else {
         return Ok(Say::Nothing.into());
     };
     let line = match tool(input.client, &used.name).shape {
-        Shape::Shell { .. } => used.input.get(calls::LINE).and_then(Value::as_str),
+        Shape::Shell { .. } => used.input.get(crate::tools::LINE).and_then(Value::as_str),
         _ => None,
     };
     if calls::is_another(&guarded.run, &id, input, used, program) {

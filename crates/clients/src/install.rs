@@ -4,60 +4,26 @@
 //! nothing. What others wrote there stays, with its order, blanks and comments.
 
 mod baseline_rules;
-mod claude_code;
-pub(crate) mod client_def;
-pub(crate) mod code;
-pub(crate) mod codex;
-mod copilot;
-mod cursor;
 mod edit;
 pub(crate) mod folders;
-mod gemini;
 mod hold;
-pub(crate) mod hooks;
 mod ignored;
-mod json;
-pub(crate) mod opencode;
 mod record;
-pub(crate) mod servers;
 mod settings_edit;
-mod site;
-mod toml;
 pub(crate) mod trust;
-mod words;
 mod write;
 
-use std::{
-    io,
-    path::{Path, PathBuf},
-};
+use std::path::PathBuf;
 
-use crate::client::ClientId;
 pub use baseline_rules::BaselineRules;
-pub(crate) use claude_code::plugin_folder;
-use client_def::definition;
-pub(crate) use edit::MARK;
 use edit::{Edit, What};
 use folders::Trust;
 pub use hold::{Hold, Start, hold};
-pub use hooks::HookState;
-pub(crate) use json::Syntax;
 use settings_edit::{File, SettingsEdit};
-pub use site::Site;
-pub(crate) use words::shown;
 pub use write::apply;
-pub(crate) use write::read;
 
-/// Whose settings are changed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Scope {
-    /// Those of the project, which others share.
-    Project,
-    /// The person's own for this project alone.
-    Local,
-    /// The person's own, for every project.
-    User,
-}
+pub use crate::settings::{HookState, InstallError, Scope, Site};
+use crate::{client::ClientId, registry::definition, settings::read};
 
 /// What is asked of a plan.
 #[derive(Debug, Clone, Copy)]
@@ -113,84 +79,6 @@ pub struct Plan {
     record: Option<FileChange>,
     /// Directories that stay although nothing is left in them.
     roots: Vec<PathBuf>,
-}
-
-/// Why nothing was planned or written.
-#[derive(Debug, thiserror::Error)]
-pub enum InstallError {
-    /// The file cannot be read or written.
-    #[error("`{path}` cannot be {what}: {source}")]
-    Io {
-        /// The file.
-        path: PathBuf,
-        /// Read or written.
-        what: &'static str,
-        /// The underlying error.
-        source: io::Error,
-    },
-    /// The file is not what the client would accept either, or cannot be added to.
-    #[error("`{}:{line}:{column}`: {reason}; mend it first, nothing was changed", path.display())]
-    Malformed {
-        /// The file.
-        path: PathBuf,
-        /// The line, from 1.
-        line: usize,
-        /// The column in characters, from 1.
-        column: usize,
-        /// The reason given.
-        reason: String,
-    },
-    /// The file is a link to where nothing should be written.
-    #[error("`{path}` is a link that leads {where_to}; replace it by a file, nothing was changed")]
-    Link {
-        /// The link.
-        path: PathBuf,
-        /// Where it leads.
-        where_to: &'static str,
-    },
-    /// Somebody else wrote the file meanwhile.
-    #[error("`{path}` was changed meanwhile; nothing was written, try again")]
-    Changed {
-        /// The file.
-        path: PathBuf,
-    },
-}
-
-/// Why a text cannot be edited.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct EditError {
-    /// Counted from 1; the column in characters.
-    line: usize,
-    column: usize,
-    reason: String,
-}
-
-impl EditError {
-    /// Makes one of a place in bytes.
-    fn at(text: &str, start: usize, reason: String) -> Self {
-        let before = text.get(..start).unwrap_or_default();
-        let last = before.rsplit('\n').next().unwrap_or_default();
-        Self {
-            line: before.matches('\n').count() + 1,
-            column: last.chars().count() + 1,
-            reason,
-        }
-    }
-
-    /// Says what is wrong with a file that is only read.
-    fn said(&self, path: &Path) -> String {
-        let (line, column) = (self.line, self.column);
-        format!("`{}:{line}:{column}`: {}", path.display(), self.reason)
-    }
-
-    fn of_file(self, path: &Path) -> InstallError {
-        InstallError::Malformed {
-            path: path.to_owned(),
-            line: self.line,
-            column: self.column,
-            reason: self.reason,
-        }
-    }
 }
 
 /// Finds the clients that are here: by a program on the `PATH`, or by a directory of their settings.
@@ -470,33 +358,6 @@ fn trust_codex(
         )),
     }
     Ok(())
-}
-
-/// Reads a JSON file as a client does; `None`: there is none.
-pub(crate) fn parsed(path: &Path, syntax: Syntax) -> Result<Option<serde_json::Value>, String> {
-    let Some(text) = read(path).map_err(|error| error.to_string())? else {
-        return Ok(None);
-    };
-    match json::Text::of_file(Some(&text), syntax) {
-        Ok((_, settings)) => Ok(Some(settings)),
-        Err(fault) => Err(fault.said(path)),
-    }
-}
-
-/// Reads a TOML file; `None`: there is none.
-pub(crate) fn parsed_toml(path: &Path) -> Result<Option<serde_json::Value>, String> {
-    let Some(text) = read(path).map_err(|error| error.to_string())? else {
-        return Ok(None);
-    };
-    match toml::Text::parse(&text) {
-        Ok(text) => Ok(Some(text.as_json())),
-        Err(fault) => Err(fault.said(path)),
-    }
-}
-
-/// Reads the text of a TOML file; `None`: it is none.
-pub(crate) fn toml_of(text: &str) -> Option<serde_json::Value> {
-    toml::Text::parse(text).ok().map(|text| text.as_json())
 }
 
 /// Writes a planned change as a person reads it.

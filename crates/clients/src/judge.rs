@@ -21,11 +21,11 @@ use serde_json::Value;
 use crate::{
     answer::{Answer, Say},
     calls,
-    hook::HookSetting,
     input::{Input, ToolUse},
-    prompts, protocol, rewrite,
+    prompts, registry, rewrite,
     served::Served,
     session::Guarded,
+    setting::HookSetting,
     tools::{self, control_tool, offered_as, plain_call},
 };
 
@@ -198,7 +198,7 @@ fn call_of(place: &Surroundings, input: &Input, used: &ToolUse) -> ToolCall {
     let objection = plain
         .err()
         .or_else(|| imitation(&call))
-        .or_else(|| protocol::of(input.client).objection(&call));
+        .or_else(|| registry::protocol(input.client).objection(&call));
     if let Some(why) = objection {
         call.facts.malformed.get_or_insert(why);
     }

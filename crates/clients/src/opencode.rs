@@ -11,6 +11,7 @@
 //! opencode, and `copy`, whether the session began as a copy of another. Answer: `{"deny": REASON}`, `{"args": {…}}`, `{"context": TEXT}`, `{"stop": REASON}`
 //! to a prompt, or `{}`; `held` beside it where the arguments have to stay as they were judged.
 
+pub(crate) mod install;
 mod mods;
 
 use std::path::Path;
@@ -25,10 +26,10 @@ use serde_json::{Value, json};
 use crate::{
     answer::{Answer, Say, cut},
     client::ClientId,
-    hook::HookSetting,
     input::{Event, HookPayload, Input, Mode, ToolUse},
-    mods::Look,
+    look::Look,
     protocol::{self, Ended, Origin, Protocol, RewriteMode, needs_a_person},
+    setting::HookSetting,
     tools::of_server,
 };
 

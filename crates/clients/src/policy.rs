@@ -10,7 +10,7 @@ use interlock_store::{
     StoreError,
 };
 
-use crate::hook::HookSetting;
+use crate::setting::HookSetting;
 
 /// Who starts the runs of a policy.
 const BY: &str = "project policy";

@@ -2,6 +2,9 @@
 
 use interlock_store::ClientProcess;
 
+/// The variable that lets scripts of a person answer for them.
+pub const PERSONS_TOKEN: &str = "INTERLOCK_TOKEN";
+
 /// How far up a client is looked for above its hook.
 const STEPS_MAX: usize = 8;
 

@@ -2,24 +2,17 @@
 
 use std::path::Path;
 
-use interlock_core::{call::ToolCall, facts::ShellFacts};
-use interlock_facts::{parse, with_whole_characters};
+use interlock_core::{call::ToolCall, facts::ShellFacts, names::Digest};
+use interlock_facts::parse;
 use interlock_store::ClientMod;
 use serde_json::Value;
 
 use crate::{
     answer::Answer,
-    claude_code::ClaudeCode,
     client::ClientId,
-    codex::Codex,
-    copilot::Copilot,
-    cursor::Cursor,
-    duplicate_hook::DuplicateHook,
-    gemini::Gemini,
-    hook::HookSetting,
     input::{Event, Input, ToolUse, is_set},
-    mods::Look,
-    opencode::Opencode,
+    look::Look,
+    setting::HookSetting,
 };
 
 /// What a client's own rule does with a shell line it is about.
@@ -70,10 +63,47 @@ pub(crate) enum Origin {
     Unknown,
 }
 
+/// Which of the hooks of one call it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Side {
+    /// The one of every tool.
+    General,
+    /// The one of tools of this kind.
+    Particular,
+    /// One that was written for another client, and that this one runs too.
+    Borrowed,
+}
+
+impl Side {
+    pub(crate) const ALL: [Self; 3] = [Self::General, Self::Particular, Self::Borrowed];
+
+    pub(crate) const fn word(self) -> &'static str {
+        match self {
+            Self::General => "general",
+            Self::Particular => "particular",
+            Self::Borrowed => "borrowed",
+        }
+    }
+}
+
+/// What the tellings of one call have in common, and which of them this is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct DuplicateHook {
+    /// Of what all of them say.
+    pub(crate) key: Digest,
+    /// Which this is.
+    pub(crate) side: Side,
+}
+
 /// How the hooks of one client speak.
 pub(crate) trait Protocol: Sync {
     /// Reads what the client writes to its hook.
     fn read(&self, stdin: &[u8], event: Option<&str>) -> Result<Input, String>;
+
+    /// Returns the client that has run a hook which is written for this one, and speaks words of its own.
+    fn borrower(&self, _stdin: &[u8]) -> Option<ClientId> {
+        None
+    }
 
     /// Writes an answer to `input` in the client's words.
     fn write(&self, input: &Input, answer: &Answer) -> Value;
@@ -166,42 +196,6 @@ pub(crate) trait Protocol: Sync {
     }
 }
 
-/// Returns how a client's hooks speak.
-pub(crate) fn of(client: ClientId) -> &'static dyn Protocol {
-    match client {
-        ClientId::ClaudeCode => &ClaudeCode,
-        ClientId::Codex => &Codex,
-        ClientId::Gemini => &Gemini,
-        ClientId::Copilot => &Copilot,
-        ClientId::Cursor => &Cursor,
-        ClientId::Opencode => &Opencode,
-    }
-}
-
-/// Reads what `client` writes to its hook.
-///
-/// What a tool has said may be cut within a character: a result is read all the same.
-///
-/// # Errors
-/// Says what is missing or malformed.
-pub fn read(client: ClientId, stdin: &[u8], event: Option<&str>) -> Result<Input, String> {
-    let protocol = of(client);
-    protocol.read(stdin, event).or_else(|why| {
-        let whole = with_whole_characters(stdin);
-        let input = whole.and_then(|whole| protocol.read(&whole, event).ok());
-        // What is about to run must be read as it is, or not at all.
-        input
-            .filter(|input| matches!(input.event, Event::AfterTool { .. }))
-            .ok_or(why)
-    })
-}
-
-/// Tells whether a failure of ours must stop `client`, as far as its input can be read.
-#[must_use]
-pub fn failure_stops(client: ClientId, stdin: &[u8], event: Option<&str>) -> bool {
-    of(client).failure_stops(stdin, event)
-}
-
 /// Reads an event that has no meaning here; not one that is spelled nearly as one `before` a call.
 pub(crate) fn other_event(named: &str, before: &[&str]) -> Result<Event, String> {
     let plain = |text: &str| -> String {
@@ -265,7 +259,7 @@ pub(crate) fn needs_a_person(reason: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::read;
+    use crate::registry::read;
     use crate::{client::ClientId, input::Event};
 
     #[test]

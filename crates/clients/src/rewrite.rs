@@ -5,9 +5,10 @@
 use interlock_core::{Hold, policy::Stance};
 
 use crate::{
-    hook::HookSetting,
     input::{Input, Mode},
-    protocol::{self, Effect, RewriteMode},
+    protocol::{Effect, RewriteMode},
+    registry,
+    setting::HookSetting,
 };
 
 /// What becomes of an allowed shell line.
@@ -23,7 +24,7 @@ pub(crate) enum Rewriting {
 
 /// Tells whether a person answers what the client asks.
 pub(crate) fn is_attended(setting: &HookSetting, input: &Input) -> bool {
-    protocol::of(input.client).is_attended(setting, input)
+    registry::protocol(input.client).is_attended(setting, input)
 }
 
 /// Decides what becomes of a line that is held as `hold` says.

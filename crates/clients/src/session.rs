@@ -22,7 +22,7 @@ use interlock_store::{
     submit,
 };
 
-use crate::{hook::HookSetting, input::Input};
+use crate::{input::Input, setting::HookSetting};
 
 use follow::followed;
 pub use present::{LivingSession, living_sessions};

@@ -1,20 +1,14 @@
 //! The person's token where a client's agent has it: in its calls, its results, its environment.
 
-use std::path::Path;
-
 use interlock_core::{command::Ask, event::TokenPlace, names::RunId};
-use interlock_store::{Home, StoreError};
+use interlock_store::StoreError;
 
 use crate::{
-    doctor::unheard_clients,
-    hook::HookSetting,
     input::{Event, Input},
-    process,
-    session::{Guarded, living_sessions},
+    process::PERSONS_TOKEN,
+    session::Guarded,
+    setting::HookSetting,
 };
-
-/// The variable that lets scripts of a person answer for them.
-pub const PERSONS_TOKEN: &str = "INTERLOCK_TOKEN";
 
 /// Looks for the person's token in what a hook is told and in its environment.
 ///
@@ -52,59 +46,6 @@ pub(crate) fn look(
         sentences.push(sentence);
     }
     Ok((!sentences.is_empty()).then(|| sentences.join(" ")))
-}
-
-/// A client at work in a project that was started with the person's token.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ClientWithToken {
-    /// What the client is called.
-    pub client: String,
-    /// Its process.
-    pub pid: u32,
-}
-
-impl ClientWithToken {
-    /// Says what that means, in one sentence.
-    #[must_use]
-    pub fn sentence(&self) -> String {
-        format!(
-            "{} (process {}) was started with `{PERSONS_TOKEN}`, which its agent can read: the token does not \
-             answer its run",
-            self.client, self.pid
-        )
-    }
-}
-
-/// Lists the clients at work in a project whose process has the person's token, where the system shows it.
-///
-/// # Errors
-/// The state directory cannot be read.
-pub fn clients_with_token(
-    home: &Home,
-    project_root: &Path,
-) -> Result<Vec<ClientWithToken>, StoreError> {
-    let heard = living_sessions(home, project_root)?.into_iter();
-    let heard = heard.map(|living| {
-        let client = living.session.client;
-        (
-            client.unwrap_or_else(|| "a client".to_owned()),
-            living.process.pid,
-        )
-    });
-    let unheard = unheard_clients(home, project_root)?.into_iter();
-    let unheard = unheard.map(|unheard| (unheard.client.to_owned(), unheard.pid));
-    let mut found: Vec<ClientWithToken> = Vec::new();
-    for (client, pid) in heard.chain(unheard) {
-        let has = || {
-            process::environment(pid)
-                .iter()
-                .any(|(name, _)| name == PERSONS_TOKEN)
-        };
-        if found.iter().all(|known| known.pid != pid) && has() {
-            found.push(ClientWithToken { client, pid });
-        }
-    }
-    Ok(found)
 }
 
 fn stood(place: TokenPlace) -> String {

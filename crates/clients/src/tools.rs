@@ -24,6 +24,9 @@ use serde_json::Value;
 use crate::{client::ClientId, served::gateway_prefix};
 use rows::{EDIT, Row};
 
+/// The argument of every client that holds the line a shell is started for.
+pub(crate) const LINE: &str = "command";
+
 pub use compare::{MissingTool, lacks};
 pub use offer::{conversation, knows, offered, offered_as, offers};
 

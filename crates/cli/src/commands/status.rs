@@ -3,11 +3,9 @@
 use std::path::Path;
 
 use interlock_clients::{
-    LivingSession,
-    doctor::{Examination, unheard_clients, unknown_mods},
-    hook::HookSetting,
+    HookSetting, LivingSession,
+    doctor::{Examination, clients_with_token, unheard_clients, unknown_mods},
     living_sessions, policy_fault,
-    token::clients_with_token,
 };
 use interlock_store::Home;
 use serde_json::{Value, json};

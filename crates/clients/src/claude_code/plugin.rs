@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::{
     input::ToolUse,
-    install::{MARK, code},
+    settings::{MARK, code},
 };
 
 /// What the plugin calls its question.

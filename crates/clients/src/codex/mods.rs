@@ -7,10 +7,11 @@ use std::path::PathBuf;
 
 use interlock_store::ClientMod;
 
+use super::install::FOOTPRINT;
 use crate::{
-    client::ClientId,
-    install::Syntax,
-    mods::{HookFile, Look, children, in_file, in_folder, in_words},
+    look::Look,
+    mods::{HookFile, children, in_file, in_folder, in_words},
+    settings::Syntax,
 };
 
 const EVENTS: [&str; 1] = ["PreToolUse"];
@@ -34,14 +35,18 @@ pub(super) fn mods(look: &Look<'_>) -> Vec<ClientMod> {
         let file = HookFile {
             path,
             syntax: *syntax,
-            written_for: ClientId::Codex,
+            form: FOOTPRINT.form(),
             events: &EVENTS,
         };
         in_file(file, look)
     });
     let mut mods: Vec<ClientMod> = found.collect();
     let [event] = EVENTS;
-    mods.extend(in_words(&look.option(&["-c", "--config"]), event, look));
+    mods.extend(in_words(
+        &look.option(&["-c", "--config"]),
+        (event, FOOTPRINT.form()),
+        look,
+    ));
     mods.extend(in_folder(&home.join("plugins"), &EVENTS));
     mods
 }

@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::hook::HookSetting;
+use crate::setting::HookSetting;
 
 /// The largest settings file that is looked at, in bytes.
 const BYTES_MAX: u64 = 4 * 1_048_576;

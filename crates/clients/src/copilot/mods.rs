@@ -7,10 +7,13 @@ use std::path::PathBuf;
 
 use interlock_store::ClientMod;
 
+use super::install::FOOTPRINT;
 use crate::{
-    client::ClientId,
-    install::Syntax,
-    mods::{HookFile, Look, children, digest, in_file, in_folder},
+    claude_code,
+    look::Look,
+    mods::{HookFile, children, digest, in_file, in_folder},
+    settings::Syntax,
+    settings::client_def::ClientDef,
 };
 
 const EVENTS: [&str; 2] = ["preToolUse", "PreToolUse"];
@@ -28,21 +31,21 @@ pub(super) fn mods(look: &Look<'_>) -> Vec<ClientMod> {
         own.extend(settings.map(|name| place.join(".github/copilot").join(name)));
         borrowed.extend(settings.map(|name| place.join(".claude").join(name)));
     }
-    let file = |path: &PathBuf, syntax, written_for| {
+    let file = |path: &PathBuf, syntax, client: &'static ClientDef| {
         let file = HookFile {
             path,
             syntax: Some(syntax),
-            written_for,
+            form: client.form(),
             events: &EVENTS,
         };
         in_file(file, look)
     };
     let own = own
         .iter()
-        .filter_map(|path| file(path, Syntax::Loose, ClientId::Copilot));
+        .filter_map(|path| file(path, Syntax::Loose, &FOOTPRINT));
     let borrowed = borrowed
         .iter()
-        .filter_map(|path| file(path, Syntax::Loose, ClientId::ClaudeCode));
+        .filter_map(|path| file(path, Syntax::Loose, &claude_code::install::FOOTPRINT));
     let mut mods: Vec<ClientMod> = own.chain(borrowed).collect();
     let named = look.option(&["--plugin-dir"]);
     let mut plugins: Vec<PathBuf> = named.iter().map(|path| look.directory.join(path)).collect();

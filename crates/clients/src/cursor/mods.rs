@@ -4,10 +4,11 @@ use std::path::PathBuf;
 
 use interlock_store::ClientMod;
 
+use super::install::FOOTPRINT;
 use crate::{
-    client::ClientId,
-    install::Syntax,
-    mods::{HookFile, Look, in_file},
+    look::Look,
+    mods::{HookFile, in_file},
+    settings::Syntax,
 };
 
 const EVENTS: [&str; 1] = ["preToolUse"];
@@ -31,7 +32,7 @@ pub(super) fn mods(look: &Look<'_>) -> Vec<ClientMod> {
         let file = HookFile {
             path,
             syntax: Some(Syntax::Strict),
-            written_for: ClientId::Cursor,
+            form: FOOTPRINT.form(),
             events: &EVENTS,
         };
         in_file(file, look)

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::{Check, Examination, Found, Health};
 use crate::{
     client::ClientId,
-    install::{
+    settings::{
         self, HookState, Scope,
         client_def::{ClientDef, HooksAs},
         hooks::HookForm,
@@ -106,10 +106,10 @@ fn states(
                 .collect())
         }
         HooksAs::Plugin(text) => {
-            let found = install::read(path).map_err(|error| error.to_string())?;
+            let found = settings::read(path).map_err(|error| error.to_string())?;
             let state = match found {
                 None => HookState::Missing,
-                Some(found) => match install::code::program_in(&found) {
+                Some(found) => match settings::code::program_in(&found) {
                     Some(program) if found == text(&site.with_program(&program)) => {
                         HookState::Complete(program)
                     }
@@ -232,5 +232,5 @@ fn complete(word: &'static str, file: &File, states: &States) -> Check {
 
 /// Reads a file of hooks; `None`: there is none.
 fn parsed(path: &Path, form: &HookForm) -> Result<Option<Value>, String> {
-    install::parsed(path, form.syntax)
+    settings::parsed(path, form.syntax)
 }

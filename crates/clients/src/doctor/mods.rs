@@ -7,16 +7,16 @@ use serde_json::Value;
 
 use super::{Check, Examination, Health, hooks};
 use crate::{
+    claude_code::install::plugin_folder,
     claude_code::mods::is_own_plugin,
     client::ClientId,
-    install::{
-        Scope,
-        client_def::{ClientDef, definition},
-        plugin_folder, set_up,
-    },
-    mods::{self, Look},
+    install::set_up,
+    look::Look,
+    mods::{self},
     process,
+    registry::definition,
     session::living_sessions,
+    settings::{Scope, client_def::ClientDef},
 };
 
 /// Something in a client that may overrule Interlock, and that no person has accepted as it is.

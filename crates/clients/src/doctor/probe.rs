@@ -16,8 +16,8 @@ use serde_json::{Value, json};
 
 use super::{Check, Health, hooks::Line};
 use crate::{
-    install::{self, Site, client_def::ClientDef},
-    token::PERSONS_TOKEN,
+    process::PERSONS_TOKEN,
+    settings::{self, Site, client_def::ClientDef},
 };
 
 /// Longest that a probe waits.
@@ -42,7 +42,7 @@ fn packaged(program: &Path) -> Option<String> {
         };
         place.parent().is_some_and(in_modules)
     })?;
-    let text = install::read(&package.join("package.json")).ok()??;
+    let text = settings::read(&package.join("package.json")).ok()??;
     let manifest: Value = serde_json::from_str(&text).ok()?;
     manifest.get("version")?.as_str().map(str::to_owned)
 }
@@ -145,7 +145,7 @@ fn hook(line: &Line, input: &Value, site: &Site) -> Result<u64, String> {
         Line::Shell(line) => {
             let mut command = Command::new("/bin/sh");
             command.args(["-c", line]);
-            (install::shown(line), command)
+            (settings::shown(line), command)
         }
         Line::Program(program) => {
             let mut command = Command::new(program);

@@ -5,10 +5,10 @@ use interlock_project::Config;
 use super::{Check, Examination, Health, probe};
 use crate::{
     client::ClientId,
-    install::{
+    codex::install as codex,
+    settings::{
         self, Scope,
         client_def::{ClientDef, ServersAs},
-        codex,
         servers::TRUSTED_ONLY,
     },
 };
@@ -55,10 +55,10 @@ fn registered(
     let path = (client.server_file)(&examination.site, scope);
     match &client.servers {
         ServersAs::Json(form) => {
-            let settings = install::parsed(&path, form.syntax).ok().flatten()?;
+            let settings = settings::parsed(&path, form.syntax).ok().flatten()?;
             form.find(&settings)
         }
-        ServersAs::Toml => codex::server_in(&install::read(&path).ok().flatten()?),
+        ServersAs::Toml => codex::server_in(&settings::read(&path).ok().flatten()?),
     }
 }
 
@@ -89,7 +89,7 @@ fn switched_off(client: &ClientDef, examination: &Examination) -> Option<Check> 
     let file = super::switches::claude_code_files(examination)
         .into_iter()
         .find(|path| {
-            let settings = install::parsed(path, install::Syntax::Strict);
+            let settings = settings::parsed(path, settings::Syntax::Strict);
             let settings = settings.ok().flatten().unwrap_or_default();
             let off = settings.get("disabledMcpjsonServers");
             let mut names = off.and_then(|off| off.as_array()).into_iter().flatten();

@@ -2,8 +2,10 @@
 
 use interlock_store::Home;
 
-use super::{Check, Examination, Health, setting, unheard::unheard_clients};
-use crate::{policy::policy_fault, session::living_sessions, token::clients_with_token};
+use super::{
+    Check, Examination, Health, setting, token::clients_with_token, unheard::unheard_clients,
+};
+use crate::{policy::policy_fault, session::living_sessions};
 
 /// Looks at the project's policy and at the sessions whose clients are running.
 pub(super) fn checks(examination: &Examination) -> Vec<Check> {

@@ -7,8 +7,9 @@ use serde_json::Value;
 use super::{Check, Examination, Health, hooks};
 use crate::{
     client::ClientId,
-    install::{self, Scope, Syntax, client_def::ClientDef},
+    install,
     mods::children,
+    settings::{self, Scope, Syntax, client_def::ClientDef},
 };
 
 /// A switch, where it counts and what it does.
@@ -40,8 +41,8 @@ pub(super) fn checks(client: &ClientDef, examination: &Examination) -> Vec<Check
     };
     let set = switches.into_iter().filter_map(|switch| {
         let settings = match switch.read_as {
-            ReadAs::Json(syntax) => install::parsed(&switch.file, syntax),
-            ReadAs::Toml => install::parsed_toml(&switch.file),
+            ReadAs::Json(syntax) => settings::parsed(&switch.file, syntax),
+            ReadAs::Toml => settings::parsed_toml(&switch.file),
         };
         // A file that cannot be read is reported where its hooks are looked for.
         let settings = settings.ok().flatten()?;

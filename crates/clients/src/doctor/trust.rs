@@ -7,11 +7,10 @@ use crate::{
     app_server::{self, ListedHook},
     client::ClientId,
     install::{
-        self, Scope, Site,
-        client_def::ClientDef,
         folders::{self, Trust},
         trust,
     },
+    settings::{self, Scope, Site, client_def::ClientDef},
 };
 
 const WHAT: &str = "trusted";
@@ -53,7 +52,7 @@ fn codex(client: &ClientDef, site: &Site, hooks: &Hooks) -> (Option<bool>, Check
     // One file whose hooks are all trusted guards, whatever another lacks.
     let mut worst = Vec::new();
     for (path, scope) in &hooks.files {
-        let text = install::read(path).ok().flatten().unwrap_or_default();
+        let text = settings::read(path).ok().flatten().unwrap_or_default();
         let mut not = Vec::new();
         for key in trust::keys(&text, path, site) {
             match listed.iter().find(|hook| hook.key == key) {
@@ -84,7 +83,8 @@ fn listed(program: &Path, site: &Site) -> Result<Vec<ListedHook>, String> {
     let home = home.unwrap_or_else(|_| site.codex_home.clone());
     let (home, copied) = (home.display().to_string(), copy.display().to_string());
     for name in ["config.toml", "hooks.json"] {
-        let text = install::read(&site.codex_home.join(name)).map_err(|error| error.to_string())?;
+        let text =
+            settings::read(&site.codex_home.join(name)).map_err(|error| error.to_string())?;
         if let Some(text) = text {
             // What is trusted is named by the path of its file.
             std::fs::write(copy.join(name), text.replace(&home, &copied)).map_err(said)?;

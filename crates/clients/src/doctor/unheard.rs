@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use interlock_store::{Home, StoreError};
 
 use super::switches;
-use crate::{client::ClientId, install::client_def::definition, process, session::living_sessions};
+use crate::{client::ClientId, process, registry::definition, session::living_sessions};
 
 /// How far up a process is looked for above another.
 const STEPS_MAX: usize = 16;

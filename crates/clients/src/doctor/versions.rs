@@ -3,7 +3,7 @@
 use super::{Check, Health, probe};
 use crate::{
     client::ClientId,
-    install::{Site, client_def::ClientDef},
+    settings::{Site, client_def::ClientDef},
 };
 
 /// The first version of Claude Code that honours `onFailure`.

@@ -7,10 +7,11 @@ use std::path::{Path, PathBuf};
 
 use interlock_store::ClientMod;
 
+use super::install::FOOTPRINT;
 use crate::{
-    client::ClientId,
-    install::Syntax,
-    mods::{HookFile, Look, children, in_file, in_folder, manifest},
+    look::Look,
+    mods::{HookFile, children, in_file, in_folder, manifest},
+    settings::Syntax,
 };
 
 const EVENTS: [&str; 1] = ["BeforeTool"];
@@ -38,7 +39,7 @@ pub(super) fn mods(look: &Look<'_>) -> Vec<ClientMod> {
         let file = HookFile {
             path,
             syntax: Some(Syntax::Comments),
-            written_for: ClientId::Gemini,
+            form: FOOTPRINT.form(),
             events: &EVENTS,
         };
         in_file(file, look)

@@ -17,16 +17,11 @@ use serde_json::{Value, json};
 
 pub(super) use rules::{Language, Rules, take};
 
-use super::{
-    Scope, Site,
-    client_def::definition,
-    codex,
-    edit::{Edit, MARK, What},
-    gemini,
-    json::Syntax,
-    opencode,
-};
+use super::edit::{Edit, What};
 use crate::client::ClientId;
+use crate::registry::definition;
+use crate::settings::{MARK, Scope, Site, json::Syntax};
+use crate::{codex::install as codex, gemini::install as gemini, opencode::install as opencode};
 
 /// What no state of a workflow allows.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -5,16 +5,16 @@ use std::path::PathBuf;
 use serde_json::Value;
 
 use super::{
-    EditError, Scope, Site,
     baseline_rules::{self, Rules},
-    client_def::{ClientDef, HooksAs, ServersAs},
-    codex, ignored,
+    ignored,
     record::Added,
     trust::{self, Trusted},
 };
-
-/// How a file of our own begins, behind the sign of a comment.
-pub(crate) const MARK: &str = " Written by interlock init; interlock init --remove takes it out.";
+use crate::codex::install as codex;
+use crate::settings::{
+    EditError, MARK, Scope, Site,
+    client_def::{ClientDef, HooksAs, ServersAs},
+};
 
 /// One change to one file.
 #[derive(Debug)]

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::{Site, Syntax, parsed, parsed_toml};
 use crate::client::ClientId;
+use crate::settings::{Site, Syntax, parsed, parsed_toml};
 
 /// Why a client reads the hooks of the project.
 #[derive(Debug, Clone, PartialEq, Eq)]

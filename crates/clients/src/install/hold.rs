@@ -7,13 +7,14 @@ use std::{fs, io, os::unix::fs::symlink, path::Path};
 
 use serde_json::{Value, json};
 
-use super::{
+use super::trust;
+use crate::codex::install::VARIABLES;
+use crate::registry::definition;
+use crate::settings::{
     EditError, HookState, Scope, Site,
-    client_def::{ClientDef, ServersAs, definition},
-    codex::VARIABLES,
+    client_def::{ClientDef, ServersAs},
     read,
     servers::SERVER,
-    trust,
 };
 use crate::{
     app_server::{self, ListedHook},

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::edit::MARK;
+use crate::settings::MARK;
 
 /// Returns git's list of what it leaves out of a project for this person alone; `None`: there is none to be written.
 pub(super) fn file(project_root: &Path) -> Option<PathBuf> {

@@ -3,12 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use super::{
-    EditError, FileChange, InstallError, Plan, Site, Summary, baseline_rules,
+    FileChange, Plan, Summary, baseline_rules,
     edit::{Edit, What},
-    read,
     record::{Added, Record},
     write,
 };
+use crate::settings::{EditError, InstallError, Site, read};
 
 /// The files that are being changed.
 pub(super) struct SettingsEdit<'a> {

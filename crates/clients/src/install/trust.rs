@@ -6,14 +6,14 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::{
+use super::record::Added;
+use crate::app_server::{self, ListedHook};
+use crate::codex::install::FOOTPRINT;
+use crate::settings::{
     EditError, Site,
-    codex::FOOTPRINT,
     json::{Syntax, Text as Json},
-    record::Added,
     toml::Text,
 };
-use crate::app_server::{self, ListedHook};
 
 /// A hook and the hash under which it is trusted.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -7,7 +7,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{FileChange, InstallError, Plan, Scope, Site};
+use super::{FileChange, Plan};
+use crate::settings::{InstallError, Scope, Site, is_special, read};
 
 /// Tells whether `path` is a link, and refuses one that leads to nothing or out of the project.
 ///
@@ -49,27 +50,6 @@ pub(super) fn leads(path: &Path, site: &Site, scope: Scope) -> Result<bool, Inst
         }
     }
     Ok(is_link(path))
-}
-
-/// Returns whether `path` is there and neither a file nor a directory.
-fn is_special(path: &Path) -> bool {
-    fs::metadata(path).is_ok_and(|known| !known.is_file() && !known.is_dir())
-}
-
-/// Reads a file; `None`: there is none, or a device or a pipe, which holds nothing and may keep its reader waiting.
-pub(crate) fn read(path: &Path) -> Result<Option<String>, InstallError> {
-    if is_special(path) {
-        return Ok(None);
-    }
-    match fs::read_to_string(path) {
-        Ok(text) => Ok(Some(text)),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(source) => Err(InstallError::Io {
-            path: path.to_owned(),
-            what: "read",
-            source,
-        }),
-    }
 }
 
 /// Writes what was planned; where one file cannot be written, those before it are put back.

@@ -10,13 +10,14 @@ use serde_json::{Value, json};
 use super::{answer, call_of, place};
 use crate::{
     answer::{Answer, Say},
-    calls::LINE,
-    hook::HookSetting,
     input::{Input, ToolUse},
     line,
-    protocol::{self, RewriteMode},
+    protocol::RewriteMode,
+    registry,
     rewrite::{self, Rewriting},
     session::Guarded,
+    setting::HookSetting,
+    tools::LINE,
     tools::plain_call,
 };
 
@@ -31,7 +32,7 @@ pub(super) fn before_line(
     let project = guarded.binding.project_root.clone();
     let carrying = match &setting.program {
         Some(_) if carried_line(input, used).is_some() => {
-            protocol::of(input.client).carrying(setting, input, &project)
+            registry::protocol(input.client).carrying(setting, input, &project)
         }
         _ => RewriteMode::No,
     };
@@ -125,7 +126,7 @@ fn rewriting(
     let LineRequest { setting, input, .. } = asked;
     let project = &guarded.binding.project_root;
     let line = call.facts.shell.as_ref();
-    let about = || protocol::of(input.client).about_line(setting, input, project, line?);
+    let about = || registry::protocol(input.client).about_line(setting, input, project, line?);
     rewrite::rewriting(setting, input, hold, asked.carrying, about)
 }
 
@@ -180,7 +181,7 @@ fn carry(
         decided: &decided,
     };
     let mut plan = interlock_confine::plan(&line, &RealDisk);
-    let proves = protocol::of(input.client).proves(used);
+    let proves = registry::protocol(input.client).proves(used);
     if !proves {
         plan.probes.clear();
     }
@@ -200,7 +201,7 @@ fn carry(
         .map_err(|error| error.to_string())?;
     let command = line::carried(program, &name, text)
         .ok_or("the path of this program is no text; nothing was let through")?;
-    let command = if protocol::of(input.client).silences() {
+    let command = if registry::protocol(input.client).silences() {
         line::silenced(&command)
     } else {
         command

@@ -6,13 +6,14 @@ use interlock_store::ClientMod;
 use serde_json::Value;
 
 use super::{
-    Look, children, digest,
+    children, digest,
     digest::{ENTRIES_MAX, of_all, unread},
     manifest,
 };
 use crate::{
-    client::ClientId,
-    install::{self, Syntax, client_def::definition},
+    look::Look,
+    settings::hooks::HookForm,
+    settings::{self, Syntax},
 };
 
 /// How deep folders of plugins are searched.
@@ -25,8 +26,8 @@ pub(crate) struct HookFile<'a> {
     pub(crate) path: &'a Path,
     /// How it is read; `None`: as TOML.
     pub(crate) syntax: Option<Syntax>,
-    /// The client whose hooks Interlock may have written there.
-    pub(crate) written_for: ClientId,
+    /// How hooks are written there that Interlock may have put in.
+    pub(crate) form: Option<&'a HookForm>,
     /// The events before a tool.
     pub(crate) events: &'a [&'a str],
 }
@@ -36,8 +37,8 @@ pub(crate) struct HookFile<'a> {
 /// A file that cannot be read may hold some.
 pub(crate) fn in_file(file: HookFile<'_>, look: &Look<'_>) -> Option<ClientMod> {
     let settings = match file.syntax {
-        Some(syntax) => install::parsed(file.path, syntax),
-        None => install::parsed_toml(file.path),
+        Some(syntax) => settings::parsed(file.path, syntax),
+        None => settings::parsed_toml(file.path),
     };
     let found = |digest: String| ClientMod {
         path: file.path.display().to_string(),
@@ -52,19 +53,23 @@ pub(crate) fn in_file(file: HookFile<'_>, look: &Look<'_>) -> Option<ClientMod> 
 }
 
 /// Finds hooks in the words of a command line that set one value each.
-pub(crate) fn in_words(values: &[String], event: &str, look: &Look<'_>) -> Option<ClientMod> {
+pub(crate) fn in_words(
+    values: &[String],
+    (event, form): (&str, Option<&HookForm>),
+    look: &Look<'_>,
+) -> Option<ClientMod> {
     let is_one = |value: &&String| value.trim_start().starts_with("hooks") && value.contains(event);
-    let of_codex = HookFile {
+    let of_words = HookFile {
         path: look.directory,
         syntax: None,
-        written_for: ClientId::Codex,
+        form,
         events: &[event],
     };
     let entries: Vec<Value> = values
         .iter()
         .filter(is_one)
-        .flat_map(|value| match install::toml_of(value) {
-            Some(settings) => others(&settings, of_codex, look),
+        .flat_map(|value| match settings::toml_of(value) {
+            Some(settings) => others(&settings, of_words, look),
             None => vec![Value::from(value.as_str())],
         })
         .collect();
@@ -76,7 +81,6 @@ pub(crate) fn in_words(values: &[String], event: &str, look: &Look<'_>) -> Optio
 
 /// Lists the entries of a file's events that are not Interlock's own.
 fn others(settings: &Value, file: HookFile<'_>, look: &Look<'_>) -> Vec<Value> {
-    let form = definition(file.written_for).form();
     let mut others = Vec::new();
     for event in file.events {
         let entries = settings.pointer(&format!("/hooks/{event}"));
@@ -84,7 +88,10 @@ fn others(settings: &Value, file: HookFile<'_>, look: &Look<'_>) -> Vec<Value> {
             let single = std::slice::from_ref(entry);
             let hooks = entry.get("hooks").and_then(Value::as_array);
             for hook in hooks.map_or(single, Vec::as_slice) {
-                if !form.is_some_and(|form| form.calls_this(event, hook, look.site)) {
+                if !file
+                    .form
+                    .is_some_and(|form| form.calls_this(event, hook, look.site))
+                {
                     others.push(hook.clone());
                 }
             }
@@ -204,7 +211,7 @@ mod tests {
     use interlock_store::Home;
 
     use super::*;
-    use crate::{install::Site, mods::not_accepted};
+    use crate::{mods::not_accepted, settings::Site};
 
     fn look_at(base: &Path, site: &Site) -> Option<ClientMod> {
         let look = Look {
@@ -217,7 +224,7 @@ mod tests {
         let file = HookFile {
             path: &base.join("settings.json"),
             syntax: Some(Syntax::Comments),
-            written_for: ClientId::Gemini,
+            form: crate::gemini::install::FOOTPRINT.form(),
             events: &["BeforeTool"],
         };
         in_file(file, &look)

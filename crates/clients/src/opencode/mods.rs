@@ -14,8 +14,9 @@ use serde_json::Value;
 
 use super::PLUGIN;
 use crate::{
-    install::{self, Syntax, code},
-    mods::{Look, children, digest},
+    look::Look,
+    mods::{children, digest},
+    settings::{self, Syntax, code},
 };
 
 /// Folders with code, below one of settings.
@@ -97,7 +98,7 @@ fn naming(look: &Look<'_>, folders: &[PathBuf]) -> Vec<(PathBuf, Value)> {
     let mut read: Vec<(PathBuf, Value)> = files
         .into_iter()
         .filter_map(|file| {
-            let settings = install::parsed(&file, Syntax::Loose).ok().flatten()?;
+            let settings = settings::parsed(&file, Syntax::Loose).ok().flatten()?;
             Some((file, settings))
         })
         .collect();

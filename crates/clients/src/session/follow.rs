@@ -13,9 +13,10 @@ use interlock_store::{
 };
 
 use crate::{
-    hook::HookSetting,
     input::{Event, Input},
-    protocol::{self, Origin},
+    protocol::Origin,
+    registry,
+    setting::HookSetting,
 };
 
 /// Finds the open run that a session without a binding goes on with, and binds it.
@@ -54,7 +55,7 @@ fn by_process(
     let Lookup::Bound(bound) = setting.home.look_up(&former, root)? else {
         return Ok(None);
     };
-    let protocol = protocol::of(input.client);
+    let protocol = registry::protocol(input.client);
     if bound.project_root != root && protocol.has_several_conversations() {
         return Ok(None);
     }
@@ -82,7 +83,7 @@ fn by_origin(
     key: &SessionKey,
     root: &Path,
 ) -> Result<Option<Binding>, StoreError> {
-    let protocol = protocol::of(input.client);
+    let protocol = registry::protocol(input.client);
     let bound = match protocol.origin(input) {
         Origin::Itself => None,
         Origin::Session(session) => {

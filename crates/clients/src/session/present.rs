@@ -11,9 +11,9 @@ use interlock_store::{
 use crate::{
     answer::{Answer, Say},
     client::ClientId,
-    hook::HookSetting,
     input::{Event, Input},
-    process, protocol,
+    process, registry,
+    setting::HookSetting,
 };
 
 /// A session of a project whose client is running.
@@ -57,7 +57,7 @@ pub fn living_sessions(home: &Home, project_root: &Path) -> Result<Vec<LivingSes
 /// Tells whether a process of the session's client has one conversation at a time.
 fn one_conversation(session: &SessionKey) -> bool {
     let client = session.client.as_deref().and_then(ClientId::named);
-    client.is_some_and(|client| !protocol::of(client).has_several_conversations())
+    client.is_some_and(|client| !registry::protocol(client).has_several_conversations())
 }
 
 /// Returns the binding of a session whose run is open; one that cannot be read may be.
@@ -131,7 +131,8 @@ pub(crate) fn unheld(
     if known.is_some() && !news {
         return Ok(Say::Nothing.into());
     }
-    let hears = input.event != Event::SessionStart || protocol::of(input.client).hears_at_start();
+    let hears =
+        input.event != Event::SessionStart || registry::protocol(input.client).hears_at_start();
     let presence = Presence {
         session: key.clone(),
         project_root: root.to_owned(),

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
-use crate::calls::LINE;
+use crate::tools::LINE;
 
 /// Tools of Codex's older models, which start a program by its words.
 const NAMES: [&str; 3] = ["shell", "container.exec", "local_shell"];

@@ -2,12 +2,13 @@
 
 use serde_json::Value;
 
-use super::super::{
-    EditError,
-    edit::pointed,
-    json::{At, Syntax, Text},
-    record::Added,
-    toml,
+use crate::{
+    install::{edit::pointed, record::Added},
+    settings::{
+        EditError,
+        json::{At, Syntax, Text},
+        toml,
+    },
 };
 
 /// What a file is written in.

@@ -2,16 +2,16 @@
 
 use serde_json::json;
 
-use super::{
+use crate::client::ClientId;
+use crate::settings::{
     Scope,
     client_def::{ClientDef, HooksAs, ServersAs},
     hooks::{DAY_S, HookForm, Member, Timeout},
     json::Syntax,
     servers::{ServerForm, gateway_words},
 };
-use crate::client::ClientId;
 
-pub(super) static FOOTPRINT: ClientDef = ClientDef {
+pub(crate) static FOOTPRINT: ClientDef = ClientDef {
     client: ClientId::Copilot,
     title: "Copilot CLI",
     programs: &["copilot"],

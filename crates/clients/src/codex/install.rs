@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use serde_json::json;
 
-use super::{
+use crate::client::ClientId;
+use crate::settings::{
     EditError, Scope, Site,
     client_def::{ClientDef, HooksAs, ServersAs},
     hooks::{DAY_S, HookForm, Member, Timeout},
@@ -12,9 +13,8 @@ use super::{
     servers::{SERVER, gateway_words},
     toml::Text,
 };
-use crate::client::ClientId;
 
-pub(super) static FOOTPRINT: ClientDef = ClientDef {
+pub(crate) static FOOTPRINT: ClientDef = ClientDef {
     client: ClientId::Codex,
     title: "Codex CLI",
     programs: &["codex"],
@@ -84,7 +84,7 @@ pub(super) static FOOTPRINT: ClientDef = ClientDef {
 };
 
 /// Returns the file of rules for shell lines that a floor is written to.
-pub(super) fn rules_file(site: &Site, scope: Scope) -> PathBuf {
+pub(crate) fn rules_file(site: &Site, scope: Scope) -> PathBuf {
     let directory = match scope {
         Scope::Project | Scope::Local => site.project_root.join(".codex"),
         Scope::User => site.codex_home.clone(),
@@ -95,10 +95,10 @@ pub(super) fn rules_file(site: &Site, scope: Scope) -> PathBuf {
 const TABLE: [&str; 2] = ["mcp_servers", SERVER];
 
 /// Where state and configuration lie: Codex hands its servers few variables, and these are not among them.
-pub(super) const VARIABLES: [&str; 2] = ["XDG_STATE_HOME", "XDG_CONFIG_HOME"];
+pub(crate) const VARIABLES: [&str; 2] = ["XDG_STATE_HOME", "XDG_CONFIG_HOME"];
 
 /// Registers the control server.
-pub(super) fn put_server(
+pub(crate) fn put_server(
     text: Option<&str>,
     site: &Site,
     scope: Scope,
@@ -153,7 +153,7 @@ fn put_words(text: &mut Text, key: &str, wanted: &[&str]) {
 }
 
 /// Takes the control server out; `None`: nothing is left.
-pub(super) fn take_server(before: &str) -> Result<Option<String>, EditError> {
+pub(crate) fn take_server(before: &str) -> Result<Option<String>, EditError> {
     let mut text = Text::parse(before)?;
     if !is_ours(&text) {
         return Ok(Some(before.to_owned()));

@@ -8,7 +8,7 @@ use super::{
 };
 
 /// The name under which the control server is registered.
-pub(super) const SERVER: &str = "interlock";
+pub(crate) const SERVER: &str = "interlock";
 
 /// Starts a project's servers only where the person trusts the project.
 ///
@@ -17,7 +17,7 @@ pub(super) const SERVER: &str = "interlock";
 pub(crate) const TRUSTED_ONLY: &str = "--trusted-only";
 
 /// Returns the words that start the control server, behind the program.
-pub(super) const fn gateway_words(scope: Scope) -> &'static [&'static str] {
+pub(crate) const fn gateway_words(scope: Scope) -> &'static [&'static str] {
     match scope {
         Scope::Project | Scope::Local => &["gateway"],
         Scope::User => &["gateway", TRUSTED_ONLY],
@@ -35,7 +35,7 @@ pub(crate) struct ServerForm {
 
 impl ServerForm {
     /// Registers the server; what others added to it stays.
-    pub(super) fn put(&self, text: Option<&str>, wanted: &Value) -> Result<String, EditError> {
+    pub(crate) fn put(&self, text: Option<&str>, wanted: &Value) -> Result<String, EditError> {
         let (mut text, _) = Text::of_file(text, self.syntax)?;
         text.object_at(&[self.under])?;
         let path = [At::Key(self.under), At::Key(SERVER)];
@@ -51,7 +51,7 @@ impl ServerForm {
     }
 
     /// Takes the server out; `None`: nothing is left.
-    pub(super) fn take(&self, before: &str) -> Result<Option<String>, EditError> {
+    pub(crate) fn take(&self, before: &str) -> Result<Option<String>, EditError> {
         let (mut text, _) = Text::of_file(Some(before), self.syntax)?;
         let path = [At::Key(self.under), At::Key(SERVER)];
         if !text.value(&path).is_some_and(|found| is_our_server(&found)) {

@@ -160,7 +160,7 @@ impl Site {
     }
 
     /// Returns where it is kept what files were before.
-    pub(super) fn record(&self) -> Option<PathBuf> {
+    pub(crate) fn record(&self) -> Option<PathBuf> {
         self.state
             .as_ref()
             .map(|state| state.join("installed.json"))

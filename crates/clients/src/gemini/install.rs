@@ -4,16 +4,16 @@ use std::path::PathBuf;
 
 use serde_json::json;
 
-use super::{
+use crate::client::ClientId;
+use crate::settings::{
     Scope, Site,
     client_def::{ClientDef, HooksAs, ServersAs},
     hooks::{DAY_S, HookForm, Member, Timeout},
     json::Syntax,
     servers::{ServerForm, gateway_words},
 };
-use crate::client::ClientId;
 
-pub(super) static FOOTPRINT: ClientDef = ClientDef {
+pub(crate) static FOOTPRINT: ClientDef = ClientDef {
     client: ClientId::Gemini,
     title: "Gemini CLI",
     programs: &["gemini"],
@@ -80,6 +80,6 @@ pub(super) static FOOTPRINT: ClientDef = ClientDef {
 };
 
 /// Returns the person's file of rules; Gemini CLI reads none of a project.
-pub(super) fn policy_file(site: &Site) -> PathBuf {
+pub(crate) fn policy_file(site: &Site) -> PathBuf {
     site.gemini_home.join("policies/interlock.toml")
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde_json::json;
 
-use super::{
+use crate::settings::{
     Scope, Site,
     client_def::{ClientDef, HooksAs, ServersAs},
     hooks::{DAY_S, HookForm, Member, Timeout},
@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{claude_code::plugin, client::ClientId};
 
-pub(super) static FOOTPRINT: ClientDef = ClientDef {
+pub(crate) static FOOTPRINT: ClientDef = ClientDef {
     client: ClientId::ClaudeCode,
     title: "Claude Code",
     programs: &["claude"],

@@ -10,14 +10,14 @@ use super::EditError;
 
 /// A TOML text being edited.
 #[derive(Debug)]
-pub(super) struct Text {
+pub(crate) struct Text {
     text: String,
     document: Document<String>,
 }
 
 impl Text {
     /// Reads a text.
-    pub(super) fn parse(text: &str) -> Result<Self, EditError> {
+    pub(crate) fn parse(text: &str) -> Result<Self, EditError> {
         let document = Document::parse(text.to_owned()).map_err(|error| {
             let start = error.span().map_or(0, |span| span.start);
             let reason = error.message().lines().collect::<Vec<_>>().join(", ");
@@ -30,22 +30,22 @@ impl Text {
     }
 
     /// Returns the text as it is now.
-    pub(super) fn into_string(self) -> String {
+    pub(crate) fn into_string(self) -> String {
         self.text
     }
 
     /// Tells whether nothing but blanks is left.
-    pub(super) fn is_bare(&self) -> bool {
+    pub(crate) fn is_bare(&self) -> bool {
         self.text.trim_start_matches('\u{feff}').trim().is_empty()
     }
 
     /// Returns everything as JSON, as far as JSON can say it.
-    pub(super) fn as_json(&self) -> serde_json::Value {
+    pub(crate) fn as_json(&self) -> serde_json::Value {
         as_json(self.document.as_item())
     }
 
     /// Returns what stands at `path`.
-    pub(super) fn item(&self, path: &[&str]) -> Option<&Item> {
+    pub(crate) fn item(&self, path: &[&str]) -> Option<&Item> {
         let (first, rest) = path.split_first()?;
         let first = self.document.as_table().get(first)?;
         rest.iter()
@@ -53,19 +53,19 @@ impl Text {
     }
 
     /// Returns the text at `path`.
-    pub(super) fn string(&self, path: &[&str]) -> Option<&str> {
+    pub(crate) fn string(&self, path: &[&str]) -> Option<&str> {
         self.item(path)?.as_str()
     }
 
     /// Returns the keys of the table at `path`.
-    pub(super) fn keys(&self, path: &[&str]) -> Vec<String> {
+    pub(crate) fn keys(&self, path: &[&str]) -> Vec<String> {
         let table = self.item(path).and_then(Item::as_table_like);
         let pairs = table.into_iter().flat_map(TableLike::iter);
         pairs.map(|(key, _)| key.to_owned()).collect()
     }
 
     /// Returns where `path` stands, or the nearest thing above it, to be named in a message.
-    pub(super) fn fault(&self, path: &[&str], reason: String) -> EditError {
+    pub(crate) fn fault(&self, path: &[&str], reason: String) -> EditError {
         let spans = (1..=path.len()).rev();
         let mut spans = spans.filter_map(|length| self.item(path.get(..length)?)?.span());
         EditError::at(
@@ -79,7 +79,7 @@ impl Text {
     ///
     /// # Errors
     /// Something above it is written so that no table can follow.
-    pub(super) fn add_table(
+    pub(crate) fn add_table(
         &mut self,
         path: &[&str],
         lines: &[(&str, toml_edit::Value)],
@@ -116,7 +116,7 @@ impl Text {
     }
 
     /// Puts a key behind the last one that stands before every table.
-    pub(super) fn add_key(&mut self, key: &str, value: &toml_edit::Value) {
+    pub(crate) fn add_key(&mut self, key: &str, value: &toml_edit::Value) {
         let newline = self.newline();
         let values = self.document.iter().filter(|(_, item)| item.is_value());
         let ends = values.filter_map(|(_, item)| item.span());
@@ -142,7 +142,7 @@ impl Text {
     }
 
     /// Puts a key behind the last one of the table at `path`; of one written with dots it stays out.
-    pub(super) fn add_member(&mut self, path: &[&str], key: &str, value: &toml_edit::Value) {
+    pub(crate) fn add_member(&mut self, path: &[&str], key: &str, value: &toml_edit::Value) {
         let newline = self.newline();
         let line = format!("{} = {value}", written_key(key));
         match self.item(path) {
@@ -172,14 +172,14 @@ impl Text {
     }
 
     /// Puts another value in the place of the one at `path`.
-    pub(super) fn set(&mut self, path: &[&str], value: &toml_edit::Value) {
+    pub(crate) fn set(&mut self, path: &[&str], value: &toml_edit::Value) {
         if let Some(span) = self.item(path).and_then(Item::span) {
             self.change(span, &value.to_string());
         }
     }
 
     /// Takes a key that stands before every table out.
-    pub(super) fn remove_key(&mut self, key: &str) {
+    pub(crate) fn remove_key(&mut self, key: &str) {
         let Some((found, item)) = self.document.as_table().get_key_value(key) else {
             return;
         };
@@ -210,7 +210,7 @@ impl Text {
     }
 
     /// Takes the table at `path` out, and those below it.
-    pub(super) fn remove_table(&mut self, path: &[&str]) {
+    pub(crate) fn remove_table(&mut self, path: &[&str]) {
         while let Some(range) = self.item(path).and_then(Item::as_table).and_then(last_part) {
             let start = self.line_start(range.start);
             let end = self.line_end(range.end);

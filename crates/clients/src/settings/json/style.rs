@@ -3,24 +3,24 @@
 use serde::Serialize as _;
 use serde_json::{Value, ser::PrettyFormatter};
 
-pub(super) struct Style {
+pub(crate) struct Style {
     /// Stands before each member or item.
-    pub(super) between: String,
+    pub(crate) between: String,
     /// Stands behind the last one, where there was none.
-    pub(super) behind: String,
+    pub(crate) behind: String,
     /// Set where every member has a line of its own.
-    pub(super) lines: Option<Lines>,
-    pub(super) colon: &'static str,
+    pub(crate) lines: Option<Lines>,
+    pub(crate) colon: &'static str,
 }
 
-pub(super) struct Lines {
-    pub(super) indent: String,
-    pub(super) unit: String,
-    pub(super) newline: &'static str,
+pub(crate) struct Lines {
+    pub(crate) indent: String,
+    pub(crate) unit: String,
+    pub(crate) newline: &'static str,
 }
 
 impl Style {
-    pub(super) fn write(&self, key: Option<&str>, value: &Value) -> String {
+    pub(crate) fn write(&self, key: Option<&str>, value: &Value) -> String {
         let key = key.map_or_else(String::new, |key| {
             format!("{}{}", Value::from(key), self.colon)
         });

@@ -2,29 +2,29 @@
 
 /// A value in a text, by its bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Node {
-    pub(super) start: usize,
-    pub(super) end: usize,
-    pub(super) what: What,
+pub(crate) struct Node {
+    pub(crate) start: usize,
+    pub(crate) end: usize,
+    pub(crate) what: What,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum What {
+pub(crate) enum What {
     Object(Vec<Member>),
     Array(Vec<Node>),
     Other,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Member {
-    pub(super) start: usize,
-    pub(super) key: String,
-    pub(super) value: Node,
+pub(crate) struct Member {
+    pub(crate) start: usize,
+    pub(crate) key: String,
+    pub(crate) value: Node,
 }
 
 impl Node {
     /// Returns the bytes of each member or item, keys included.
-    pub(super) fn extents(&self) -> Vec<(usize, usize)> {
+    pub(crate) fn extents(&self) -> Vec<(usize, usize)> {
         match &self.what {
             What::Object(members) => members
                 .iter()
@@ -49,15 +49,15 @@ pub(crate) enum Syntax {
 
 /// A text with blanks for whatever is not JSON, byte for byte as long.
 #[derive(Debug, Clone)]
-pub(super) struct Clean {
+pub(crate) struct Clean {
     /// Without comments and the mark of the byte order.
-    pub(super) values: String,
+    pub(crate) values: String,
     /// Without commas behind a last member, too.
-    pub(super) strict: String,
+    pub(crate) strict: String,
 }
 
 impl Clean {
-    pub(super) fn of(text: &str, syntax: Syntax) -> Self {
+    pub(crate) fn of(text: &str, syntax: Syntax) -> Self {
         let values = without_comments(text, syntax != Syntax::Strict);
         let strict = match syntax {
             Syntax::Loose => without_last_commas(&values),
@@ -168,7 +168,7 @@ fn without_last_commas(clean: &str) -> String {
 }
 
 /// Finds the bytes of each value in a text that is known to be JSON, but for last commas.
-pub(super) fn scan(clean: &str) -> Option<Node> {
+pub(crate) fn scan(clean: &str) -> Option<Node> {
     Scanner { text: clean, at: 0 }.node()
 }
 

@@ -3,7 +3,7 @@
 /// Splits a line into its words; `None`: it does more than start one program.
 ///
 /// Variables and `~` stay as they are written.
-pub(super) fn split(line: &str) -> Option<Vec<String>> {
+pub(crate) fn split(line: &str) -> Option<Vec<String>> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
     let mut letters = line.chars();
@@ -58,7 +58,7 @@ const RUNS: &str = "exec \"$@\"";
 
 /// What becomes of a call whose hook does not answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Ending {
+pub(crate) enum Ending {
     /// What the client makes of it.
     Plain,
     /// It is refused.
@@ -97,7 +97,7 @@ const SHELL: [&str; 2] = ["/bin/sh", "-c"];
 const NAME: &str = "interlock";
 
 /// Writes words as a line that a client starts, with this ending.
-pub(super) fn line(words: &[String], ending: Ending) -> String {
+pub(crate) fn line(words: &[String], ending: Ending) -> String {
     let script = ending.script();
     if script.is_empty() {
         return joined(words);
@@ -108,7 +108,7 @@ pub(super) fn line(words: &[String], ending: Ending) -> String {
 }
 
 /// Splits a line into its words, and tells its ending.
-pub(super) fn split_line(line: &str) -> Option<(Vec<String>, Ending)> {
+pub(crate) fn split_line(line: &str) -> Option<(Vec<String>, Ending)> {
     let words = split(line)?;
     if let [shell, option, script, _, inner @ ..] = words.as_slice()
         && [shell, option] == SHELL
@@ -129,7 +129,7 @@ pub(crate) fn shown(line: &str) -> String {
 }
 
 /// Writes words as one line that a shell splits again.
-pub(super) fn joined(words: &[String]) -> String {
+pub(crate) fn joined(words: &[String]) -> String {
     let words: Vec<String> = words.iter().map(|word| quoted(word)).collect();
     words.join(" ")
 }

@@ -17,14 +17,14 @@ use style::{Lines, Style};
 
 /// One step down into a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum At<'a> {
+pub(crate) enum At<'a> {
     Key(&'a str),
     Index(usize),
 }
 
 /// A JSON text being edited.
 #[derive(Debug, Clone)]
-pub(super) struct Text {
+pub(crate) struct Text {
     text: String,
     clean: Clean,
     syntax: Syntax,
@@ -33,7 +33,7 @@ pub(super) struct Text {
 
 impl Text {
     /// Reads a text.
-    pub(super) fn parse(text: &str, syntax: Syntax) -> Result<Self, EditError> {
+    pub(crate) fn parse(text: &str, syntax: Syntax) -> Result<Self, EditError> {
         let clean = Clean::of(text, syntax);
         serde_json::from_str::<Value>(&clean.strict).map_err(|error| {
             // The place is told apart from the reason.
@@ -60,7 +60,7 @@ impl Text {
     }
 
     /// Reads a file that must hold one object; one that is not there is an empty one.
-    pub(super) fn of_file(text: Option<&str>, syntax: Syntax) -> Result<(Self, Value), EditError> {
+    pub(crate) fn of_file(text: Option<&str>, syntax: Syntax) -> Result<(Self, Value), EditError> {
         let text = text.filter(|text| !text.trim_start_matches('\u{feff}').trim().is_empty());
         let text = Self::parse(text.unwrap_or("{}\n"), syntax)?;
         match text.value(&[]) {
@@ -73,24 +73,24 @@ impl Text {
     }
 
     /// Returns the text as it is now.
-    pub(super) fn into_string(self) -> String {
+    pub(crate) fn into_string(self) -> String {
         self.text
     }
 
     /// Returns the value at `path`, if there is one.
-    pub(super) fn value(&self, path: &[At<'_>]) -> Option<Value> {
+    pub(crate) fn value(&self, path: &[At<'_>]) -> Option<Value> {
         let node = self.node(path)?;
         serde_json::from_str(self.clean.strict.get(node.start..node.end)?).ok()
     }
 
     /// Returns where the value at `path` begins, to be named in a message.
-    pub(super) fn fault(&self, path: &[At<'_>], reason: String) -> EditError {
+    pub(crate) fn fault(&self, path: &[At<'_>], reason: String) -> EditError {
         let start = self.node(path).map_or(0, |node| node.start);
         EditError::at(&self.text, start, reason)
     }
 
     /// Finds a key that stands twice in the object at `path`: readers differ about which counts.
-    pub(super) fn twice(&self, path: &[At<'_>]) -> Option<EditError> {
+    pub(crate) fn twice(&self, path: &[At<'_>]) -> Option<EditError> {
         let What::Object(members) = &self.node(path)?.what else {
             return None;
         };
@@ -101,12 +101,12 @@ impl Text {
     }
 
     /// Makes sure that there is an object under the keys of `path`.
-    pub(super) fn object_at(&mut self, path: &[&str]) -> Result<(), EditError> {
+    pub(crate) fn object_at(&mut self, path: &[&str]) -> Result<(), EditError> {
         self.container_at(path, &Value::Object(serde_json::Map::new()), "an object")
     }
 
     /// Makes sure that there is a list under the last key of `path`, and objects above it.
-    pub(super) fn list_at(&mut self, path: &[&str]) -> Result<(), EditError> {
+    pub(crate) fn list_at(&mut self, path: &[&str]) -> Result<(), EditError> {
         if let Some((_, above)) = path.split_last() {
             self.object_at(above)?;
         }
@@ -134,7 +134,7 @@ impl Text {
     }
 
     /// Takes the value at `path` out if nothing is in it.
-    pub(super) fn remove_if_empty(&mut self, path: &[At<'_>]) {
+    pub(crate) fn remove_if_empty(&mut self, path: &[At<'_>]) {
         let empty = match self.value(path) {
             Some(Value::Object(members)) => members.is_empty(),
             Some(Value::Array(items)) => items.is_empty(),
@@ -146,7 +146,7 @@ impl Text {
     }
 
     /// Tells whether nothing at all is left, not even a comment.
-    pub(super) fn is_bare(&self) -> bool {
+    pub(crate) fn is_bare(&self) -> bool {
         let empty = matches!(&self.root.what, What::Object(members) if members.is_empty());
         let rest = self.text.trim_start_matches('\u{feff}').trim();
         empty && !rest.contains("//") && !rest.contains("/*")
@@ -172,12 +172,12 @@ impl Text {
     }
 
     /// Puts a member behind the last one of the object at `path`.
-    pub(super) fn add_member(&mut self, path: &[At<'_>], key: &str, value: &Value) {
+    pub(crate) fn add_member(&mut self, path: &[At<'_>], key: &str, value: &Value) {
         self.add(path, Some(key), value);
     }
 
     /// Puts an item behind the last one of the list at `path`.
-    pub(super) fn add_item(&mut self, path: &[At<'_>], value: &Value) {
+    pub(crate) fn add_item(&mut self, path: &[At<'_>], value: &Value) {
         self.add(path, None, value);
     }
 
@@ -254,7 +254,7 @@ impl Text {
     }
 
     /// Puts another value in the place of the one at `path`.
-    pub(super) fn set(&mut self, path: &[At<'_>], value: &Value) {
+    pub(crate) fn set(&mut self, path: &[At<'_>], value: &Value) {
         let Some((_, parents)) = path.split_last() else {
             return;
         };
@@ -267,7 +267,7 @@ impl Text {
     }
 
     /// Takes the value at `path` out, with its key and its comma.
-    pub(super) fn remove(&mut self, path: &[At<'_>]) {
+    pub(crate) fn remove(&mut self, path: &[At<'_>]) {
         let Some((last, parents)) = path.split_last() else {
             return;
         };

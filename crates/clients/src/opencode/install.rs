@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
-use super::{
+use crate::settings::{
     Scope, Site,
     client_def::{ClientDef, HooksAs, ServersAs},
     code,
@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{client::ClientId, opencode::PLUGIN};
 
-pub(super) static FOOTPRINT: ClientDef = ClientDef {
+pub(crate) static FOOTPRINT: ClientDef = ClientDef {
     client: ClientId::Opencode,
     title: "opencode",
     programs: &["opencode"],
@@ -61,7 +61,7 @@ const SERVERS: ServerForm = ServerForm {
 };
 
 /// Returns the configuration file: the one that is there, of the two names it may have.
-pub(super) fn server_file(site: &Site, scope: Scope) -> PathBuf {
+pub(crate) fn server_file(site: &Site, scope: Scope) -> PathBuf {
     let directory = match scope {
         Scope::Project | Scope::Local => site.project_root.clone(),
         Scope::User => site.configuration.join("opencode"),

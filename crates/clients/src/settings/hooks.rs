@@ -23,7 +23,7 @@ pub(crate) struct Timeout {
 }
 
 /// Seconds for a client that runs the call when they are over: a hook that hangs holds it.
-pub(super) const DAY_S: u32 = 86_400;
+pub(crate) const DAY_S: u32 = 86_400;
 
 /// How a client writes hooks.
 #[derive(Debug)]
@@ -105,7 +105,7 @@ struct Found {
 
 impl HookForm {
     /// Returns the command line of the hook of an event, as a shell reads it.
-    pub(super) fn command(&self, event: &str, site: &Site) -> String {
+    pub(crate) fn command(&self, event: &str, site: &Site) -> String {
         let mut words = vec![
             site.called(),
             "hook".to_owned(),
@@ -188,7 +188,7 @@ impl HookForm {
     }
 
     /// Returns where the hooks of ours stand: event, group and place in the group.
-    pub(super) fn places<'e>(
+    pub(crate) fn places<'e>(
         &'e self,
         settings: &Value,
         site: &Site,
@@ -322,7 +322,7 @@ impl HookForm {
     }
 
     /// Puts the hooks in.
-    pub(super) fn put(&self, text: Option<&str>, site: &Site) -> Result<String, EditError> {
+    pub(crate) fn put(&self, text: Option<&str>, site: &Site) -> Result<String, EditError> {
         let (mut text, settings) = Text::of_file(text, self.syntax)?;
         if let Some(version) = self.version {
             match settings.get("version") {
@@ -358,7 +358,7 @@ impl HookForm {
     }
 
     /// Takes the hooks out; `None`: nothing is left.
-    pub(super) fn take(&self, before: &str, site: &Site) -> Result<Option<String>, EditError> {
+    pub(crate) fn take(&self, before: &str, site: &Site) -> Result<Option<String>, EditError> {
         let (mut text, settings) = Text::of_file(Some(before), self.syntax)?;
         let mut took = false;
         let events = settings.get("hooks").and_then(Value::as_object);

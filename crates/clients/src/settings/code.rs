@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::edit::MARK;
+use super::MARK;
 
 /// Begins the line that names the program to call.
 const NAMES: &str = "const PROGRAM = ";

@@ -4,10 +4,7 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
-use super::{
-    Scope, Site, claude_code, codex, copilot, cursor, gemini, hooks::HookForm, opencode,
-    servers::ServerForm,
-};
+use super::{Scope, Site, hooks::HookForm, servers::ServerForm};
 use crate::client::ClientId;
 
 /// What `init` and `doctor` know of a client.
@@ -53,18 +50,6 @@ pub(crate) enum ServersAs {
     Json(ServerForm),
     /// In Codex's TOML file.
     Toml,
-}
-
-/// Returns what is known of a client.
-pub(crate) fn definition(client: ClientId) -> &'static ClientDef {
-    match client {
-        ClientId::ClaudeCode => &claude_code::FOOTPRINT,
-        ClientId::Codex => &codex::FOOTPRINT,
-        ClientId::Gemini => &gemini::FOOTPRINT,
-        ClientId::Copilot => &copilot::FOOTPRINT,
-        ClientId::Cursor => &cursor::FOOTPRINT,
-        ClientId::Opencode => &opencode::FOOTPRINT,
-    }
 }
 
 impl ClientDef {

@@ -1,0 +1,65 @@
+//! Where a session's client finds what it loads.
+
+use std::{
+    ffi::{OsStr, OsString},
+    path::{Path, PathBuf},
+};
+
+use crate::settings::Site;
+
+/// Where a session's client finds what it loads.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Look<'a> {
+    /// The places of the clients' files.
+    pub(crate) site: &'a Site,
+    /// The directory that the client works in.
+    pub(crate) directory: &'a Path,
+    /// The words that the client was started with; none: it is not running.
+    pub(crate) arguments: &'a [String],
+    /// The variables that the client has.
+    pub(crate) environment: &'a [(OsString, OsString)],
+    /// What the client itself says it has loaded.
+    pub(crate) told: &'a [String],
+}
+
+impl Look<'_> {
+    /// Returns a variable of the client that is not empty.
+    pub(crate) fn variable(&self, name: &str) -> Option<&OsStr> {
+        let found = self.environment.iter().find(|(known, _)| known == name);
+        found
+            .map(|(_, value)| value.as_os_str())
+            .filter(|value| !value.is_empty())
+    }
+
+    /// Lists the directories from the client's own up to the project's root.
+    pub(crate) fn directories(&self) -> Vec<PathBuf> {
+        let root = &self.site.project_root;
+        let above = self.directory.ancestors();
+        let mut found: Vec<PathBuf> = above
+            .take_while(|place| place.starts_with(root))
+            .map(Path::to_owned)
+            .collect();
+        if !found.contains(root) {
+            found.push(root.clone());
+        }
+        if !found.iter().any(|place| place == self.directory) {
+            found.push(self.directory.to_owned());
+        }
+        found
+    }
+
+    /// Returns the values of an option on the command line: the next word, or what follows `=`.
+    pub(crate) fn option(&self, names: &[&str]) -> Vec<String> {
+        let mut values = Vec::new();
+        let mut words = self.arguments.iter();
+        while let Some(word) = words.next() {
+            let value = match word.split_once('=') {
+                Some((name, value)) if names.contains(&name) => Some(value.to_owned()),
+                _ if names.contains(&word.as_str()) => words.next().cloned(),
+                _ => None,
+            };
+            values.extend(value);
+        }
+        values
+    }
+}
