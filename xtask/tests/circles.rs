@@ -3,7 +3,6 @@
 #![expect(
     clippy::expect_used,
     clippy::indexing_slicing,
-    clippy::panic,
     reason = "a failed test panics"
 )]
 
@@ -14,7 +13,7 @@ use std::{
 };
 
 /// Crates that still have such circles; one that has none any more leaves this list.
-const KNOWN: &[&str] = &["clients", "formats", "gateway"];
+const KNOWN: &[&str] = &["gateway"];
 
 /// Names of a module, from the root of its crate.
 type Module = Vec<String>;
@@ -105,7 +104,7 @@ impl Tree {
                 let path = entry.expect("a file can be listed").path();
                 let name = path.file_stem().map(|name| name.to_string_lossy());
                 let name = name.expect("a file has a name").into_owned();
-                let own = [module.as_slice(), &[name.clone()]].concat();
+                let own = [module.as_slice(), std::slice::from_ref(&name)].concat();
                 if name == "tests" {
                     continue;
                 }
@@ -188,7 +187,7 @@ impl Tree {
             rest = &rest[1..];
         }
         while let Some(name) = rest.first() {
-            let child = [module.as_slice(), &[name.clone()]].concat();
+            let child = [module.as_slice(), std::slice::from_ref(name)].concat();
             if !self.texts.contains_key(&child) {
                 break;
             }

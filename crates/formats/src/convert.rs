@@ -4,9 +4,9 @@ use serde_json::{Map, Value};
 
 use crate::{
     diagnostic::{Diagnostic, Report},
-    load::{Format, Opened},
     native::STATE,
     node::{Kind, Node},
+    opened::{Format, Opened},
     source::{Source, Workflows},
     yaml_text,
 };

@@ -7,7 +7,6 @@ mod action;
 mod check;
 mod custom;
 mod document;
-mod fit;
 mod lower;
 mod places;
 mod reader;
@@ -29,8 +28,6 @@ use check::Check;
 use reader::Reader;
 
 pub(crate) use schema::schema;
-
-pub use fit::{SchemaError, fit_arguments, schema_fault};
 
 /// What was read.
 #[derive(Debug)]

@@ -9,10 +9,13 @@ mod commands;
 mod convert;
 mod detect;
 mod diagnostic;
+mod fit;
 mod flowstate;
 mod load;
+mod loaded;
 mod native;
 mod node;
+mod opened;
 mod parse;
 mod pipeline;
 mod render;
@@ -21,17 +24,19 @@ mod source;
 mod spans;
 mod stage;
 mod table;
+mod truth;
 mod yaml_text;
 
 pub use bundle::{Bundle, Link};
 pub use codemie::{UNSET_VARIABLE, answer_findings, answer_schema};
 pub use convert::{Converted, Syntax, convert};
 pub use diagnostic::Diagnostic;
-pub use flowstate::{SchemaError, fit_arguments, schema_fault};
+pub use fit::{SchemaError, fit_arguments, schema_fault};
 pub use load::{
-    Loaded, check, check_strictly, description_of, first_comment, format_of, id_of, is_of_steps,
-    load, load_strictly, may_be_workflow, parent_of, workflow_names,
+    check, check_strictly, description_of, first_comment, format_of, id_of, is_of_steps, load,
+    load_strictly, may_be_workflow, parent_of, workflow_names,
 };
+pub use loaded::Loaded;
 pub use pipeline::{Input, InputKind};
 pub use render::render;
 pub use schema::{codemie_schema, flowstate_schema, pipeline_schema, schema};

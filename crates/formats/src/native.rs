@@ -1,8 +1,10 @@
 //! The native format: Statewright's schema and what this project adds to it.
 
+mod field;
 mod fields;
 mod findings;
 mod guard;
+mod guard_fields;
 mod invoke;
 mod machine;
 mod meta;
@@ -11,11 +13,10 @@ mod scope;
 mod state;
 mod transition;
 
-pub(crate) use fields::{
-    EVIDENCE, GATEWAY, GUARD_FIELDS, META, PIPELINE_GUARD, PIPELINE_GUARD_FIELDS, STATE, TABLES,
-    WORKFLOW, WRAPPER, joined,
-};
+pub(crate) use field::joined;
+pub(crate) use fields::{GATEWAY, META, STATE, TABLES, WORKFLOW, WRAPPER};
 pub(crate) use findings::{add_all, add_findings};
 pub(crate) use guard::placeholder;
+pub(crate) use guard_fields::{EVIDENCE, GUARD_FIELDS, PIPELINE_GUARD, PIPELINE_GUARD_FIELDS};
 pub(crate) use machine::{Current, Reader, Reading, Reads, Start, empty, read};
 pub(crate) use names::check as check_name;

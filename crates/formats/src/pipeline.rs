@@ -27,7 +27,6 @@ use crate::{
 use check::Check;
 use document::Document;
 
-pub(crate) use check::PROVIDERS;
 pub use syntax::{Input, InputKind};
 
 /// What was read.

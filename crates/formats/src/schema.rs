@@ -1,5 +1,9 @@
 //! The JSON Schemas of the formats, made of the tables that drive their reading.
 
+mod id;
+
+pub(crate) use id::id;
+
 use serde_json::{Map, Value, json};
 
 use crate::{
@@ -70,13 +74,6 @@ pub fn schema() -> Value {
         by_hand(),
         json!({ "oneOf": any }),
     )
-}
-
-/// Returns the name of a format's schema, under which editors keep it.
-///
-/// A URN, because no address has to answer: the schema comes from the program.
-pub(crate) fn id(format: &str) -> String {
-    format!("urn:interlock:schema:{format}")
 }
 
 /// Puts a schema together of tables and of the shapes that are read by hand.

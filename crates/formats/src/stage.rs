@@ -14,8 +14,8 @@ mod template;
 mod uses;
 
 pub(crate) use payload::{Declared, declared};
-pub(crate) use read::{Assertion, Keys, Stage, Use, retry};
-pub(crate) use uses::Names;
+pub(crate) use read::{Assertion, Keys, Stage, retry};
+pub(crate) use uses::{Names, Use};
 
 /// The tools that every stage may be given.
 pub(crate) const BUILT_IN: &[&str] = &[
@@ -28,6 +28,9 @@ pub(crate) const BUILT_IN: &[&str] = &[
     "Write",
     "Bash",
 ];
+
+/// The providers whose names need no configuration.
+pub(crate) const PROVIDERS: [&str; 5] = ["anthropic", "openai", "gemini", "google", "ollama"];
 
 /// What the context of a stage holds beside what is declared.
 pub(crate) const RESERVED: &[&str] = &["upstream", "error", "stage", "attempt", "run"];

@@ -7,7 +7,7 @@ use super::{
     scalars::typed,
     syntax::{Schema, Shape},
 };
-use crate::{flowstate::schema_fault, node::Node, source::Span};
+use crate::{fit::schema_fault, node::Node, source::Span};
 
 /// Words that a JSON Schema has at its top, any of which makes an object one.
 const WORDS: [&str; 22] = [

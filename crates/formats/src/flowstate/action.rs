@@ -11,11 +11,12 @@ use super::{
     syntax::{Action, Choice, Condition, Custom, Doing, Given, Named, Tree, Written},
     template::Template,
     tools::{self, Argument, Shape, TESTS, Tool},
-    values::{Key, duration_ms, shown, truth},
+    values::{Key, duration_ms, shown},
 };
 use crate::{
     node::{Entry, Kind, Node},
     source::Span,
+    truth::truth,
 };
 
 /// Characters that the reason of a pause may have.

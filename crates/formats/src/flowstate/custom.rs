@@ -6,13 +6,13 @@ use interlock_expr::text::{Expr, Piece, Text};
 use serde_json::{Value, json};
 
 use super::{
-    fit,
     reader::Reader,
     syntax::{CustomTool, Written},
     tools,
     values::{Key, duration_ms, is_variable_name, shown, typed},
 };
 use crate::{
+    fit,
     node::{Entry, Kind, Node},
     source::Span,
 };

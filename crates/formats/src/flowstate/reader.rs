@@ -322,7 +322,7 @@ impl<'w> Reader<'w> {
                     let key = (guard.span.file, guard.text.clone());
                     self.guards.insert(key, source.name.clone());
                 }
-                crate::load::fault_of_guard(&source, self.others)
+                crate::opened::fault_of_guard(&source, self.others)
             }
         };
         if let Some(message) = problem {

@@ -15,6 +15,7 @@ use crate::{
     node::{Entry, Kind, Node},
     parse,
     source::Span,
+    truth::truth,
 };
 
 /// A key of a map: its name and whether it must be there.
@@ -299,15 +300,6 @@ pub(super) fn broken(span: Span) -> Written {
         span,
         holes: Vec::new(),
         broken: true,
-    }
-}
-
-/// Reads a truth value, as people write it.
-pub(super) fn truth(text: &str) -> Option<bool> {
-    match text.trim().to_lowercase().as_str() {
-        "true" | "yes" | "on" => Some(true),
-        "false" | "no" | "off" => Some(false),
-        _ => None,
     }
 }
 

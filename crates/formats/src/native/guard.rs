@@ -7,7 +7,7 @@ use interlock_core::{
 use interlock_validate::{GuardSite, Place};
 
 use super::{
-    fields::EVIDENCE,
+    guard_fields::EVIDENCE,
     machine::{Current, Reader},
 };
 use crate::{

@@ -11,8 +11,9 @@ use interlock_core::{
 use interlock_validate::{GuardRoot, Place};
 
 use super::{
-    fields::{GUARD, INTERRUPT, MACHINE, TRIGGER, WORKFLOW},
+    fields::{INTERRUPT, MACHINE, TRIGGER, WORKFLOW},
     guard::placeholder,
+    guard_fields::GUARD,
     names,
     scope::{Called, Scope},
 };

@@ -20,8 +20,6 @@ use crate::{diagnostic::Report, spans::Spans};
 
 use flow::Flow;
 
-pub(crate) use models::PROVIDERS;
-
 /// A pipeline while it is checked.
 pub(super) struct Check<'p> {
     pub(super) pipeline: &'p Pipeline,

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::{
     diagnostic::Report,
-    flowstate::schema_fault,
+    fit::schema_fault,
     node::{Kind, Node},
     source::Span,
 };

@@ -12,7 +12,7 @@ use interlock_validate::{GuardRoot, Place};
 use serde_json::Value;
 
 use super::{
-    BUILT_IN, payload,
+    BUILT_IN, Use, payload,
     template::{self, Template},
 };
 use crate::{
@@ -60,14 +60,6 @@ pub(crate) struct Assertion {
     /// `fail`, `retry` or `skip`.
     pub(crate) otherwise: Option<String>,
     pub(crate) message: String,
-}
-
-/// A path into the context that a text of a stage names.
-#[derive(Debug, Clone)]
-pub(crate) struct Use {
-    /// Without `ctx`; at least one name.
-    pub(crate) path: Vec<String>,
-    pub(crate) span: Span,
 }
 
 /// Where the keys of a stage are found.

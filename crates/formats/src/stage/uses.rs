@@ -3,8 +3,17 @@
 use interlock_expr::nearest::nearest;
 use serde_json::Value;
 
-use super::{Declared, ERROR_PARTS, RESERVED, Use, declared};
+use super::{Declared, ERROR_PARTS, RESERVED, declared};
 use crate::diagnostic::Report;
+use crate::source::Span;
+
+/// A path into the context that a text of a stage names.
+#[derive(Debug, Clone)]
+pub(crate) struct Use {
+    /// Without `ctx`; at least one name.
+    pub(crate) path: Vec<String>,
+    pub(crate) span: Span,
+}
 
 /// What a path may begin with, and what of it is a mistake.
 pub(crate) struct Names<'n> {

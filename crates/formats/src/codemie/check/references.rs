@@ -9,8 +9,8 @@ use crate::{
         syntax::{Does, Named, Server, Start, State, Tool, Workflow},
         tools::{BUILTINS, builtin},
     },
-    pipeline::PROVIDERS,
     source::Workflows,
+    stage::PROVIDERS,
 };
 
 pub(super) fn check(workflow: &Workflow, others: &dyn Workflows, notes: &mut Notes<'_>) {

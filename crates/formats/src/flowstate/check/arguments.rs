@@ -4,8 +4,8 @@ use serde_json::Value;
 
 use super::Check;
 use crate::{
+    fit::{self, SchemaError},
     flowstate::{
-        fit::{self, SchemaError},
         reader::{Flow, each_action},
         syntax::{Custom, CustomTool, Doing, Named, Tree},
         values::shown,

@@ -3,10 +3,7 @@
 use serde_json::Value;
 
 use super::Check;
-use crate::stage;
-
-/// The providers whose names need no configuration.
-pub(crate) const PROVIDERS: [&str; 5] = ["anthropic", "openai", "gemini", "google", "ollama"];
+use crate::stage::{self, PROVIDERS};
 
 impl Check<'_> {
     /// Warns of options that the provider of a stage's model lacks.

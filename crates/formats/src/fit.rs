@@ -5,8 +5,7 @@ use serde_json::{Map, Value};
 
 mod circle;
 
-use super::values::truth;
-use crate::parse;
+use crate::{parse, truth::truth};
 
 /// References to other parts of a schema that are followed.
 const DEPTH_MAX: usize = 64;
@@ -40,7 +39,7 @@ pub fn fit_arguments(schema: &Value, arguments: &Object) -> Result<Object, Vec<S
 }
 
 /// Gives `arguments` the types of `schema` and fills its defaults in.
-pub(super) fn converted(schema: &Value, arguments: &Object) -> Object {
+pub(crate) fn converted(schema: &Value, arguments: &Object) -> Object {
     let shape = Shape {
         root: schema,
         here: schema,
@@ -51,7 +50,7 @@ pub(super) fn converted(schema: &Value, arguments: &Object) -> Object {
 }
 
 /// Returns what does not fit.
-pub(super) fn misfits(schema: &Value, value: &Value) -> Result<Vec<SchemaError>, Vec<SchemaError>> {
+pub(crate) fn misfits(schema: &Value, value: &Value) -> Result<Vec<SchemaError>, Vec<SchemaError>> {
     if let Some(fault) = circle::fault(schema) {
         return Err(vec![fault]);
     }
@@ -80,7 +79,7 @@ pub fn schema_fault(schema: &Value) -> Option<SchemaError> {
 }
 
 /// Returns the names of the arguments that a schema lists.
-pub(super) fn names(schema: &Value) -> Vec<String> {
+pub(crate) fn names(schema: &Value) -> Vec<String> {
     let properties = schema.get("properties").and_then(Value::as_object);
     properties
         .map(|properties| properties.keys().cloned().collect())
@@ -88,7 +87,7 @@ pub(super) fn names(schema: &Value) -> Vec<String> {
 }
 
 /// Tells whether a schema takes arguments that it does not list.
-pub(super) fn takes_others(schema: &Value) -> bool {
+pub(crate) fn takes_others(schema: &Value) -> bool {
     let others = schema.get("additionalProperties");
     schema.get("patternProperties").is_some()
         || others.is_some_and(|others| *others != Value::Bool(false))
