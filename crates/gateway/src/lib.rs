@@ -24,7 +24,6 @@ pub mod link;
 mod mcp_headers;
 pub mod message;
 pub mod notes;
-mod peer;
 pub mod serve;
 mod sse;
 pub mod stdio;
@@ -32,7 +31,6 @@ mod streams;
 pub mod upstream;
 
 // One client's session with all servers, and what it is asked while requests are under way.
-mod origin;
 mod server_set;
 pub mod session;
 

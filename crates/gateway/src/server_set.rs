@@ -23,9 +23,8 @@ use crate::{
     notes::Notes,
     session::{Bounds, Gateway},
     settings::Settings,
-    tool_servers::Reach,
     upstream::{
-        Dial, Running, Server,
+        Dial, Reach, Running, Server,
         http::{HttpServer, Speaks},
         stdio::Process,
     },

@@ -6,13 +6,19 @@
 mod call;
 mod forward;
 mod gateway;
+mod inbound;
+pub(crate) mod kept;
+mod list_cache;
 mod listen;
 mod lists;
 mod names;
 mod open;
+pub(crate) mod origin;
 mod park;
+pub(crate) mod peer;
 mod resources;
 mod serve;
+mod shake;
 mod tasks;
 
 use std::{
@@ -37,9 +43,9 @@ use crate::{
     era::{Era, Introduced, with_subscription, without_subscription},
     governor_queue::GovernorQueue,
     message::{Envelope, INTERNAL_ERROR, INVALID_REQUEST, Id, Message, Outcome, Request, Response},
-    origin::{Origin, OriginEvents},
-    peer::{Gone, Peer, Tag},
-    upstream::kept::Upstream,
+    session::kept::Upstream,
+    session::origin::{Origin, OriginEvents},
+    session::peer::{Gone, Peer, Tag},
 };
 
 pub use gateway::{Appoint, Bounds, Gateway, TooManySessions};

@@ -37,7 +37,7 @@ use tokio::{
 pub use self::{
     call::Call,
     result::{CallError, ToolResult},
-    wanted::{Reach, WantedServer},
+    wanted::WantedServer,
 };
 use self::{
     held::PinnedTools,

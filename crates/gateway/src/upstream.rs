@@ -1,10 +1,6 @@
 //! The servers behind a gateway, and how they are reached.
 
 pub mod http;
-mod inbound;
-pub(crate) mod kept;
-pub(crate) mod list_cache;
-mod shake;
 pub mod stdio;
 
 use std::{
@@ -16,6 +12,7 @@ use std::{
 
 use tokio::sync::mpsc;
 
+use self::{http::HttpServer, stdio::Process};
 use crate::{asks::Asker, era::Era, link::Link, metrics::Metrics, notes::Notes};
 use interlock_project::Asks;
 
@@ -36,6 +33,15 @@ pub struct Server {
     pub metrics: Metrics,
     /// The eras it would not speak when it was asked; it need not be asked again.
     refused: Mutex<Vec<Era>>,
+}
+
+/// How a server is reached.
+#[derive(Debug, Clone)]
+pub enum Reach {
+    /// It is started, and spoken to by its standard input and output.
+    Process(Process),
+    /// It is called.
+    Http(Box<HttpServer>),
 }
 
 /// A connection that is being made.

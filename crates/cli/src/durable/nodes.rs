@@ -10,7 +10,7 @@ use interlock_core::{
     machine::{Activity, Machine, ServerWork},
     node::is_node,
 };
-use interlock_gateway::tool_servers::{Reach, WantedServer};
+use interlock_gateway::{tool_servers::WantedServer, upstream::Reach};
 use interlock_project::{Assets, Config, Servers as NoServers};
 use interlock_runner::{Configured, Nodes, NotStarted, Screen, ServerRequest, Servers, Stages};
 use interlock_store::EventLog as _;

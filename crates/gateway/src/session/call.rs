@@ -14,8 +14,8 @@ use crate::{
     governor_queue::{GovernorQueue, unavailable},
     message::{INTERNAL_ERROR, Id, Outcome, Request, raw},
     now_ms,
+    session::{kept::Upstream, list_cache::Kind},
     tools::control_tool,
-    upstream::{kept::Upstream, list_cache::Kind},
 };
 
 /// How often one call may be put to a person.

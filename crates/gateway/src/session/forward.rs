@@ -12,8 +12,8 @@ use crate::{
     era::{Era, LOG_KEY, request_to_legacy, result_to_legacy},
     fields::Fields,
     message::{INTERNAL_ERROR, Outcome, Request},
-    peer::Tag,
-    upstream::kept::{Live, Upstream},
+    session::kept::{Live, Upstream},
+    session::peer::Tag,
 };
 
 /// How often one request may come back for more input.

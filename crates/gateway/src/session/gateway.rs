@@ -18,8 +18,9 @@ use crate::{
     governor_queue::GovernorQueue,
     link::Link,
     notes::Notes,
-    peer::Peer,
-    upstream::{Running, Server, Surroundings, kept::Upstream},
+    session::kept::Upstream,
+    session::peer::Peer,
+    upstream::{Running, Server, Surroundings},
 };
 
 /// What is bounded, and how far.

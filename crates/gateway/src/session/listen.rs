@@ -17,9 +17,9 @@ use super::{
 use crate::{
     era::{Era, with_subscription},
     message::{Envelope, Outcome, Request},
-    origin::{Origin, OriginEvents},
-    peer::Tag,
-    upstream::kept::{Live, Upstream},
+    session::kept::{Live, Upstream},
+    session::origin::{Origin, OriginEvents},
+    session::peer::Tag,
 };
 
 /// How long servers may take to say what they will tell.

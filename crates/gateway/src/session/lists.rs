@@ -13,11 +13,11 @@ use crate::{
     fields::Fields,
     govern::ListedTool,
     message::{Outcome, Request},
-    tools::control_tool,
-    upstream::{
+    session::{
         kept::Upstream,
         list_cache::{Kind, no_entries},
     },
+    tools::control_tool,
 };
 
 /// How a cursor of ours begins, which stands for those of several servers.

@@ -13,8 +13,8 @@ use tokio::time::{Instant, timeout_at};
 
 use super::{Asking, Session, Side, open::START_TIME};
 use crate::{
+    session::{kept::Upstream, list_cache::Kind},
     tools::control_tool,
-    upstream::{kept::Upstream, list_cache::Kind},
 };
 
 /// What a shown name stands for.

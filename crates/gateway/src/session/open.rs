@@ -13,7 +13,7 @@ use super::{Asking, Session, Side};
 use crate::{
     era::{Era, Introduced, LEGACY, SERVER_KEY, versions},
     message::{Outcome, Request},
-    upstream::kept::{Live, Upstream},
+    session::kept::{Live, Upstream},
 };
 
 /// How long several servers are waited for.

@@ -14,7 +14,7 @@ use tokio::{sync::mpsc, time::Instant};
 use super::{Asking, Session, serve::invalid};
 use crate::{
     message::{INTERNAL_ERROR, Outcome, Request},
-    origin::{Need, Origin, OriginEvents},
+    session::origin::{Need, Origin, OriginEvents},
 };
 
 /// How long a client may take to come back.

@@ -13,9 +13,9 @@ use super::{
 use crate::{
     era::Era,
     message::{INVALID_PARAMS, METHOD_NOT_FOUND, Outcome, Request},
-    origin::Origin,
-    peer::Tag,
-    upstream::{kept::Upstream, list_cache::Kind},
+    session::origin::Origin,
+    session::peer::Tag,
+    session::{kept::Upstream, list_cache::Kind},
 };
 
 /// Resources whose server is remembered.

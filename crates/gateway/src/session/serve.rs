@@ -12,9 +12,9 @@ use crate::{
     governor_queue::unread,
     message::{INVALID_PARAMS, METHOD_NOT_FOUND, Notification, Outcome, Request},
     now_ms,
-    origin::{Origin, OriginEvents},
-    peer::Tag,
-    upstream::{kept::Upstream, list_cache::Kind},
+    session::origin::{Origin, OriginEvents},
+    session::peer::Tag,
+    session::{kept::Upstream, list_cache::Kind},
 };
 
 /// What is known of a method.

@@ -12,7 +12,7 @@ use crate::{
     govern::{CallEnd, Ticket},
     message::{Outcome, Request, raw},
     now_ms,
-    upstream::kept::Upstream,
+    session::kept::Upstream,
 };
 
 /// Calls held in one session.

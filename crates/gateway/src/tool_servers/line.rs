@@ -14,8 +14,8 @@ use crate::{
     era::LEGACY,
     govern::Caller,
     message::{AWAY, Envelope, METHOD_NOT_FOUND, Message, Outcome, Response},
-    peer::{Peer, Tag},
     session::Gateway,
+    session::peer::{Peer, Tag},
 };
 
 /// Pages of a list that are asked for at most.

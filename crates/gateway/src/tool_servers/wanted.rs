@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::{
     server_set::{ServerSet, reached},
     upstream::{
-        Dial, Server,
+        Dial, Reach, Server,
         http::{HttpServer, Speaks},
         stdio::Process,
     },
@@ -28,15 +28,6 @@ pub struct WantedServer {
     pub only: Option<Vec<String>>,
     /// Whether each call has a server of its own, begun for it and ended with it.
     pub single_usage: bool,
-}
-
-/// How a server is reached.
-#[derive(Debug, Clone)]
-pub enum Reach {
-    /// It is started, and spoken to by its standard input and output.
-    Process(Process),
-    /// It is called.
-    Http(Box<HttpServer>),
 }
 
 impl WantedServer {

@@ -17,12 +17,13 @@ use tokio::{
     time::sleep,
 };
 
-use super::{Server, Surroundings, list_cache::ListCache, shake::Shaken};
+use super::{list_cache::ListCache, shake::Shaken};
+use crate::upstream::{Server, Surroundings};
 use crate::{
     asks,
     era::{Era, Introduced},
     message::{Envelope, INTERNAL_ERROR, Id, Outcome},
-    peer::{Peer, Tag},
+    session::peer::{Peer, Tag},
     session::{Session, To},
 };
 use interlock_project::Asks;
@@ -101,7 +102,7 @@ pub(crate) struct Live {
     /// The result of `initialize` or `server/discover`.
     pub(crate) about: Object,
     /// Why it ended, once it has.
-    pub(super) fate: super::Fate,
+    pub(super) fate: crate::upstream::Fate,
     /// What the server may ask of a client.
     asks: Asks,
     /// Whether it answered anything since.
@@ -114,7 +115,7 @@ impl Live {
         peer: Arc<Peer>,
         era: Era,
         about: Object,
-        fate: super::Fate,
+        fate: crate::upstream::Fate,
         asks: Asks,
     ) -> Arc<Self> {
         Arc::new(Self {

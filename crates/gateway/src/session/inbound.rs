@@ -23,8 +23,8 @@ use crate::{
     message::{
         Envelope, Id, METHOD_NOT_FOUND, Message, Notification, Outcome, Request, Response, raw,
     },
-    origin::Origin,
-    peer::{Peer, Tag},
+    session::origin::Origin,
+    session::peer::{Peer, Tag},
     session::{Session, To},
 };
 

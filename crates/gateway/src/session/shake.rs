@@ -8,14 +8,12 @@ use interlock_core::machine::Object;
 use serde_json::{Value, value::RawValue};
 use tokio::time::timeout;
 
-use super::{
-    Fate,
-    kept::{Live, Upstream, lock},
-};
+use super::kept::{Live, Upstream, lock};
+use crate::upstream::Fate;
 use crate::{
     era::{Era, LEGACY, MODERN, MODERN_ERRORS, UNSUPPORTED_VERSION},
     message::{INTERNAL_ERROR, Outcome},
-    peer::{Peer, Tag},
+    session::peer::{Peer, Tag},
 };
 
 /// How long a server may take to show that it knows the modern era.

@@ -14,7 +14,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::{
     message::{Envelope, Id, Message, Outcome, Request},
-    origin::Origin,
+    session::origin::Origin,
 };
 
 /// The other side of a connection.

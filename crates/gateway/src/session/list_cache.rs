@@ -9,7 +9,7 @@ use interlock_core::machine::Object;
 use serde_json::{Value, json};
 
 use super::kept::{Live, Upstream};
-use crate::{message::Outcome, origin::Origin, peer::Tag};
+use crate::{message::Outcome, session::origin::Origin, session::peer::Tag};
 
 /// Pages of one list that are asked for.
 const PAGES_MAX: usize = 1_000;
