@@ -33,7 +33,7 @@ const CHORES: &[Chore] = &[
     Chore {
         name: "lint",
         arguments: "",
-        about: "formatting, clippy with warnings denied, links of the documentation",
+        about: "formatting, clippy, links, pages of the crates, fuzz targets; warnings are errors",
         run: lint::run,
     },
     Chore {

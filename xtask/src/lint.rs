@@ -10,10 +10,15 @@ pub(crate) fn run(arguments: &[&str]) -> Result<ExitCode> {
     arguments::none(arguments)?;
     let mut steps = Steps::default();
     add(&mut steps);
+    let mut pages = tools::cargo(&["doc", "--locked", "--workspace", "--no-deps"]);
+    pages.env("RUSTDOCFLAGS", "-D warnings");
+    steps.command("pages of the crates", pages);
+    let fuzz = ["check", "--locked", "--manifest-path", "fuzz/Cargo.toml"];
+    steps.command("fuzz targets", tools::cargo(&fuzz));
     Ok(steps.finish())
 }
 
-/// Runs formatting, clippy and the check of links.
+/// Adds what the tests begin with, too: formatting, clippy and the check of links.
 pub(crate) fn add(steps: &mut Steps) {
     steps.command("format", tools::cargo(&["fmt", "--all", "--check"]));
     steps.own(

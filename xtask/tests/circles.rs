@@ -24,23 +24,35 @@ struct Tree {
 
 #[test]
 fn no_circle_is_larger_than_a_folder() {
-    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates");
-    let mut sources: Vec<PathBuf> = fs::read_dir(crates)
-        .expect("the crates can be listed")
-        .map(|entry| entry.expect("a crate can be listed").path())
-        .collect();
-    sources.push(Path::new(env!("CARGO_MANIFEST_DIR")).to_owned());
-    assert!(sources.len() > 20, "the crates are there");
-    for source in &sources {
-        let tree = Tree::read(&source.join("src"));
-        assert!(tree.texts.len() > 1, "{} has no modules", source.display());
+    for (name, tree) in crates() {
         for circle in tree.circles() {
             let shown: Vec<String> = circle.iter().map(|module| module.join("::")).collect();
             assert!(
                 is_in_one_folder(&circle),
-                "in {} these modules use each other: {}",
-                source.display(),
+                "in {name} these modules use each other: {}",
                 shown.join(", ")
+            );
+        }
+    }
+}
+
+#[test]
+fn every_file_is_part_of_its_crate() {
+    for (name, tree) in crates() {
+        for module in tree.texts.keys() {
+            let Some((own, above)) = module.split_last() else {
+                continue;
+            };
+            // Programs beside a library stand by themselves.
+            if above.first().is_some_and(|folder| folder == "bin") {
+                continue;
+            }
+            let text = tree.texts.get(above).map_or("", String::as_str);
+            let is_part = [format!("mod {own};"), format!("\"{own}.rs\"")];
+            assert!(
+                is_part.iter().any(|part| text.contains(part.as_str())),
+                "in {name} nobody has `{}` for a module",
+                module.join("::")
             );
         }
     }
@@ -76,6 +88,24 @@ fn a_circle_is_seen_through_groups_other_names_and_paths_in_code() {
         ]));
         assert_eq!(!tree.circles().is_empty(), is_circle, "{first} {second}");
     }
+}
+
+/// Returns the modules of each crate, with its folder.
+fn crates() -> Vec<(String, Tree)> {
+    let own = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let entries = fs::read_dir(own.join("../crates")).expect("the crates can be listed");
+    let mut folders: Vec<PathBuf> = entries
+        .map(|entry| entry.expect("a crate can be listed").path())
+        .collect();
+    assert!(folders.len() > 20, "{folders:?}");
+    folders.push(own.to_owned());
+    let tree = |folder: &PathBuf| {
+        (
+            folder.display().to_string(),
+            Tree::read(&folder.join("src")),
+        )
+    };
+    folders.iter().map(tree).collect()
 }
 
 /// Tells whether all lie in one folder, or are its module.

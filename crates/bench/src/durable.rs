@@ -99,7 +99,7 @@ fn report(table: &mut Table, word: &str, judged: bool, ours: &Found, peer: &Peer
 /// Measures ours.
 fn measured(durability: Durability) -> Result<Found> {
     let folder = tempfile::tempdir()?;
-    let place = Place {
+    let place = RunRoom {
         home: Home::at(folder.path().join("state")),
         project: folder.path().to_owned(),
         machine: machine()?,
@@ -132,14 +132,14 @@ fn rate(steps: u64, begun: Instant) -> f64 {
 }
 
 /// Where runs are made.
-struct Place {
+struct RunRoom {
     home: Home,
     project: PathBuf,
     machine: Machine,
     durability: Durability,
 }
 
-impl Place {
+impl RunRoom {
     fn begin(&self) -> Result<RunLog> {
         let new = NewRun {
             machine: &self.machine,
@@ -158,7 +158,7 @@ impl Place {
             home: &self.project,
             origin: &origin,
             mode: None,
-            opening: None,
+            input: None,
         };
         let started = self.home.start_durable(&durable, Object::new(), "bench")?;
         Ok(started.log.kept())

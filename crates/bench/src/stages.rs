@@ -9,7 +9,7 @@ use std::time::Duration;
 use anyhow::Result;
 
 use crate::{arguments::Arguments, sample::median, table::Table};
-use place::Place;
+use place::StageRoom;
 
 pub(crate) use peer::langgraph;
 
@@ -76,7 +76,7 @@ pub(crate) fn branches(arguments: &Arguments, table: &mut Table) -> Result<()> {
 fn peak(arguments: &Arguments, branches: usize) -> Result<u32> {
     let mut most = 0;
     for _ in 0..PEAKS {
-        let place: Place = place::fork(branches, BRANCH_TURNS)?;
+        let place: StageRoom = place::fork(branches, BRANCH_TURNS)?;
         most = most.max(place.peak(&arguments.interlock)?);
     }
     Ok(most)

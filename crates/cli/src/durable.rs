@@ -3,11 +3,11 @@
 mod begin;
 mod cancel;
 mod carry;
+mod conversation_input;
 mod guard;
 mod inputs;
 mod models;
 mod nodes;
-mod opening;
 mod proceed;
 mod screen;
 mod servers;

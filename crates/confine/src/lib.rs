@@ -11,7 +11,7 @@ mod repository;
 
 pub use decided::{Decided, level};
 pub use host::{Host, shell_of_person};
-pub use plan::{Line, PersonsLine, plan, plan_for_person};
+pub use plan::{AllowedLine, PersonsLine, plan, plan_for_person};
 
 /// Tells whether the kernel of this machine refuses every write that a reading line may not do.
 ///

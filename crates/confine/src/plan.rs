@@ -24,7 +24,7 @@ const PERMISSIONS: &str = "permissions";
 
 /// A line that was allowed, and what is known of the place it runs in.
 #[derive(Debug, Clone, Copy)]
-pub struct Line<'a> {
+pub struct AllowedLine<'a> {
     /// The line.
     pub text: &'a str,
     /// Where it starts, absolute.
@@ -43,7 +43,7 @@ pub struct Line<'a> {
 
 /// Makes the plan of a line that was allowed.
 #[must_use]
-pub fn plan(line: &Line<'_>, disk: &dyn Disk) -> Plan {
+pub fn plan(line: &AllowedLine<'_>, disk: &dyn Disk) -> Plan {
     let covered: Vec<&str> = line
         .hold
         .listed

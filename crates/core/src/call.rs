@@ -185,7 +185,7 @@ pub struct FileWrite {
     /// The same relative to the project root; `None`: not inside it.
     pub relative: Option<String>,
     /// Where it lies.
-    pub place: Place,
+    pub place: PathArea,
     /// What writes it: the tool, or the command or redirection of a shell line.
     pub by: String,
     /// Whether it is removed or moved away.
@@ -201,7 +201,7 @@ pub struct FileWrite {
 /// Where a written path lies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Place {
+pub enum PathArea {
     /// Inside the project.
     Project,
     /// A temporary or cache directory.

@@ -40,7 +40,7 @@ pub enum Ask {
         input: Object,
         /// Who starts it.
         by: String,
-        /// What it begins with, where Interlock carries it out itself; an opening is read where the machine has a conversation.
+        /// What it begins with, where Interlock carries it out itself; an input is read where the machine has a conversation.
         durable: Option<DurableRun>,
     },
     /// May this call run?
@@ -347,14 +347,14 @@ pub struct Effect {
     /// The context key that its output goes to.
     pub key: Option<String>,
     /// What is to be done with it.
-    pub stage: Stage,
+    pub stage: EffectStatus,
     /// When its time is over, in milliseconds since 1970: [`Ask::Advance`] ends it then. `None`: it has no bound.
     pub late_ms: Option<u64>,
 }
 
 /// What is to be done with an effect.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Stage {
+pub enum EffectStatus {
     /// The state's texts need these files first, by absolute path; see [`Ask::Supply`].
     Reading(Vec<String>),
     /// It is to be carried out.

@@ -11,7 +11,7 @@ use interlock_expr::{
 use serde_json::{Value, json};
 
 use crate::{
-    dialogue::{Conversation, Said, condense},
+    dialogue::{Conversation, Message, condense},
     machine::{Machine, ModelStage, Object},
     names::FramePath,
     place::stage_of,
@@ -41,7 +41,6 @@ pub fn beside(machine: &Machine, run: &Run, path: &FramePath) -> Option<Beside> 
     let frame = run.frame(path)?;
     let own = machine.called(frame.machine.as_ref())?;
     let dialogue = frame.line.dialogue.as_deref();
-    let opening = run.opening();
     let mut known = Object::new();
     if let Some(item) = dialogue.and_then(|dialogue| dialogue.item.as_ref()) {
         known.insert("item".to_owned(), item.value.clone());
@@ -50,7 +49,7 @@ pub fn beside(machine: &Machine, run: &Run, path: &FramePath) -> Option<Beside> 
     }
     known.insert("state".to_owned(), json!(own.shown(&frame.at)));
     known.insert("run".to_owned(), json!(run.id));
-    let input = opening.map_or("", |opening| opening.text.as_str());
+    let input = run.input().map_or("", |input| input.text.as_str());
     known.insert("input".to_owned(), json!(input));
     if let Some(caught) = frame.line.caught.as_deref() {
         let error = json!({
@@ -96,10 +95,7 @@ pub(crate) fn complete_task(
             lines.push(format!("Current task: {item}"));
         }
     }
-    let attached = run
-        .opening()
-        .into_iter()
-        .flat_map(|opening| &opening.attached);
+    let attached = run.input().into_iter().flat_map(|input| &input.attached);
     lines.extend(attached.map(|name| format!("File attached: {name}")));
     lines.join("\n")
 }
@@ -128,7 +124,7 @@ pub(crate) fn is_too_long(machine: &Machine, frame: &Frame) -> bool {
 
 /// Returns the conversation that the stage at `path` sees, oldest message first; empty: none.
 #[must_use]
-pub fn seen_history<'r>(machine: &Machine, run: &'r Run, path: &FramePath) -> &'r [Said] {
+pub fn seen_history<'r>(machine: &Machine, run: &'r Run, path: &FramePath) -> &'r [Message] {
     let Some(frame) = run.frame(path) else {
         return &[];
     };
@@ -151,7 +147,7 @@ pub fn stage_model<'m>(machine: &'m Machine, run: &Run, path: &FramePath) -> Opt
         .line
         .dialogue
         .as_deref()
-        .and_then(|dialogue| dialogue.spoke.as_ref());
+        .and_then(|dialogue| dialogue.last_speaker.as_ref());
     let speaker = spoke.filter(|_| state.ends_lines);
     let speaker = speaker.and_then(|speaker| own.states.get(speaker));
     speaker.unwrap_or(state).model.as_deref()

@@ -219,9 +219,9 @@ impl<'a> Work<'a> {
             at_ms: self.at_ms,
             kind: durable.map_or(RunKind::Guarded, |durable| {
                 let speaks = self.machine.conversation.is_some();
-                let opening = speaks.then(|| durable.opening.clone().unwrap_or_default());
+                let input = speaks.then(|| durable.input.clone().unwrap_or_default());
                 RunKind::Durable(Arc::new(DurableRun {
-                    opening,
+                    input,
                     ..durable.clone()
                 }))
             }),

@@ -16,7 +16,7 @@ use crate::{data::parse_output, names::StateName};
 #[serde(default)]
 pub struct Conversation {
     /// The conversation, oldest first.
-    pub history: Vec<Said>,
+    pub history: Vec<Message>,
     /// What the next state is given: the output of the one before, a list where lines met, or the item.
     pub task: Value,
     /// The item that the line is for.
@@ -27,7 +27,7 @@ pub struct Conversation {
     pub gathered: bool,
     /// The state of the assistant that spoke last.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub spoke: Option<StateName>,
+    pub last_speaker: Option<StateName>,
 }
 
 /// What a person begins a conversation with.
@@ -43,7 +43,7 @@ pub struct RunInput {
 
 /// One message of the conversation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Said {
+pub struct Message {
     /// Who said it.
     pub by: Speaker,
     /// What was said.

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::{
     attempt::CallStatus,
-    command::{Effect, Stage},
+    command::{Effect, EffectStatus},
     conversation::beside,
     fill::{Filled, fill, kind_of},
     machine::{Activity, Capture, Machine, State},
@@ -107,7 +107,7 @@ fn effect(machine: &Machine, run: &Run, path: &FramePath) -> Option<Effect> {
             Some(Capture::Key(key)) => Some(key.clone()),
             _ => None,
         },
-        stage: Stage::Running,
+        stage: EffectStatus::Running,
         late_ms: None,
     };
     if let Some(running) = &frame.stay.effect {
@@ -116,15 +116,15 @@ fn effect(machine: &Machine, run: &Run, path: &FramePath) -> Option<Effect> {
         effect.input = Arc::clone(&running.input);
         effect.file.clone_from(&running.file);
         effect.stage = match running.at {
-            RunningAt::Started if asks(frame) => Stage::Person,
+            RunningAt::Started if asks(frame) => EffectStatus::Person,
             RunningAt::Started => started(state),
-            RunningAt::Waiting(until) => Stage::Waiting(until),
-            RunningAt::Lost => Stage::Lost,
+            RunningAt::Waiting(until) => EffectStatus::Waiting(until),
+            RunningAt::Lost => EffectStatus::Lost,
         };
         effect.late_ms = late_ms(state, running);
         return Some(effect);
     }
-    if machine.limits.at_once.is_some() || frame.stay.gathering {
+    if machine.limits.at_once.is_some() || frame.stay.waiting_at_join {
         // It begins when there is room, or when the lines have met.
         return None;
     }
@@ -147,10 +147,10 @@ pub fn asks(frame: &Frame) -> bool {
         .any(|call| matches!(call.fate, CallStatus::Asked))
 }
 
-const fn started(state: &State) -> Stage {
+const fn started(state: &State) -> EffectStatus {
     match &state.activity {
-        Activity::Ask(_) | Activity::Pause(_) => Stage::Person,
-        _ => Stage::Running,
+        Activity::Ask(_) | Activity::Pause(_) => EffectStatus::Person,
+        _ => EffectStatus::Running,
     }
 }
 
@@ -159,7 +159,7 @@ fn not_started(run: &Run, frame: &Frame, state: &State, mut effect: Effect) -> O
     match &state.activity {
         Activity::Wait { wait_ms } => {
             effect.input = Arc::new(json!({ "wait_ms": wait_ms }));
-            effect.stage = Stage::Waiting(frame.stay.entered_ms.saturating_add(*wait_ms));
+            effect.stage = EffectStatus::Waiting(frame.stay.entered_ms.saturating_add(*wait_ms));
             Some(effect)
         }
         Activity::Task(_)
@@ -168,7 +168,7 @@ fn not_started(run: &Run, frame: &Frame, state: &State, mut effect: Effect) -> O
         | Activity::Pause(_)
         | Activity::Test(_) => {
             match fill(state, frame, run.places(), &Files::new(), None) {
-                Err(MissingInput::File(file)) => effect.stage = Stage::Reading(vec![file]),
+                Err(MissingInput::File(file)) => effect.stage = EffectStatus::Reading(vec![file]),
                 Ok(Filled::Work(input, file)) => {
                     effect.input = Arc::new(input);
                     effect.file = file;
@@ -183,7 +183,7 @@ fn not_started(run: &Run, frame: &Frame, state: &State, mut effect: Effect) -> O
         }
         Activity::Parallel(_) if frame.stay.items.is_some() => {
             // One command starts only so many items: the next are due at once.
-            effect.stage = Stage::Waiting(frame.stay.entered_ms);
+            effect.stage = EffectStatus::Waiting(frame.stay.entered_ms);
             Some(effect)
         }
         Activity::Await

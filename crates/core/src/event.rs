@@ -108,7 +108,7 @@ pub enum Event {
         usage: Usage,
     },
     /// A way on was chosen by what conditions saw.
-    WayChosen {
+    TransitionSelected {
         /// The frame.
         path: FramePath,
         /// The state that leads on.

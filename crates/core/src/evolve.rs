@@ -58,10 +58,10 @@ fn apply(run: &mut Run, event: &Event) {
             let context = Arc::new(context.clone());
             run.root = Frame::entering(None, initial.clone(), context, run.seq, *at_ms);
             if let RunKind::Durable(durable) = kind
-                && let Some(opening) = &durable.opening
+                && let Some(input) = &durable.input
             {
                 run.root.line.steps = 1;
-                conversation::open(&mut run.root, opening);
+                conversation::open(&mut run.root, input);
             }
         }
         Event::OutputKept { .. }
@@ -264,7 +264,7 @@ fn apply(run: &mut Run, event: &Event) {
         | Event::TrustDecided { .. }
         | Event::TokenSeen { .. }
         | Event::ToolStarted { .. }
-        | Event::WayChosen { .. }
+        | Event::TransitionSelected { .. }
         | Event::Noted { .. }
         | Event::TransitionRejected { .. }
         | Event::EffectSettled { .. } => {}

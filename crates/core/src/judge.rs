@@ -24,7 +24,7 @@ pub(crate) use stage::{StageVerdict, judge_stage, only_reads};
 
 use crate::{
     address::in_fork,
-    call::{CallKind, ControlTool, FileWrite, Place, ToolCall},
+    call::{CallKind, ControlTool, FileWrite, PathArea, ToolCall},
     machine::{Machine, State},
     names::FramePath,
     policy::{OnDenied, Policy, Stance},
@@ -148,7 +148,7 @@ fn untouchable(context: JudgeContext<'_>) -> Check {
         );
     }
     // Of a shell line where not all is free, the rule about whole places says so.
-    let whole = |write: &&FileWrite| write.place == Place::Whole && write.removes;
+    let whole = |write: &&FileWrite| write.place == PathArea::Whole && write.removes;
     let by_rule =
         context.call.kind == CallKind::Shell && context.state.policy.stance() != Stance::Free;
     if !by_rule && let Some(write) = context.call.facts.writes.iter().find(whole) {
@@ -320,7 +320,7 @@ fn outside(context: JudgeContext<'_>) -> Check {
     if facts.shell.is_some() || context.state.policy.stance() == Stance::Free {
         return Ok(());
     }
-    let beyond = |write: &&FileWrite| matches!(write.place, Place::Outside | Place::Whole);
+    let beyond = |write: &&FileWrite| matches!(write.place, PathArea::Outside | PathArea::Whole);
     let Some(write) = facts.writes.iter().find(beyond) else {
         return Ok(());
     };

@@ -12,7 +12,7 @@ use interlock_expr::number::deep_equal;
 use serde_json::{Value, json};
 
 use crate::{
-    dialogue::{Conversation, Said},
+    dialogue::{Conversation, Message},
     evolve::UPSTREAM,
     machine::{Machine, Object},
     names::StateName,
@@ -148,7 +148,7 @@ fn lines(holder: &Frame, lines: &[&Region], output: Value, gathered: bool) -> Me
         output,
         conversation: Some(MergedConversation {
             messages: messages(holder.line.dialogue.as_deref(), lines),
-            spoke: last_spoken(holder.line.dialogue.as_deref(), lines),
+            last_speaker: last_spoken(holder.line.dialogue.as_deref(), lines),
             gathered,
             steps: steps.unwrap_or(holder.line.steps),
             appended,
@@ -245,7 +245,7 @@ fn join_lists(so_far: Option<&Value>, base: Option<&Value>, value: &Value) -> Op
 
 /// Returns the assistant's state that spoke last, in the order of the lines.
 fn last_spoken(before: Option<&Conversation>, lines: &[&Region]) -> Option<StateName> {
-    let spoke = |dialogue: Option<&Conversation>| dialogue?.spoke.clone();
+    let spoke = |dialogue: Option<&Conversation>| dialogue?.last_speaker.clone();
     let newest = lines
         .iter()
         .rev()
@@ -255,7 +255,7 @@ fn last_spoken(before: Option<&Conversation>, lines: &[&Region]) -> Option<State
 
 /// Names the messages of the conversation that follows: those before, then what each line has said, in their order.
 fn messages(before: Option<&Conversation>, lines: &[&Region]) -> Vec<MessageRange> {
-    let before: &[Said] = before.map_or(&[], |dialogue| dialogue.history.as_slice());
+    let before: &[Message] = before.map_or(&[], |dialogue| dialogue.history.as_slice());
     let mut cleared = !lines.is_empty();
     let mut new = Vec::new();
     for (at, line) in lines.iter().enumerate() {
@@ -290,7 +290,7 @@ fn messages(before: Option<&Conversation>, lines: &[&Region]) -> Vec<MessageRang
     new
 }
 
-fn history_of(line: &Region) -> &[Said] {
+fn history_of(line: &Region) -> &[Message] {
     let dialogue = line.frame.line.dialogue.as_deref();
     dialogue.map_or(&[], |dialogue| dialogue.history.as_slice())
 }

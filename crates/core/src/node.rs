@@ -82,11 +82,11 @@ impl Inputs {
     pub fn of(machine: &Machine, run: &Run, path: &FramePath) -> Option<Self> {
         let frame = run.frame(path)?;
         let beside = beside(machine, run, path);
-        let opening = run.opening();
+        let input = run.input();
         Some(Self {
             context: Arc::clone(&frame.line.context),
             dialogue: frame.line.dialogue.clone().unwrap_or_default(),
-            input: opening.map_or(Value::Null, |opening| opening.text.clone().into()),
+            input: input.map_or(Value::Null, |input| input.text.clone().into()),
             beside: beside.map(|beside| beside.values).unwrap_or_default(),
         })
     }

@@ -302,8 +302,8 @@ impl Run {
 
     /// Returns what a person began the conversation with.
     #[must_use]
-    pub fn opening(&self) -> Option<&RunInput> {
-        self.durable()?.opening.as_ref()
+    pub fn input(&self) -> Option<&RunInput> {
+        self.durable()?.input.as_ref()
     }
 
     /// Tells whether the run has ended.

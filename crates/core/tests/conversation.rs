@@ -55,7 +55,7 @@ impl Driven {
             input: Default::default(),
             by: "ana".to_owned(),
             durable: Some(DurableRun {
-                opening: Some(RunInput {
+                input: Some(RunInput {
                     text: input.to_owned(),
                     attached: Vec::new(),
                 }),

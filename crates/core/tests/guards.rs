@@ -496,7 +496,7 @@ fn what_conditions_saw_is_told_up_to_the_way_that_was_taken() {
         .events
         .iter()
         .filter_map(|event| match event {
-            Event::WayChosen { conditions, .. } => Some(conditions),
+            Event::TransitionSelected { conditions, .. } => Some(conditions),
             _ => None,
         })
         .flatten()

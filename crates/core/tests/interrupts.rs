@@ -5,7 +5,7 @@
 mod started;
 
 use interlock_core::{
-    call::{CallFacts, CallKind, CallResult, FileWrite, Place, ToolCall},
+    call::{CallFacts, CallKind, CallResult, FileWrite, PathArea, ToolCall},
     command::{Ask, Command},
     decide, evolve,
     machine::Machine,
@@ -20,7 +20,7 @@ fn wrote(machine: &Machine, mut run: Run, id: &str, path: &str) -> Run {
     let write = FileWrite {
         path: Some(format!("/p/{path}")),
         relative: Some(path.to_owned()),
-        place: Place::Project,
+        place: PathArea::Project,
         by: "the tool".to_owned(),
         removes: false,
         recursive: false,

@@ -1,6 +1,6 @@
 //! Where a path lies, links followed.
 
-use interlock_core::call::Place;
+use interlock_core::call::PathArea;
 
 use crate::{
     disk::{Disk, DiskError},
@@ -18,7 +18,7 @@ pub struct Located {
     /// The same relative to the project root; `None`: not inside it.
     pub relative: Option<String>,
     /// Where that is.
-    pub place: Place,
+    pub place: PathArea,
 }
 
 /// Why a path cannot be found.
@@ -112,7 +112,7 @@ const PLANS: [&str; 3] = [
 ];
 
 /// Says where a file lies that a client's own tool writes: plans are for it to keep.
-pub(crate) fn of_tool(file: &Located, surroundings: &Surroundings) -> Place {
+pub(crate) fn of_tool(file: &Located, surroundings: &Surroundings) -> PathArea {
     let home = surroundings.home.iter();
     let below_home = home.flat_map(|home| PLANS.map(|plans| format!("{home}/{plans}")));
     let moved = surroundings
@@ -124,25 +124,25 @@ pub(crate) fn of_tool(file: &Located, surroundings: &Surroundings) -> Place {
         .chain(moved)
         .any(|plans| file.real != plans && is_within(&file.real, &plans));
     match file.place {
-        Place::Outside if is_plan => Place::Scratch,
+        PathArea::Outside if is_plan => PathArea::Scratch,
         place => place,
     }
 }
 
 /// Says what kind of place a real path is.
-fn place(path: &str, surroundings: &Surroundings) -> Place {
+fn place(path: &str, surroundings: &Surroundings) -> PathArea {
     let home = surroundings.home.as_deref();
     if is_within(&surroundings.project_root, path)
         || home.is_some_and(|home| is_within(home, path))
         || path.ends_with("/.git")
     {
-        return Place::Whole;
+        return PathArea::Whole;
     }
     // The nearest directory that is known decides: a project may lie below the temporary one.
     let parent = surroundings.project_root.rsplit_once('/').map(|(up, _)| up);
     let temporary = surroundings.temporary.as_deref();
-    let scratch = |directory| (directory, Place::Scratch);
-    let known = [(surroundings.project_root.as_str(), Place::Project)]
+    let scratch = |directory| (directory, PathArea::Scratch);
+    let known = [(surroundings.project_root.as_str(), PathArea::Project)]
         .into_iter()
         .chain(temporary.map(scratch))
         .chain(
@@ -152,16 +152,16 @@ fn place(path: &str, surroundings: &Surroundings) -> Place {
                 .chain(&surroundings.writable)
                 .map(|cache| scratch(cache.as_str())),
         )
-        .chain(home.map(|home| (home, Place::Outside)))
+        .chain(home.map(|home| (home, PathArea::Outside)))
         .chain(
             parent
                 .filter(|up| !up.is_empty() && Some(*up) != temporary)
-                .map(|up| (up, Place::Outside)),
+                .map(|up| (up, PathArea::Outside)),
         );
     known
         .filter(|(directory, _)| is_within(path, directory))
-        .max_by_key(|(directory, place)| (directory.len(), *place == Place::Scratch))
-        .map_or(Place::Outside, |(_, place)| place)
+        .max_by_key(|(directory, place)| (directory.len(), *place == PathArea::Scratch))
+        .map_or(PathArea::Outside, |(_, place)| place)
 }
 
 fn short(path: &str) -> String {

@@ -8,7 +8,7 @@ mod places;
 mod spread;
 
 use interlock_core::{
-    call::{FileWrite, Place},
+    call::{FileWrite, PathArea},
     facts::{PathText, PathUse, ShellFacts, SimpleCommand},
 };
 use interlock_shell::{Dialect, ShellContext};
@@ -248,7 +248,7 @@ impl Reader<'_> {
         self.writes.push(FileWrite {
             path: None,
             relative: None,
-            place: Place::Outside,
+            place: PathArea::Outside,
             by: used.by.clone(),
             removes: deed == Deed::Remove,
             recursive: used.recursive,
@@ -286,30 +286,30 @@ impl Reader<'_> {
             .and_then(|(directory, _)| {
                 self.find(if directory.is_empty() { "/" } else { directory })
             })
-            .map_or(Place::Unknown, |directory| match directory.place {
-                Place::Outside => Place::Outside,
+            .map_or(PathArea::Unknown, |directory| match directory.place {
+                PathArea::Outside => PathArea::Outside,
                 // Home, where the project does not lie in it.
-                Place::Whole
+                PathArea::Whole
                     if !is_within(&self.surroundings.project_root, &directory.real)
                         && !is_within(&directory.real, &self.surroundings.project_root) =>
                 {
-                    Place::Outside
+                    PathArea::Outside
                 }
-                Place::Scratch => Place::Scratch,
-                Place::Project if !used.recursive || is_bounded => Place::Project,
+                PathArea::Scratch => PathArea::Scratch,
+                PathArea::Project if !used.recursive || is_bounded => PathArea::Project,
                 // What is put somewhere below the project leaves it what it is.
-                Place::Whole
+                PathArea::Whole
                     if is_bounded
                         && deed == Deed::Write
                         && directory.real == self.surroundings.project_root =>
                 {
-                    Place::Project
+                    PathArea::Project
                 }
-                Place::Project | Place::Whole | Place::Unknown => Place::Unknown,
+                PathArea::Project | PathArea::Whole | PathArea::Unknown => PathArea::Unknown,
             });
         // The beginning that is known stands for what follows it.
         let relative = below
-            .filter(|_| place == Place::Project)
+            .filter(|_| place == PathArea::Project)
             .and_then(|below| counted::beginning(below, self.surroundings));
         self.writes.push(FileWrite {
             path: None,
@@ -338,10 +338,10 @@ impl Reader<'_> {
 
     /// Records that how many files are written below a path is not known.
     fn of_unknown_number(&mut self, used: &PathUse, path: &str) {
-        let place = self.find(path).map_or(Place::Unknown, |file| file.place);
+        let place = self.find(path).map_or(PathArea::Unknown, |file| file.place);
         let place = match place {
             // What is put into the project leaves it what it is.
-            Place::Whole => Place::Project,
+            PathArea::Whole => PathArea::Project,
             place => place,
         };
         self.writes.push(FileWrite {

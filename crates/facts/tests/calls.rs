@@ -1,7 +1,7 @@
 //! What a call would do: edit sizes, written paths, what cannot be judged.
 
 use interlock_core::{
-    call::{CallFacts, FileWrite, Place},
+    call::{CallFacts, FileWrite, PathArea},
     names::CallId,
 };
 use interlock_facts::{EditFields, GivenDisk, Proposal, Shape, Surroundings, facts};
@@ -196,11 +196,11 @@ fn writes(line: &str) -> Vec<String> {
 
 fn shown(write: &FileWrite) -> String {
     let mark = match write.place {
-        Place::Project => "project",
-        Place::Scratch => "scratch",
-        Place::Outside => "outside",
-        Place::Whole => "whole",
-        Place::Unknown => "unknown",
+        PathArea::Project => "project",
+        PathArea::Scratch => "scratch",
+        PathArea::Outside => "outside",
+        PathArea::Whole => "whole",
+        PathArea::Unknown => "unknown",
     };
     let path = write.relative.as_ref().or(write.path.as_ref());
     let path = path.map_or("?", String::as_str);
@@ -348,16 +348,19 @@ fn a_directory_that_the_person_names_may_be_written() {
         let call = interlock_facts::facts(proposal, &surroundings, &GivenDisk::empty());
         call.facts.writes.first().map(|write| write.place)
     };
-    assert_eq!(place("/srv/data/x", &[]), Some(Place::Outside));
-    assert_eq!(place("/srv/data/x", &["/srv/data"]), Some(Place::Scratch));
-    assert_eq!(place("/srv/other", &["/srv/data"]), Some(Place::Outside));
+    assert_eq!(place("/srv/data/x", &[]), Some(PathArea::Outside));
+    assert_eq!(
+        place("/srv/data/x", &["/srv/data"]),
+        Some(PathArea::Scratch)
+    );
+    assert_eq!(place("/srv/other", &["/srv/data"]), Some(PathArea::Outside));
     assert_eq!(
         place("/home/you/.claude/plans/a.md", &[]),
-        Some(Place::Scratch)
+        Some(PathArea::Scratch)
     );
-    assert_eq!(place("/home/you/notes/a.md", &[]), Some(Place::Outside));
+    assert_eq!(place("/home/you/notes/a.md", &[]), Some(PathArea::Outside));
     assert_eq!(
         place("/home/you/notes/a.md", &["/home/you"]),
-        Some(Place::Scratch)
+        Some(PathArea::Scratch)
     );
 }

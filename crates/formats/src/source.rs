@@ -173,7 +173,7 @@ const fn is_start(byte: u8) -> bool {
 
 /// A line of a file, and where in it a span begins.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Line<'a> {
+pub(crate) struct SourceLine<'a> {
     pub(crate) file: &'a str,
     /// Counted from 1.
     pub(crate) number: usize,
@@ -217,7 +217,7 @@ impl Files {
     }
 
     /// Returns the line in which `span` begins.
-    pub(crate) fn line(&self, span: Span) -> Option<Line<'_>> {
+    pub(crate) fn line(&self, span: Span) -> Option<SourceLine<'_>> {
         let file = self.files.get(span.file)?;
         let after = file.lines.partition_point(|start| *start <= span.start);
         let begin = *file.lines.get(after.checked_sub(1)?)?;
@@ -231,7 +231,7 @@ impl Files {
         let skipped = whole.len() - text.len();
         let before = span.start.checked_sub(begin + skipped)?;
         let letters = |at| file.letters.before(&file.source.text, at);
-        Some(Line {
+        Some(SourceLine {
             file: &file.source.name,
             number: after,
             column: letters(span.start) - letters(begin + skipped) + 1,

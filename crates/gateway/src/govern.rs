@@ -96,7 +96,7 @@ pub struct NotRead {
 
 /// What becomes of a call.
 #[derive(Debug, Clone)]
-pub enum Ruling {
+pub enum CallDecision {
     /// It goes to the server.
     Pass(Ticket),
     /// It is answered here, with a `CallToolResult`.
@@ -149,7 +149,7 @@ pub enum Instead {
 }
 
 /// Governs one session of the gateway.
-pub trait Govern: Send {
+pub trait SessionPolicy: Send {
     /// Is told that a question begins: what is asked until the next may be answered from one look at the disk.
     fn begin(&mut self) {}
 
@@ -160,19 +160,19 @@ pub trait Govern: Send {
     fn instructions(&self) -> String;
 
     /// Answers a call of an own tool with a `CallToolResult`; `None`: no own tool has the name.
-    fn own_call(&mut self, name: &str, call: &OwnCall<'_>) -> Option<Ruling>;
+    fn own_call(&mut self, name: &str, call: &OwnCall<'_>) -> Option<CallDecision>;
 
     /// Tells for each tool, in order, whether the client sees it now.
     fn shown(&mut self, tools: &[ListedTool<'_>]) -> Vec<bool>;
 
     /// Rules on a call of a server's tool.
-    fn call(&mut self, call: &GatewayCall<'_>) -> Ruling;
+    fn call(&mut self, call: &GatewayCall<'_>) -> CallDecision;
 
     /// Rules on a reading; `Some`: it does not go to the server.
     fn read(&mut self, reading: &Reading<'_>) -> Option<NotRead>;
 
     /// Rules again once a person answered.
-    fn answered(&mut self, key: &str, said: &PersonSaid, at_ms: u64) -> Ruling;
+    fn answered(&mut self, key: &str, said: &PersonSaid, at_ms: u64) -> CallDecision;
 
     /// Records the result of a call that passed; `Some`: what the client gets in its place.
     ///

@@ -18,13 +18,13 @@ use tokio::{
 };
 
 use crate::govern::{
-    CallEnd, GatewayCall, Govern, Instead, ListedTool, NotRead, OwnCall, PersonSaid, Reading,
-    Ruling, Ticket,
+    CallDecision, CallEnd, GatewayCall, Instead, ListedTool, NotRead, OwnCall, PersonSaid, Reading,
+    SessionPolicy, Ticket,
 };
 
-type Job = Box<dyn FnOnce(&mut dyn Govern) + Send>;
+type Job = Box<dyn FnOnce(&mut dyn SessionPolicy) + Send>;
 /// Makes who governs, at the first question.
-pub(crate) type Appoint = Box<dyn FnOnce() -> Box<dyn Govern> + Send>;
+pub(crate) type Appoint = Box<dyn FnOnce() -> Box<dyn SessionPolicy> + Send>;
 
 /// Who governs a session.
 #[derive(Clone)]
@@ -41,7 +41,7 @@ struct Shared {
 
 /// Where questions are answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum AnswerThread {
     /// In a thread for those who wait for the disk.
     Aside,
     /// In the thread that asks.
@@ -57,7 +57,7 @@ struct Queue {
 
 struct Post {
     appoint: Option<Appoint>,
-    held: Option<Box<dyn Govern>>,
+    held: Option<Box<dyn SessionPolicy>>,
 }
 
 impl fmt::Debug for GovernorQueue {
@@ -87,27 +87,27 @@ impl GovernorQueue {
     /// for somebody else on the way does so in [`waiting`].
     pub(crate) async fn ask<R: Send + 'static>(
         &self,
-        question: impl FnOnce(&mut dyn Govern) -> R + Send + 'static,
+        question: impl FnOnce(&mut dyn SessionPolicy) -> R + Send + 'static,
     ) -> Option<R> {
         let (answer, answered) = oneshot::channel();
-        let job = Box::new(move |govern: &mut dyn Govern| {
+        let job = Box::new(move |govern: &mut dyn SessionPolicy| {
             answer.send(question(govern)).ok();
         });
         let place = if self.shared.begun.load(Ordering::Acquire) {
-            Place::Here
+            AnswerThread::Here
         } else {
-            Place::Aside
+            AnswerThread::Aside
         };
         self.push(job, place);
         answered.await.ok()
     }
 
     /// Tells in its turn; nobody waits for it.
-    pub(crate) fn tell(&self, job: impl FnOnce(&mut dyn Govern) + Send + 'static) {
-        self.push(Box::new(job), Place::Aside);
+    pub(crate) fn tell(&self, job: impl FnOnce(&mut dyn SessionPolicy) + Send + 'static) {
+        self.push(Box::new(job), AnswerThread::Aside);
     }
 
-    fn push(&self, job: Job, place: Place) {
+    fn push(&self, job: Job, place: AnswerThread) {
         let mut queue = lock(&self.shared.queue);
         queue.jobs.push_back(job);
         if queue.served {
@@ -116,13 +116,13 @@ impl GovernorQueue {
         queue.served = true;
         drop(queue);
         match (place, Handle::try_current()) {
-            (Place::Here, _) => self.shared.serve(),
-            (Place::Aside, Ok(runtime)) => {
+            (AnswerThread::Here, _) => self.shared.serve(),
+            (AnswerThread::Aside, Ok(runtime)) => {
                 let shared = Arc::clone(&self.shared);
                 drop(runtime.spawn_blocking(move || shared.serve()));
             }
             // The runtime is gone, and with it who could wait: what ended must still be told.
-            (Place::Aside, Err(_)) => self.shared.serve(),
+            (AnswerThread::Aside, Err(_)) => self.shared.serve(),
         }
     }
 }
@@ -160,7 +160,7 @@ impl Shared {
 }
 
 impl Post {
-    fn hold(&mut self) -> &mut dyn Govern {
+    fn hold(&mut self) -> &mut dyn SessionPolicy {
         let appoint = self.appoint.take();
         let held = self
             .held
@@ -176,12 +176,12 @@ impl Post {
 pub(crate) struct Nobody;
 
 impl Nobody {
-    fn no() -> Ruling {
-        Ruling::Answer(unavailable())
+    fn no() -> CallDecision {
+        CallDecision::Answer(unavailable())
     }
 }
 
-impl Govern for Nobody {
+impl SessionPolicy for Nobody {
     fn own_tools(&self) -> Vec<Value> {
         Vec::new()
     }
@@ -190,7 +190,7 @@ impl Govern for Nobody {
         String::new()
     }
 
-    fn own_call(&mut self, _name: &str, _call: &OwnCall<'_>) -> Option<Ruling> {
+    fn own_call(&mut self, _name: &str, _call: &OwnCall<'_>) -> Option<CallDecision> {
         Some(Self::no())
     }
 
@@ -198,7 +198,7 @@ impl Govern for Nobody {
         vec![false; tools.len()]
     }
 
-    fn call(&mut self, _call: &GatewayCall<'_>) -> Ruling {
+    fn call(&mut self, _call: &GatewayCall<'_>) -> CallDecision {
         Self::no()
     }
 
@@ -206,7 +206,7 @@ impl Govern for Nobody {
         Some(unread())
     }
 
-    fn answered(&mut self, _key: &str, _said: &PersonSaid, _at_ms: u64) -> Ruling {
+    fn answered(&mut self, _key: &str, _said: &PersonSaid, _at_ms: u64) -> CallDecision {
         Self::no()
     }
 
@@ -250,7 +250,7 @@ mod tests {
     use std::sync::mpsc;
 
     use super::{GovernorQueue, Nobody, waiting};
-    use crate::govern::Govern;
+    use crate::govern::SessionPolicy;
 
     fn queue() -> GovernorQueue {
         GovernorQueue::new(Box::new(|| Box::new(Nobody)))
@@ -280,7 +280,7 @@ mod tests {
                 assert_eq!(slow.ask(|_| ()).await, Some(()));
             }
             let (go, wait) = mpsc::channel();
-            let held = move |_: &mut dyn Govern| waiting(|| wait.recv().unwrap());
+            let held = move |_: &mut dyn SessionPolicy| waiting(|| wait.recv().unwrap());
             let first = tokio::spawn(async move { slow.ask(held).await });
             // On the one thread of the runtime, which the first may not hold.
             let other = tokio::spawn(async move { quick.ask(|_| 7).await });

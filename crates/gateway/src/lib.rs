@@ -16,11 +16,11 @@ mod refused;
 mod tools;
 
 // Messages, and how they come and go: over standard streams and over HTTP, from clients and to servers.
+pub mod channel;
 pub mod downstream;
 mod era;
 mod fields;
 mod lines;
-pub mod link;
 mod mcp_headers;
 pub mod message;
 pub mod notes;

@@ -13,7 +13,7 @@ const ENDS_BYTES: usize = 4_096;
 
 /// What came of reading a line.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Line {
+pub(crate) enum LineRead {
     /// It is in the buffer, without its end.
     Whole,
     /// It was longer than allowed; the buffer holds both its ends.
@@ -27,7 +27,7 @@ pub(crate) async fn read_line(
     reader: &mut (impl AsyncBufRead + Unpin),
     buffer: &mut Vec<u8>,
     bytes_max: usize,
-) -> io::Result<Line> {
+) -> io::Result<LineRead> {
     empty(buffer);
     let mut tail: Option<Vec<u8>> = None;
     loop {
@@ -36,7 +36,7 @@ pub(crate) async fn read_line(
             // The last line need not end.
             let nothing = buffer.is_empty() && tail.is_none();
             return Ok(if nothing {
-                Line::End
+                LineRead::End
             } else {
                 whole(buffer, tail)
             });
@@ -68,12 +68,12 @@ fn last(part: &[u8]) -> &[u8] {
     part.get(from..).unwrap_or_default()
 }
 
-fn whole(buffer: &mut Vec<u8>, tail: Option<Vec<u8>>) -> Line {
+fn whole(buffer: &mut Vec<u8>, tail: Option<Vec<u8>>) -> LineRead {
     match tail {
-        None => Line::Whole,
+        None => LineRead::Whole,
         Some(tail) => {
             buffer.extend_from_slice(&tail);
-            Line::TooLong
+            LineRead::TooLong
         }
     }
 }
@@ -146,7 +146,7 @@ mod tests {
 
     use super::*;
 
-    async fn lines(text: &[u8], bytes_max: usize) -> Vec<(Line, String)> {
+    async fn lines(text: &[u8], bytes_max: usize) -> Vec<(LineRead, String)> {
         // A small buffer cuts lines at awkward places.
         let mut reader = tokio::io::BufReader::with_capacity(3, text);
         let (mut buffer, mut read) = (Vec::new(), Vec::new());
@@ -155,7 +155,7 @@ mod tests {
                 .await
                 .unwrap()
             {
-                Line::End => return read,
+                LineRead::End => return read,
                 line => read.push((line, String::from_utf8(buffer.clone()).unwrap())),
             }
         }
@@ -166,7 +166,7 @@ mod tests {
         let read = lines(b"one\n\n12345678\n123456789\ntwo\nlast", 8).await;
         let texts: Vec<&str> = read.iter().map(|(_, text)| text.as_str()).collect();
         assert_eq!(texts[..3], ["one", "", "12345678"]);
-        assert_eq!(read[3].0, Line::TooLong);
+        assert_eq!(read[3].0, LineRead::TooLong);
         assert_eq!(texts[4..], ["two", "last"]);
     }
 

@@ -17,7 +17,7 @@ use interlock_project::{
 
 use crate::{
     error::GatewayError,
-    govern::{Caller, Govern, Governor},
+    govern::{Caller, Governor, SessionPolicy},
     governor_queue::Nobody,
     metrics::{Counting, Metrics},
     notes::Notes,
@@ -175,7 +175,7 @@ impl ServerSet {
         for server in &mut servers {
             server.metrics = metrics.clone();
         }
-        let appoint = move |who: &Caller| -> Box<dyn Govern> {
+        let appoint = move |who: &Caller| -> Box<dyn SessionPolicy> {
             match Governor::new(settings.clone(), who.clone(), &known) {
                 Ok(governor) => Box::new(Counting {
                     inner: Box::new(governor),

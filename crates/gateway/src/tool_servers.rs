@@ -42,7 +42,7 @@ pub use self::{
 use self::{
     held::PinnedTools,
     inner::{Inner, gateway, lock},
-    line::Line,
+    line::ServersSession,
     taking::ServerPolicy,
 };
 use crate::{
@@ -162,7 +162,7 @@ impl ToolServers {
         let (running, ended) = Running::new();
         let all = taking.wanted.iter().map(WantedServer::server).collect();
         let gateway = gateway(&taking, all, bounds, &notes, &running);
-        let line = Line::open(&gateway).map_err(|error| failed(&error))?;
+        let line = ServersSession::open(&gateway).map_err(|error| failed(&error))?;
         Ok(Self {
             inner: Arc::new(Inner {
                 taking,

@@ -13,7 +13,7 @@ use std::{
 use tokio::sync::mpsc;
 
 use self::{http::HttpServer, stdio::Process};
-use crate::{asks::Asker, era::Era, link::Link, metrics::Metrics, notes::Notes};
+use crate::{asks::Asker, channel::Channel, era::Era, metrics::Metrics, notes::Notes};
 use interlock_project::Asks;
 
 /// A server behind the gateway, as it is configured.
@@ -141,7 +141,7 @@ impl Server {
 #[derive(Debug)]
 pub struct Connection {
     /// Its messages.
-    pub link: Link,
+    pub link: Channel,
     /// Why it ended, once it has.
     pub fate: Fate,
 }

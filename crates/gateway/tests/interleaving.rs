@@ -9,11 +9,11 @@
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use interlock_gateway::{
+    channel::Channel,
     govern::{
-        CallEnd, Caller, GatewayCall, Govern, Instead, ListedTool, NotRead, OwnCall, PersonSaid,
-        Reading, Ruling, Ticket,
+        CallDecision, CallEnd, Caller, GatewayCall, Instead, ListedTool, NotRead, OwnCall,
+        PersonSaid, Reading, SessionPolicy, Ticket,
     },
-    link::Link,
     message::{Envelope, Id, Message, Outcome},
     notes::Notes,
     session::{Bounds, Gateway},
@@ -67,12 +67,12 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 }
 
 #[derive(Debug)]
-struct Once(mpsc::UnboundedSender<Link>);
+struct Once(mpsc::UnboundedSender<Channel>);
 
 impl Dial for Once {
     fn dial<'a>(&'a self, _around: &'a Surroundings) -> Dialing<'a> {
         Box::pin(async move {
-            let (link, far) = Link::pair();
+            let (link, far) = Channel::pair();
             self.0.send(far).unwrap();
             Ok(Connection {
                 link,
@@ -86,7 +86,7 @@ impl Dial for Once {
 #[derive(Debug)]
 struct Open;
 
-impl Govern for Open {
+impl SessionPolicy for Open {
     fn own_tools(&self) -> Vec<Value> {
         Vec::new()
     }
@@ -95,7 +95,7 @@ impl Govern for Open {
         String::new()
     }
 
-    fn own_call(&mut self, _name: &str, _call: &OwnCall<'_>) -> Option<Ruling> {
+    fn own_call(&mut self, _name: &str, _call: &OwnCall<'_>) -> Option<CallDecision> {
         None
     }
 
@@ -103,8 +103,8 @@ impl Govern for Open {
         vec![true; tools.len()]
     }
 
-    fn call(&mut self, _call: &GatewayCall<'_>) -> Ruling {
-        Ruling::Pass(Ticket {
+    fn call(&mut self, _call: &GatewayCall<'_>) -> CallDecision {
+        CallDecision::Pass(Ticket {
             call: None,
             bytes_max: None,
         })
@@ -114,7 +114,7 @@ impl Govern for Open {
         None
     }
 
-    fn answered(&mut self, _key: &str, _said: &PersonSaid, _at_ms: u64) -> Ruling {
+    fn answered(&mut self, _key: &str, _said: &PersonSaid, _at_ms: u64) -> CallDecision {
         panic!("nobody was asked")
     }
 
@@ -133,7 +133,7 @@ fn value(envelope: &Envelope) -> Value {
     serde_json::from_slice(&text).unwrap()
 }
 
-async fn hear(link: &mut Link) -> Value {
+async fn hear(link: &mut Channel) -> Value {
     let heard = timeout(PATIENCE, link.incoming.recv()).await;
     value(
         &heard
@@ -142,7 +142,7 @@ async fn hear(link: &mut Link) -> Value {
     )
 }
 
-async fn say(link: &Link, envelope: Envelope) {
+async fn say(link: &Channel, envelope: Envelope) {
     link.outgoing.send(envelope).await.unwrap();
 }
 
@@ -155,8 +155,8 @@ fn object(value: Value) -> Option<serde_json::Map<String, Value>> {
 
 /// A client and a server with a session between them.
 struct Both {
-    client: Link,
-    server: Link,
+    client: Channel,
+    server: Channel,
     calls: Vec<Call>,
     marks: u64,
 }
@@ -167,7 +167,7 @@ impl Both {
         let (running, _) = Running::new();
         let (notes, _) = Notes::to_channel();
         let servers = vec![Server::new("", Box::new(Once(dialed)))];
-        let appoint = Arc::new(|_: &Caller| Box::new(Open) as Box<dyn Govern>);
+        let appoint = Arc::new(|_: &Caller| Box::new(Open) as Box<dyn SessionPolicy>);
         let gateway = Gateway::new(servers, Bounds::default(), notes, running, appoint);
         let mut client = gateway.open(Caller::Stdio).unwrap();
         let hello = object(json!({"protocolVersion": "2025-11-25", "capabilities": {}}));

@@ -5,7 +5,7 @@ use interlock_core::machine::Outcome;
 use crate::{
     graph::Graph,
     names::Names,
-    plot::{Edge, Kind, Line, Node, Plot},
+    plot::{Edge, EdgeStyle, Kind, Node, Plot},
 };
 
 const HEAD: &str = r##"  graph [labelloc=t, fontsize=18, fontname="Helvetica", compound=true, nodesep=0.35, ranksep=0.45];
@@ -172,9 +172,9 @@ impl Writer {
             ));
         }
         match edge.line {
-            Line::Plain => {}
-            Line::Approval | Line::Interrupt => looks.push("style=dashed".to_owned()),
-            Line::Fallback => looks.push("style=dotted".to_owned()),
+            EdgeStyle::Plain => {}
+            EdgeStyle::Approval | EdgeStyle::Interrupt => looks.push("style=dashed".to_owned()),
+            EdgeStyle::Fallback => looks.push("style=dotted".to_owned()),
         }
         if edge.taken > 0 {
             looks.push("color=\"#4c6ef5\", penwidth=2.5".to_owned());

@@ -7,7 +7,7 @@ use interlock_core::machine::Outcome;
 use crate::{
     graph::Graph,
     names::Names,
-    plot::{Edge, Kind, Line, Node, Plot},
+    plot::{Edge, EdgeStyle, Kind, Node, Plot},
 };
 
 /// What the words after `:::` look like; readable on light and on dark.
@@ -125,8 +125,8 @@ impl Writer {
 
     fn edge(&mut self, from: &str, edge: &Edge, to: &str, depth: usize) {
         let arrow = match edge.line {
-            Line::Plain => "-->",
-            Line::Approval | Line::Interrupt | Line::Fallback => "-.->",
+            EdgeStyle::Plain => "-->",
+            EdgeStyle::Approval | EdgeStyle::Interrupt | EdgeStyle::Fallback => "-.->",
         };
         let lines: Vec<String> = edge
             .labels

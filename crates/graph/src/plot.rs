@@ -74,7 +74,7 @@ pub(crate) struct Branch {
 pub(crate) struct Edge {
     pub(crate) from: usize,
     pub(crate) to: usize,
-    pub(crate) line: Line,
+    pub(crate) line: EdgeStyle,
     pub(crate) labels: Vec<Label>,
     /// How often the run took it.
     pub(crate) taken: u32,
@@ -82,7 +82,7 @@ pub(crate) struct Edge {
 
 /// How an edge is drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Line {
+pub(crate) enum EdgeStyle {
     /// An ordinary transition.
     Plain,
     /// A person must say yes.

@@ -7,7 +7,7 @@ use std::{collections::BTreeMap, mem, sync::Arc};
 
 use interlock_core::{
     Decision, Reply,
-    command::{ActivityOutcome, Ask, Command, Effect, Stage},
+    command::{ActivityOutcome, Ask, Command, Effect, EffectStatus},
     decide, effects,
     event::Cause,
     evolve, lacking,
@@ -213,7 +213,7 @@ impl<'a, H: Host> Drive<'a, H> {
     /// Brings the files that texts name; tells whether the run went on by it.
     fn feed(&mut self, list: &[Effect]) -> Result<bool, DriveError<H::Error>> {
         for effect in list {
-            let Stage::Reading(wanted) = &effect.stage else {
+            let EffectStatus::Reading(wanted) = &effect.stage else {
                 continue;
             };
             let path = effect.frame.clone();
@@ -237,7 +237,7 @@ impl<'a, H: Host> Drive<'a, H> {
     /// Fails what a person cannot be asked; tells whether there was any.
     fn refuse_faults(&mut self, list: &[Effect]) -> Result<bool, DriveError<H::Error>> {
         for effect in list {
-            let is_asked = effect.stage == Stage::Person && !self.is_stage(effect);
+            let is_asked = effect.stage == EffectStatus::Person && !self.is_stage(effect);
             if !is_asked || self.flights.contains_key(&effect.id) {
                 continue;
             }
@@ -263,7 +263,8 @@ impl<'a, H: Host> Drive<'a, H> {
         for effect in list {
             let is_stage = self.is_stage(effect);
             // A pause is resumed from outside; only questions are asked here.
-            let is_ours = effect.stage == Stage::Running || effect.kind == ASK_USER || is_stage;
+            let is_ours =
+                effect.stage == EffectStatus::Running || effect.kind == ASK_USER || is_stage;
             if !is_open(effect) || !is_ours || self.flights.contains_key(&effect.id) {
                 continue;
             }
@@ -308,7 +309,7 @@ impl<'a, H: Host> Drive<'a, H> {
         }
         let waits = list
             .iter()
-            .any(|effect| matches!(effect.stage, Stage::Waiting(_)));
+            .any(|effect| matches!(effect.stage, EffectStatus::Waiting(_)));
         (!waits).then_some(Halt::Standing)
     }
 
@@ -464,13 +465,13 @@ pub(crate) fn read_files<H: Host>(
 
 /// Tells whether somebody here may carry an effect out.
 const fn is_open(effect: &Effect) -> bool {
-    matches!(effect.stage, Stage::Running | Stage::Person)
+    matches!(effect.stage, EffectStatus::Running | EffectStatus::Person)
 }
 
 /// Returns when the run is to be advanced for an effect.
 fn due(effect: &Effect) -> Option<u64> {
     let waits = match effect.stage {
-        Stage::Waiting(until) => Some(until),
+        EffectStatus::Waiting(until) => Some(until),
         _ => None,
     };
     waits.into_iter().chain(effect.late_ms).min()

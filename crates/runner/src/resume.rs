@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use interlock_core::{
     Decision, Reply,
-    command::{ActivityOutcome, Ask, Effect, Stage},
+    command::{ActivityOutcome, Ask, Effect, EffectStatus},
     effects, lacking,
     machine::Machine,
     refill,
@@ -46,7 +46,7 @@ pub fn resume_pause<H: Host>(
     let run = host.load().map_err(DriveError::Host)?;
     let paused = effects(machine, &run)
         .into_iter()
-        .find(|effect| effect.stage == Stage::Person && effect.kind == "pause");
+        .find(|effect| effect.stage == EffectStatus::Person && effect.kind == "pause");
     let Some(effect) = paused else {
         return Ok(Resumed::NothingPaused);
     };
@@ -130,7 +130,7 @@ pub fn answer<H: Host>(
     let run = host.load().map_err(DriveError::Host)?;
     let asked = effects(machine, &run)
         .into_iter()
-        .find(|effect| effect.stage == Stage::Person && effect.kind == "ask-user");
+        .find(|effect| effect.stage == EffectStatus::Person && effect.kind == "ask-user");
     let Some(effect) = asked else {
         return Ok(None);
     };

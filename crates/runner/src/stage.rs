@@ -2,7 +2,7 @@
 //!
 //! Decides nothing: [`interlock_core::stage::step`] says what is next, and what
 //! became of it goes back as a command. Only the loop that drives the run writes
-//! to its log; a stage asks it over a [`Line`](line::Line).
+//! to its log; a stage asks it over a [`StageLink`](line::StageLink).
 //!
 //! **Invariant.** What a model said, and what it is told, is kept beside the log
 //! before an event names it; so an attempt that was cut off goes on with the same

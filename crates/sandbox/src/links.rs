@@ -12,7 +12,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::plan::Place;
+use crate::plan::WritablePlace;
 
 /// Paths looked up before one command starts.
 #[derive(Debug, Default)]
@@ -79,12 +79,12 @@ impl Links {
     }
 
     /// Resolves the links of a writable place, as far as they may be followed.
-    pub(crate) fn resolved(&self, place: &Place) -> Option<PathBuf> {
+    pub(crate) fn resolved(&self, place: &WritablePlace) -> Option<PathBuf> {
         self.real_within(place, &place.path)
     }
 
     /// Tells whether a writable place is to be made, and may be.
-    pub(crate) fn is_wanted(&self, place: &Place) -> bool {
+    pub(crate) fn is_wanted(&self, place: &WritablePlace) -> bool {
         let (Some(beside), Some(parent)) = (&place.made_beside, place.path.parent()) else {
             return false;
         };
@@ -92,7 +92,7 @@ impl Links {
             .is_some_and(|real| real.join(beside).exists())
     }
 
-    fn real_within(&self, place: &Place, path: &Path) -> Option<PathBuf> {
+    fn real_within(&self, place: &WritablePlace, path: &Path) -> Option<PathBuf> {
         let real = self.real(path)?;
         let Some(within) = &place.within else {
             return Some(real);

@@ -9,7 +9,7 @@ use crate::afterwards::Before;
 use crate::level::{Level, NotHeld, Reach, Reached};
 use crate::links::Links;
 use crate::outcome::{Ended, Exit, RunError, Watcher};
-use crate::plan::{Confinement, Network, Place, Plan};
+use crate::plan::{Confinement, Network, Plan, WritablePlace};
 
 /// How probed commands are heard of: they are not, here.
 #[derive(Debug)]
@@ -73,7 +73,7 @@ fn without_links(plan: &Plan) -> Plan {
         let links = Links::default();
         let places = confinement.writable.iter();
         let places = places.filter_map(|place| links.resolved(place));
-        confinement.writable = places.map(Place::at).collect();
+        confinement.writable = places.map(WritablePlace::at).collect();
     }
     plan
 }

@@ -92,7 +92,7 @@ pub struct Environment {
 #[serde(deny_unknown_fields)]
 pub struct Confinement {
     /// Places it may write, with everything below them.
-    pub writable: Vec<Place>,
+    pub writable: Vec<WritablePlace>,
     /// Whether it has a temporary directory of its own, removed afterwards.
     pub own_directory: bool,
     /// Directories it may not read, such as the state directory.
@@ -111,7 +111,7 @@ pub struct Confinement {
 /// A place that may be written.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Place {
+pub struct WritablePlace {
     /// The place, absolute.
     pub path: PathBuf,
     /// The file beside which it is made first, where it is not there.
@@ -124,7 +124,7 @@ pub struct Place {
     pub within: Option<PathBuf>,
 }
 
-impl Place {
+impl WritablePlace {
     /// A place that is written only where it is there.
     #[must_use]
     pub const fn at(path: PathBuf) -> Self {

@@ -30,11 +30,16 @@ use crate::syntax::Assignment;
 use crate::tables::plain;
 use crate::tables::programs::{Kind, Row};
 use crate::value::Arg;
-use crate::walk::{Input, Place, Step, Walker};
+use crate::walk::{CommandPosition, Input, Step, Walker};
 
 impl Walker<'_> {
     /// Takes the words of one command; the first must be literal.
-    pub(crate) fn run(&mut self, args: Vec<Arg>, declared: &[Assignment], place: &Place) -> Step {
+    pub(crate) fn run(
+        &mut self,
+        args: Vec<Arg>,
+        declared: &[Assignment],
+        place: &CommandPosition,
+    ) -> Step {
         if place.via.len() > crate::walk::WRAPPERS_MAX {
             return Err("more than 16 wrappers around one command".to_owned());
         }
@@ -74,7 +79,7 @@ impl Walker<'_> {
         &mut self,
         args: &[Arg],
         class: CommandClass,
-        place: &Place,
+        place: &CommandPosition,
     ) -> usize {
         let words = args.iter().map(Arg::to_word).collect();
         let wrapped = place.wrapped.iter().chain(args).map(Arg::to_word);
@@ -102,7 +107,7 @@ impl Walker<'_> {
         })
     }
 
-    fn own_file(&mut self, word: &str, args: &[Arg], place: &Place) {
+    fn own_file(&mut self, word: &str, args: &[Arg], place: &CommandPosition) {
         // An interpreter of the project's own (`.venv/bin/python`).
         let name = word.rsplit('/').next().unwrap_or(word);
         let class = match programs::find(name).map(|row| row.class) {
@@ -117,7 +122,7 @@ impl Walker<'_> {
     }
 
     /// Takes a program by its row.
-    fn program(&mut self, name: &str, args: &[Arg], place: &Place) -> Step {
+    fn program(&mut self, name: &str, args: &[Arg], place: &CommandPosition) -> Step {
         if self.reading_form(name, args, place) {
             return Ok(());
         }
@@ -149,7 +154,7 @@ impl Walker<'_> {
         index: usize,
         name: &str,
         operands: &[Arg],
-        place: &Place,
+        place: &CommandPosition,
     ) -> Step {
         match row.kind {
             Kind::Nothing if row.class == CommandClass::Reader => {

@@ -5,7 +5,7 @@
 
 /// Where the scan stands, innermost last.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum Nesting {
     /// Inside `$(`, `<(` or `(`: commands.
     Commands,
     /// Inside `${`; the flag tells whether double quotes surround it.
@@ -24,8 +24,8 @@ const BRACKETS_MAX: usize = 100;
 struct Scan<'a> {
     bytes: &'a [u8],
     pos: usize,
-    stack: Vec<Place>,
-    base: Place,
+    stack: Vec<Nesting>,
+    base: Nesting,
     count: usize,
     /// Square brackets of words that are open.
     brackets: usize,
@@ -34,10 +34,10 @@ struct Scan<'a> {
 
 /// Counts `$(`, backtick pairs, `<(` and `>(` that run; `None` when lost.
 pub(crate) fn substitutions(text: &str) -> Option<usize> {
-    count(text.as_bytes(), Place::Commands)
+    count(text.as_bytes(), Nesting::Commands)
 }
 
-fn count(bytes: &[u8], base: Place) -> Option<usize> {
+fn count(bytes: &[u8], base: Nesting) -> Option<usize> {
     let mut scan = Scan {
         bytes,
         pos: 0,
@@ -58,11 +58,11 @@ impl Scan<'_> {
         self.bytes.get(self.pos + ahead).copied()
     }
 
-    fn place(&self) -> Place {
+    fn place(&self) -> Nesting {
         self.stack.last().copied().unwrap_or(self.base)
     }
 
-    fn enter(&mut self, place: Place, width: usize) {
+    fn enter(&mut self, place: Nesting, width: usize) {
         self.stack.push(place);
         self.pos += width;
     }
@@ -74,19 +74,22 @@ impl Scan<'_> {
 
     fn step(&mut self, byte: u8) -> Option<()> {
         let place = self.place();
-        let is_quoted = matches!(place, Place::Quotes | Place::Document | Place::Braces(true));
+        let is_quoted = matches!(
+            place,
+            Nesting::Quotes | Nesting::Document | Nesting::Braces(true)
+        );
         match byte {
             b'\\' => self.pos += 2,
             b'`' => return self.backticks(),
             b'$' => self.dollar(is_quoted)?,
-            b'"' if place == Place::Quotes => self.leave(),
-            b'"' if place != Place::Document => self.enter(Place::Quotes, 1),
+            b'"' if place == Nesting::Quotes => self.leave(),
+            b'"' if place != Nesting::Document => self.enter(Nesting::Quotes, 1),
             b'\'' if !is_quoted => return self.skip_past(b'\'', false),
-            b'}' if matches!(place, Place::Braces(_)) => self.leave(),
+            b'}' if matches!(place, Nesting::Braces(_)) => self.leave(),
             _ => match place {
-                Place::Commands => self.command_byte(byte)?,
-                Place::Numbers(end) if byte == end => self.leave(),
-                Place::Numbers(end) if byte == opener(end) => self.enter(place, 1),
+                Nesting::Commands => self.command_byte(byte)?,
+                Nesting::Numbers(end) if byte == end => self.leave(),
+                Nesting::Numbers(end) if byte == opener(end) => self.enter(place, 1),
                 _ => self.pos += 1,
             },
         }
@@ -96,16 +99,16 @@ impl Scan<'_> {
     fn dollar(&mut self, is_quoted: bool) -> Option<()> {
         match (self.at(1), self.at(2)) {
             (Some(b'('), Some(b'(')) => {
-                self.stack.push(Place::Numbers(b')'));
-                self.enter(Place::Numbers(b')'), 3);
+                self.stack.push(Nesting::Numbers(b')'));
+                self.enter(Nesting::Numbers(b')'), 3);
             }
             (Some(b'('), _) => {
                 self.count += 1;
-                self.enter(Place::Commands, 2);
+                self.enter(Nesting::Commands, 2);
             }
-            (Some(b'['), _) => self.enter(Place::Numbers(b']'), 2),
+            (Some(b'['), _) => self.enter(Nesting::Numbers(b']'), 2),
             (Some(b'{'), _) => {
-                self.enter(Place::Braces(is_quoted), 2);
+                self.enter(Nesting::Braces(is_quoted), 2);
                 if self.at(0) == Some(b'#') {
                     self.pos += 1;
                 }
@@ -141,15 +144,15 @@ impl Scan<'_> {
         match (byte, self.at(1)) {
             (b'<' | b'>', Some(b'(')) => {
                 self.count += 1;
-                self.enter(Place::Commands, 2);
+                self.enter(Nesting::Commands, 2);
             }
             (b'<', Some(b'<')) if self.at(2) == Some(b'<') => self.pos += 3,
             (b'<', Some(b'<')) => self.document_start(),
             (b'(', Some(b'(')) => {
-                self.stack.push(Place::Numbers(b')'));
-                self.enter(Place::Numbers(b')'), 2);
+                self.stack.push(Nesting::Numbers(b')'));
+                self.enter(Nesting::Numbers(b')'), 2);
             }
-            (b'(', _) => self.enter(Place::Commands, 1),
+            (b'(', _) => self.enter(Nesting::Commands, 1),
             (b')', _) => self.leave(),
             (b'#', _) if self.at_word_start() => {
                 while self.at(0).is_some_and(|byte| byte != b'\n') {
@@ -215,7 +218,7 @@ impl Scan<'_> {
                     .count();
                 if line.get(tabs..) == Some(mark.as_slice()) {
                     if !is_quoted {
-                        self.count += count(body, Place::Document)?;
+                        self.count += count(body, Nesting::Document)?;
                     }
                     break;
                 }

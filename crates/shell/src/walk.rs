@@ -92,7 +92,7 @@ pub(crate) enum Input {
 
 /// Where a command stands.
 #[derive(Debug, Clone)]
-pub(crate) struct Place {
+pub(crate) struct CommandPosition {
     pub(crate) proof: Proof,
     pub(crate) input: Input,
     pub(crate) from_pipe: bool,
@@ -516,7 +516,7 @@ impl<'a> Walker<'a> {
             probe: self.probe(simple, &args).or(proof.probe),
             ..proof
         };
-        let place = Place {
+        let place = CommandPosition {
             proof,
             input,
             from_pipe,

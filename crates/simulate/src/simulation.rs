@@ -82,7 +82,7 @@ impl Simulation {
             durable: places.map(|places| DurableRun {
                 places,
                 mode: None,
-                opening: Some(RunInput {
+                input: Some(RunInput {
                     text: simulation.setting.input.clone(),
                     attached: Vec::new(),
                 }),

@@ -8,7 +8,7 @@
 
 use interlock_core::{
     Reply,
-    command::{ActivityOutcome, Answer, Ask, Command, EffectFate, Stage},
+    command::{ActivityOutcome, Answer, Ask, Command, EffectFate, EffectStatus},
     conversation::outputs_before,
     decide,
     dialogue::RunInput,
@@ -166,7 +166,7 @@ impl Play {
             let effect = &due[dice.index(due.len())];
             let path = Some(effect.frame.to_string());
             let ask = match effect.stage {
-                Stage::Lost => Ask::SettleEffect {
+                EffectStatus::Lost => Ask::SettleEffect {
                     path,
                     how: EffectFate::Again,
                     by: "ana".to_owned(),
@@ -234,7 +234,7 @@ fn play(machine: &Machine, dice: &mut Dice, what: String) -> bool {
         input: serde_json::Map::new(),
         by: "ana".to_owned(),
         durable: Some(DurableRun {
-            opening: Some(RunInput {
+            input: Some(RunInput {
                 text: r#"{"good": true}"#.to_owned(),
                 attached: Vec::new(),
             }),

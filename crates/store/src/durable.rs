@@ -39,7 +39,7 @@ pub struct NewDurable<'a> {
     /// What becomes of calls in stages that list no tools; `None`: as the machine says.
     pub mode: Option<ModeRules>,
     /// What the conversation begins with; read where the machine has one.
-    pub opening: Option<RunInput>,
+    pub input: Option<RunInput>,
 }
 
 /// Where a durable run comes from.
@@ -104,7 +104,7 @@ impl Home {
         let begun_with = DurableRun {
             places,
             mode: durable.mode.clone(),
-            opening: durable.opening.clone(),
+            input: durable.input.clone(),
         };
         self.begin(&id, &new, (input, by, Some(begun_with)), &|beside| {
             files::make_directory(&beside.join(FILES))?;

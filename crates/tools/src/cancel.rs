@@ -13,10 +13,10 @@ use std::{
 ///
 /// Pulled once it stays pulled.
 #[derive(Debug, Clone)]
-pub struct Cancel(Arc<Line>);
+pub struct Cancel(Arc<CancelState>);
 
 #[derive(Debug)]
-struct Line {
+struct CancelState {
     pulled: Mark,
     hurried: Mark,
 }
@@ -57,7 +57,7 @@ impl Cancel {
     /// # Errors
     /// The system has no more descriptors.
     pub fn new() -> io::Result<Self> {
-        Ok(Self(Arc::new(Line {
+        Ok(Self(Arc::new(CancelState {
             pulled: Mark::new()?,
             hurried: Mark::new()?,
         })))

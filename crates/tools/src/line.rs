@@ -30,7 +30,7 @@ const STDOUT_BYTES_MAX: usize = 10 * 1024 * 1024;
 /// Runs a line and shows everything it prints.
 pub(crate) fn bash(input: &Value, around: &ToolContext<'_>) -> Result<ToolEnd, Failure> {
     let timeout = input.get("timeout_ms").and_then(Value::as_u64);
-    let line = Line {
+    let line = ShellCall {
         text: text(input, "command"),
         timeout: timeout.map_or(TIMEOUT, Duration::from_millis),
         directory: around.surroundings.working_directory.clone(),
@@ -58,7 +58,7 @@ pub(crate) fn codemie(input: &Value, around: &ToolContext<'_>) -> Result<ToolEnd
     }
     let seconds = input.get("timeout").and_then(Value::as_f64);
     let timeout = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-    let line = Line {
+    let line = ShellCall {
         text: text(input, "command"),
         timeout: timeout.unwrap_or(TIMEOUT),
         directory,
@@ -99,14 +99,14 @@ pub(crate) fn starts_at(
 }
 
 /// A line of a call.
-struct Line<'a> {
+struct ShellCall<'a> {
     text: &'a str,
     timeout: Duration,
     directory: String,
     variables: Vec<(String, String)>,
 }
 
-impl Line<'_> {
+impl ShellCall<'_> {
     fn run(
         &self,
         streams: Streams,

@@ -25,7 +25,7 @@ const TEACH_MAX: usize = 600;
 
 /// A frame with the machine and the state it stands in.
 #[derive(Debug, Clone, Copy)]
-struct Place<'a> {
+struct StandingFrame<'a> {
     machine: &'a Machine,
     run: &'a Run,
     path: &'a FramePath,
@@ -33,7 +33,7 @@ struct Place<'a> {
     state: &'a State,
 }
 
-impl<'a> Place<'a> {
+impl<'a> StandingFrame<'a> {
     fn find(machine: &'a Machine, run: &'a Run, path: &'a FramePath) -> Option<Self> {
         let frame = run.frame(path)?;
         let state = machine_of(machine, run, path)?.states.get(&frame.at)?;
@@ -67,11 +67,11 @@ pub fn briefing_as(
     names: ToolNames<'_>,
 ) -> String {
     let path = place::focus(run, focus);
-    let mut text = match Place::find(machine, run, &path) {
+    let mut text = match StandingFrame::find(machine, run, &path) {
         Some(place) if !run.is_over() => sections(place, names),
         _ => over(machine, run),
     };
-    let instructions = Place::find(machine, run, &path)
+    let instructions = StandingFrame::find(machine, run, &path)
         .filter(|_| !run.is_over())
         .and_then(|place| place.state.instructions.as_deref());
     if let Some(instructions) = instructions {
@@ -96,7 +96,7 @@ pub fn teach_as(
     names: ToolNames<'_>,
 ) -> String {
     let path = place::focus(run, focus);
-    match Place::find(machine, run, &path) {
+    match StandingFrame::find(machine, run, &path) {
         Some(place) if !run.is_over() => {
             let tools = tools(machine, run, (&path, TEACH_MAX / 3), names);
             let ways = ways::transitions(place, TEACH_MAX / 2);
@@ -172,7 +172,7 @@ struct Section {
 }
 
 /// Puts the parts together: the important ones get room first, the order is the page's.
-fn sections(place: Place<'_>, names: ToolNames<'_>) -> String {
+fn sections(place: StandingFrame<'_>, names: ToolNames<'_>) -> String {
     let mut room = BRIEFING_MAX;
     let mut parts = Vec::new();
     let mut add = |rank: u8, max: usize, say: &dyn Fn(usize) -> Option<String>| {
@@ -209,7 +209,7 @@ fn sections(place: Place<'_>, names: ToolNames<'_>) -> String {
     text
 }
 
-fn phase(place: Place<'_>, max: usize) -> String {
+fn phase(place: StandingFrame<'_>, max: usize) -> String {
     let path = plain(&shown_path(place.machine, place.run, place.path));
     format!("Phase: {}.", cut(&path, max.saturating_sub(8)))
 }
@@ -221,7 +221,7 @@ fn tools(
     names: ToolNames<'_>,
 ) -> String {
     let listed_tools = report(machine, run, Some(path)).tools;
-    let banned = Place::find(machine, run, path)
+    let banned = StandingFrame::find(machine, run, path)
         .map(|place| place.state.policy.disallowed_tools.as_slice())
         .filter(|_| banned_matter(listed_tools.as_deref()))
         .unwrap_or_default();
@@ -268,7 +268,7 @@ fn commands(policy: &Policy, max: usize) -> Option<String> {
 }
 
 /// Says what is left of every limit of the state.
-fn left(place: Place<'_>) -> Option<String> {
+fn left(place: StandingFrame<'_>) -> Option<String> {
     let policy = &place.state.policy;
     let used = &place.frame.stay.used;
     let files = u64::try_from(used.files.len()).unwrap_or(u64::MAX);
@@ -307,7 +307,7 @@ fn environment(policy: &Policy, max: usize) -> Option<String> {
 }
 
 /// Says why nothing passes now, if so.
-fn standing_still(place: Place<'_>, max: usize) -> Option<String> {
+fn standing_still(place: StandingFrame<'_>, max: usize) -> Option<String> {
     if let Some(pause) = &place.run.paused {
         let why = pause.reason.as_deref().map_or_else(String::new, |reason| {
             format!(" ({})", cut(&plain(reason), max / 2))
@@ -326,7 +326,7 @@ fn standing_still(place: Place<'_>, max: usize) -> Option<String> {
 }
 
 /// Says why the run was taken to a handler and how it gets back.
-fn detour(place: Place<'_>, max: usize) -> Option<String> {
+fn detour(place: StandingFrame<'_>, max: usize) -> Option<String> {
     let handling = place.frame.line.handling.as_ref()?;
     let back = ways::returning(place).map_or_else(String::new, |event| {
         format!(
@@ -343,7 +343,7 @@ fn detour(place: Place<'_>, max: usize) -> Option<String> {
 }
 
 /// Says what people answered no to in this stay, newest first, and what came to nothing.
-fn note(place: Place<'_>, max: usize) -> Option<String> {
+fn note(place: StandingFrame<'_>, max: usize) -> Option<String> {
     let here = |settled: &&Settled| {
         settled.path == *place.path && settled.entered_seq == place.frame.stay.entered_seq
     };
@@ -386,7 +386,7 @@ fn stopped(text: String) -> String {
     }
 }
 
-fn other_branches(place: Place<'_>, max: usize) -> Option<String> {
+fn other_branches(place: StandingFrame<'_>, max: usize) -> Option<String> {
     let others: Vec<String> = place
         .run
         .open_leaves()

@@ -194,7 +194,7 @@ fn detail(seq: u64, event: &Event) -> String {
         | Event::RegionEnded { .. }
         | Event::Joined { .. }
         | Event::MachineCalled { .. }
-        | Event::WayChosen { .. }
+        | Event::TransitionSelected { .. }
         | Event::Noted { .. }
         | Event::RunEnded { .. } => steps::detail(event),
         Event::CallEnded { call, ok, exit, .. } => match (exit, ok) {

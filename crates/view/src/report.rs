@@ -10,7 +10,7 @@ mod states;
 
 use interlock_core::{
     asks,
-    command::{Effect, Stage},
+    command::{Effect, EffectStatus},
     effects,
     machine::{Activity, Machine, Object, Outcome},
     names::FramePath,
@@ -244,13 +244,13 @@ impl Serialize for Effects<'_> {
     }
 }
 
-const fn stage_word(stage: &Stage) -> &'static str {
+const fn stage_word(stage: &EffectStatus) -> &'static str {
     match stage {
-        Stage::Reading(_) => "reading",
-        Stage::Running => "running",
-        Stage::Waiting(_) => "waiting",
-        Stage::Person => "person",
-        Stage::Lost => "lost",
+        EffectStatus::Reading(_) => "reading",
+        EffectStatus::Running => "running",
+        EffectStatus::Waiting(_) => "waiting",
+        EffectStatus::Person => "person",
+        EffectStatus::Lost => "lost",
     }
 }
 
@@ -281,7 +281,7 @@ impl Serialize for EffectReport<'_> {
         }
         map.serialize_entry("stage", stage_word(stage))?;
         map.serialize_entry("attempt", attempt)?;
-        if let Stage::Waiting(until) = stage {
+        if let EffectStatus::Waiting(until) = stage {
             map.serialize_entry("until_ms", until)?;
         }
         map.end()

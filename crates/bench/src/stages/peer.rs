@@ -9,7 +9,7 @@ use std::{
 use anyhow::{Context as _, Result, ensure};
 use serde_json::Value;
 
-use super::place::{self, Place};
+use super::place::{self, StageRoom};
 use crate::{
     arguments::Arguments,
     memory,
@@ -58,7 +58,7 @@ pub(crate) fn langgraph(arguments: &Arguments, table: &mut Table) -> Result<()> 
 }
 
 /// Returns how long the process took, and LangGraph's version.
-fn run(place: &Place, folder: &Path) -> Result<(Duration, String)> {
+fn run(place: &StageRoom, folder: &Path) -> Result<(Duration, String)> {
     let mut command = place.command("python3");
     let call = command
         .args(arguments(place, folder))
@@ -74,7 +74,7 @@ fn run(place: &Place, folder: &Path) -> Result<(Duration, String)> {
     Ok((took, version.context("no version")?.to_owned()))
 }
 
-fn peak(place: &Place, folder: &Path) -> Result<u32> {
+fn peak(place: &StageRoom, folder: &Path) -> Result<u32> {
     let arguments = arguments(place, folder);
     let mut call = vec!["python3"];
     call.extend(arguments.iter().map(String::as_str));
@@ -83,7 +83,7 @@ fn peak(place: &Place, folder: &Path) -> Result<u32> {
     memory::reported(parent.stdin(Stdio::null()))
 }
 
-fn arguments(place: &Place, folder: &Path) -> Vec<String> {
+fn arguments(place: &StageRoom, folder: &Path) -> Vec<String> {
     let script = folder.join(SCRIPT).display().to_string();
     let store = place.path("stages.sqlite").display().to_string();
     let words = [&script, "--url", &place.url(), "--store", &store];

@@ -21,7 +21,7 @@ pub(super) const FILE: (&str, &str) = ("src/main.rs", "fn main() {}\n");
 /// What ends a stage.
 pub(super) const COMPLETION: &str = "submit";
 
-pub(super) struct Place {
+pub(super) struct StageRoom {
     room: Room,
     provider: Provider,
     /// Messages of models in all.
@@ -47,8 +47,8 @@ fn stage(name: &str, turns: usize, next: &str) -> String {
 }
 
 /// A pipeline of one stage.
-pub(super) fn alone(turns: usize) -> Result<Place> {
-    Place::new(
+pub(super) fn alone(turns: usize) -> Result<StageRoom> {
+    StageRoom::new(
         &format!("stages:\n{}", stage("A", turns, "end")),
         turns,
         turns,
@@ -56,17 +56,17 @@ pub(super) fn alone(turns: usize) -> Result<Place> {
 }
 
 /// Stages one after the other, as many as there are names.
-pub(super) fn in_a_row(names: &[&str], turns: usize) -> Result<Place> {
+pub(super) fn in_a_row(names: &[&str], turns: usize) -> Result<StageRoom> {
     let mut text = "stages:\n".to_owned();
     for (at, name) in names.iter().enumerate() {
         let next = names.get(at + 1).copied().unwrap_or("end");
         text.push_str(&stage(name, turns, next));
     }
-    Place::new(&text, turns, names.len() * turns)
+    StageRoom::new(&text, turns, names.len() * turns)
 }
 
 /// A stage, and then so many at once.
-pub(super) fn fork(branches: usize, turns: usize) -> Result<Place> {
+pub(super) fn fork(branches: usize, turns: usize) -> Result<StageRoom> {
     let names: Vec<String> = (0..branches).map(|at| format!("B{at}")).collect();
     let next = format!("{{parallel: [{}], join: Z}}", names.join(", "));
     // The provider says the same in each stage; the longest transcript counts.
@@ -76,10 +76,10 @@ pub(super) fn fork(branches: usize, turns: usize) -> Result<Place> {
         text.push_str(&stage(name, turns, "Z"));
     }
     text.push_str(&stage("Z", turns, "end"));
-    Place::new(&text, turns, (branches + 2) * turns)
+    StageRoom::new(&text, turns, (branches + 2) * turns)
 }
 
-impl Place {
+impl StageRoom {
     fn new(pipeline: &str, turns: usize, messages: usize) -> Result<Self> {
         let room = Room::new()?;
         room.write(FILE.0, FILE.1)?;

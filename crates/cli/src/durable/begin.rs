@@ -6,7 +6,7 @@ use interlock_formats::{Loaded, Severity, Source, UNSET_VARIABLE, is_of_steps};
 use interlock_project::Config;
 use interlock_store::{NewDurable, NewRun, RunLog, SourceFile, StartError, StoreError};
 
-use super::{Terms, inputs, opening, stages::Prepared, variables};
+use super::{Terms, conversation_input, inputs, stages::Prepared, variables};
 use crate::{
     app::{self, App},
     args::CarryArgs,
@@ -96,12 +96,16 @@ pub(crate) fn begin(
     terms: &Terms,
 ) -> Result<Begun, Failure> {
     let machine = &steps.loaded.machine;
-    let opening = match &machine.conversation {
-        Some(_) => Some(opening::of(args, &steps.project, &app.directory)?),
-        None => opening::none(args).map(|()| None)?,
+    let input = match &machine.conversation {
+        Some(_) => Some(conversation_input::of(
+            args,
+            &steps.project,
+            &app.directory,
+        )?),
+        None => conversation_input::none(args).map(|()| None)?,
     };
-    let input = if opening.is_some() {
-        opening::variables(args)
+    let context = if input.is_some() {
+        conversation_input::variables(args)
     } else if steps.takes_text() {
         inputs::of_pipeline(args, &steps.loaded.inputs)?
     } else {
@@ -133,10 +137,10 @@ pub(crate) fn begin(
         home: &person,
         origin: &origin::of_loaded(&app.directory, &steps.loaded, args.clean_on_end),
         mode,
-        opening,
+        input,
     };
     let started = home
-        .start_durable(&durable, input, &authority::name())
+        .start_durable(&durable, context, &authority::name())
         .map_err(named)?;
     telemetry::keep_parent(&home, started.log.run());
     Ok(Begun {

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use interlock_core::{
-    command::{Effect, Stage},
+    command::{Effect, EffectStatus},
     machine::Machine,
     names::FramePath,
     place::{numbered, shown_path, title},
@@ -93,15 +93,15 @@ fn holding(run: &Run, at: &FramePath, depth: usize, holder: Option<&str>, path: 
 
 fn kind(effect: &Effect) -> Kind {
     match effect.stage {
-        Stage::Reading(_) | Stage::Running => Kind::Runs {
+        EffectStatus::Reading(_) | EffectStatus::Running => Kind::Runs {
             id: effect.id.clone(),
             attempt: effect.attempt,
         },
-        Stage::Waiting(until_ms) => Kind::Waits {
+        EffectStatus::Waiting(until_ms) => Kind::Waits {
             until_ms,
             attempt: effect.attempt,
         },
-        Stage::Person | Stage::Lost => Kind::Stands,
+        EffectStatus::Person | EffectStatus::Lost => Kind::Stands,
     }
 }
 

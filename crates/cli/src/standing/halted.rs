@@ -1,7 +1,7 @@
 //! How a run stands when nobody carries it out any more.
 
 use interlock_core::{
-    command::Stage,
+    command::EffectStatus,
     conversation::outputs_before,
     effects,
     event::Cause,
@@ -218,7 +218,7 @@ pub(crate) fn waits(machine: &Machine, run: &Run) -> Vec<Wait> {
     });
     let at_terminal = effects(machine, run)
         .into_iter()
-        .filter(|effect| effect.stage == Stage::Running && effect.kind == INTERACTIVE)
+        .filter(|effect| effect.stage == EffectStatus::Running && effect.kind == INTERACTIVE)
         .map(|effect| Wait {
             kind: "terminal",
             text: format!("`{INTERACTIVE}` needs a terminal"),

@@ -20,14 +20,14 @@ pub(super) struct Hooks {
     /// How much of them, in the file that has most.
     pub(super) found: Found,
     /// Every command line that is as it should be, each once.
-    pub(super) lines: Vec<Line>,
+    pub(super) lines: Vec<HookCommand>,
     /// The files that hold any.
     pub(super) files: Vec<(PathBuf, Scope)>,
 }
 
 /// Something that the client starts for a hook.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Line {
+pub(super) enum HookCommand {
     /// A line for a shell.
     Shell(String),
     /// A program that a plugin calls.
@@ -152,8 +152,8 @@ pub(super) fn look(
                 continue;
             };
             let line = match client.hooks {
-                HooksAs::Json(_) => Line::Shell(line),
-                HooksAs::Plugin(_) => Line::Program(line),
+                HooksAs::Json(_) => HookCommand::Shell(line),
+                HooksAs::Plugin(_) => HookCommand::Program(line),
             };
             if !hooks.lines.contains(&line) {
                 hooks.lines.push(line);

@@ -14,7 +14,7 @@ use std::{
 use interlock_store::{Home, SessionKey};
 use serde_json::{Value, json};
 
-use super::{Check, Health, hooks::Line};
+use super::{Check, Health, hooks::HookCommand};
 use crate::{
     process::PERSONS_TOKEN,
     settings::{self, Site, client_def::ClientDef},
@@ -85,7 +85,7 @@ const TRIES: usize = 5;
 /// one that waits: it is made in a directory of its own.
 pub(super) fn lines(
     client: &ClientDef,
-    lines: &[Line],
+    lines: &[HookCommand],
     site: &Site,
     state: &Path,
 ) -> (Option<u64>, Check) {
@@ -139,15 +139,15 @@ fn harmless(client: &ClientDef, directory: &Path) -> Value {
 }
 
 /// Calls a configured hook as the client would; returns milliseconds.
-fn hook(line: &Line, input: &Value, site: &Site) -> Result<u64, String> {
+fn hook(line: &HookCommand, input: &Value, site: &Site) -> Result<u64, String> {
     let began = Instant::now();
     let (shown, mut command) = match line {
-        Line::Shell(line) => {
+        HookCommand::Shell(line) => {
             let mut command = Command::new("/bin/sh");
             command.args(["-c", line]);
             (settings::shown(line), command)
         }
-        Line::Program(program) => {
+        HookCommand::Program(program) => {
             let mut command = Command::new(program);
             command.args(["hook", "opencode", "tool.execute.before"]);
             (program.clone(), command)

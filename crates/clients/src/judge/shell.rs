@@ -1,6 +1,6 @@
 //! A shell line before it runs: judged as it will run, and carried by `interlock exec` where it may be.
 
-use interlock_confine::{Decided, Line};
+use interlock_confine::{AllowedLine, Decided};
 use interlock_core::{Hold, Reply, call::ToolCall, command::Ask, hold};
 use interlock_facts::{RealDisk, Shape, Surroundings, locate};
 use interlock_shell::Dialect;
@@ -171,7 +171,7 @@ fn carry(
     )
     .map_err(|error| error.to_string())?;
     let directory = directory_of(asked, judged.here)?;
-    let line = Line {
+    let line = AllowedLine {
         text,
         directory: &directory,
         facts,

@@ -79,12 +79,12 @@ pub fn outputs_before(machine: &Machine, run: &Run, path: &FramePath) -> Vec<Out
     let mut found = Vec::new();
     let met = lines_before(run, path);
     if met.is_empty() {
-        let place = Place::of(machine, run, path, Vec::new());
+        let place = PastFrame::of(machine, run, path, Vec::new());
         collect(machine, frame, &place, &mut found);
     } else {
         for (line, frame) in met {
             let undo = vec![Undo::Lines(path.clone())];
-            let place = Place::of(machine, run, &line, undo);
+            let place = PastFrame::of(machine, run, &line, undo);
             collect(machine, frame, &place, &mut found);
         }
     }
@@ -95,7 +95,7 @@ pub fn outputs_before(machine: &Machine, run: &Run, path: &FramePath) -> Vec<Out
 }
 
 /// Where a frame stands that may not be in the run any more.
-struct Place {
+struct PastFrame {
     path: FramePath,
     undo: Vec<Undo>,
     /// The path as shown, up to the state.
@@ -104,7 +104,7 @@ struct Place {
     numbers: String,
 }
 
-impl Place {
+impl PastFrame {
     fn of(machine: &Machine, run: &Run, path: &FramePath, undo: Vec<Undo>) -> Self {
         let shown = shown_path(machine, run, path);
         let around = shown.rsplit_once('/');
@@ -118,7 +118,7 @@ impl Place {
 }
 
 /// Finds the outputs that a line has come to its state with.
-fn collect(machine: &Machine, frame: &Frame, place: &Place, found: &mut Vec<OutputBefore>) {
+fn collect(machine: &Machine, frame: &Frame, place: &PastFrame, found: &mut Vec<OutputBefore>) {
     if let Some(before) = &frame.before {
         let state = machine.shown(&before.state);
         let is_item = !place.numbers.is_empty();
@@ -147,7 +147,7 @@ fn collect(machine: &Machine, frame: &Frame, place: &Place, found: &mut Vec<Outp
         let name = &region.name;
         let mut undo = place.undo.clone();
         undo.push(Undo::Items(place.path.clone(), name.clone()));
-        let item = Place {
+        let item = PastFrame {
             path: place.path.child(name),
             undo,
             shown: format!("{holder}/{name}/"),

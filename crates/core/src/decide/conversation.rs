@@ -119,7 +119,7 @@ impl Work<'_> {
         let more = seen.len().saturating_sub(CONDITIONS_MAX);
         seen.drain(..more);
         let state = machine.shown(&frame.at).clone();
-        self.emit(Event::WayChosen {
+        self.emit(Event::TransitionSelected {
             path: path.clone(),
             state,
             conditions: seen,

@@ -46,7 +46,7 @@ impl Work<'_> {
                         self.use_grant(&request)?;
                     }
                 }
-                About::Entry { .. } => self.let_in(&request, answer)?,
+                About::Entry { .. } => self.admit(&request, answer)?,
                 About::Transition(parked) => self.approve_parked(&request, parked, answer)?,
             }
         }
@@ -90,7 +90,7 @@ impl Work<'_> {
     }
 
     /// A person lets a state begin.
-    fn let_in(&mut self, waiting: &Request, answer: &Answer) -> Result<(), Refusal> {
+    fn admit(&mut self, waiting: &Request, answer: &Answer) -> Result<(), Refusal> {
         self.may_answer_with(&waiting.path, answer)?;
         if answer.edit.is_some() {
             return self.change_and_let_in(waiting, answer);

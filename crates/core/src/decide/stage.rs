@@ -237,7 +237,7 @@ impl<'a> Work<'a> {
         let Some(before) = &state_of(machine, frame)?.approval_before else {
             return Ok(false);
         };
-        if frame.stay.let_in {
+        if frame.stay.admitted {
             return Ok(false);
         }
         let filled = stage_text(self.machine, &self.run, path, &before.message);

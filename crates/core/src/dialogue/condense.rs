@@ -1,6 +1,6 @@
 //! Conversations that grew too long: when one is condensed, what is asked for, and what is left.
 
-use super::{Said, Speaker};
+use super::{Message, Speaker};
 use crate::machine::Condensing;
 
 /// Bytes that count as one token.
@@ -19,7 +19,7 @@ const SUMMARY: &str = "Summary of the conversation so far:\n";
 ///
 /// A first message alone cannot, nor with a summary; with another message it can become shorter.
 #[must_use]
-pub fn is_due(history: &[Said], limits: &Condensing) -> bool {
+pub fn is_due(history: &[Message], limits: &Condensing) -> bool {
     let messages = u64::try_from(history.len()).unwrap_or(u64::MAX);
     let bytes = history.iter().map(|said| said.text.len());
     let bytes = bytes.fold(0_usize, usize::saturating_add);
@@ -33,7 +33,7 @@ pub fn is_due(history: &[Said], limits: &Condensing) -> bool {
 
 /// Writes what a model is asked to condense: all but the first message, which stays.
 #[must_use]
-pub fn request(history: &[Said]) -> String {
+pub fn request(history: &[Message]) -> String {
     let mut text = String::from("Condense this conversation.\n");
     for (number, said) in history.iter().enumerate() {
         let who = match (number, said.by) {
@@ -50,13 +50,13 @@ pub fn request(history: &[Said]) -> String {
 ///
 /// An empty summary changes nothing.
 #[must_use]
-pub fn condensed(history: &[Said], summary: &str) -> Vec<Said> {
+pub fn condensed(history: &[Message], summary: &str) -> Vec<Message> {
     let summary = summary.trim();
     if summary.is_empty() {
         return history.to_vec();
     }
     let first = history.first().cloned();
-    let summary = Said {
+    let summary = Message {
         by: Speaker::Model,
         text: format!("{SUMMARY}{summary}"),
     };
@@ -67,8 +67,8 @@ pub fn condensed(history: &[Said], summary: &str) -> Vec<Said> {
 mod tests {
     use super::*;
 
-    fn history(texts: &[&str]) -> Vec<Said> {
-        let said = |(number, text): (usize, &&str)| Said {
+    fn history(texts: &[&str]) -> Vec<Message> {
+        let said = |(number, text): (usize, &&str)| Message {
             by: if number == 0 {
                 Speaker::Person
             } else {

@@ -97,7 +97,7 @@ impl Event {
             Self::StageAsserted { .. } => "StageAsserted",
             Self::StageExited { .. } => "StageExited",
             Self::StageFailed { .. } => "StageFailed",
-            Self::WayChosen { .. } => "WayChosen",
+            Self::TransitionSelected { .. } => "TransitionSelected",
             Self::OutputKept { .. } => "OutputKept",
             Self::OutputChanged { .. } => "OutputChanged",
             Self::PersonSaid { .. } => "PersonSaid",

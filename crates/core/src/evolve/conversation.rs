@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::{enter, region_mut};
 use crate::{
     data::{apply, contribution, parse_output},
-    dialogue::{Conversation, RunInput, Said, Speaker, condense},
+    dialogue::{Conversation, Message, RunInput, Speaker, condense},
     event::Event,
     machine::DataFlags,
     names::StateName,
@@ -18,9 +18,9 @@ use crate::{
 const FILE_NAMES: &str = "file_names";
 
 /// Begins the conversation of the outermost line.
-pub(super) fn open(frame: &mut Frame, opening: &RunInput) {
+pub(super) fn open(frame: &mut Frame, input: &RunInput) {
     frame.before = Some(Box::new(before(frame, StateName::new(""))));
-    let parsed = parse_output(&opening.text);
+    let parsed = parse_output(&input.text);
     let mut context = (*frame.line.context).clone();
     if let Value::Object(fields) = &parsed {
         for (key, value) in fields {
@@ -30,21 +30,21 @@ pub(super) fn open(frame: &mut Frame, opening: &RunInput) {
             }
         }
     }
-    if !opening.attached.is_empty() {
-        context.insert(FILE_NAMES.to_owned(), json!(opening.attached));
+    if !input.attached.is_empty() {
+        context.insert(FILE_NAMES.to_owned(), json!(input.attached));
     }
-    let said = Said {
+    let said = Message {
         by: Speaker::Person,
-        text: opening.text.clone(),
+        text: input.text.clone(),
     };
     frame.line.context = Arc::new(context);
     frame.line.dialogue = Some(Arc::new(Conversation {
-        history: if opening.text.is_empty() {
+        history: if input.text.is_empty() {
             Vec::new()
         } else {
             vec![said]
         },
-        task: Value::from(opening.text.as_str()),
+        task: Value::from(input.text.as_str()),
         ..Conversation::default()
     }));
     frame.line.output = Arc::new(parsed);
@@ -65,7 +65,7 @@ pub(super) fn apply_conversation(run: &mut Run, event: &Event) {
                 let undo = may_change.then(|| Box::new(before(frame, state.clone())));
                 keep(frame, flags);
                 if let (true, Some(dialogue)) = (*spoken, &mut frame.line.dialogue) {
-                    Arc::make_mut(dialogue).spoke = Some(state.clone());
+                    Arc::make_mut(dialogue).last_speaker = Some(state.clone());
                 }
                 frame.before = undo;
                 frame.stay.before_join = None;
@@ -82,7 +82,7 @@ pub(super) fn apply_conversation(run: &mut Run, event: &Event) {
             ..
         } => {
             if state.as_str().is_empty() {
-                change_opening(run, text, *at_ms);
+                change_input(run, text, *at_ms);
                 return;
             }
             if let Some(frame) = run.frame_mut(path)
@@ -103,7 +103,7 @@ pub(super) fn apply_conversation(run: &mut Run, event: &Event) {
                     Arc::make_mut(&mut frame.line.context).extend(fields);
                 }
                 let dialogue = Arc::make_mut(frame.line.dialogue.get_or_insert_default());
-                dialogue.history.push(Said {
+                dialogue.history.push(Message {
                     by: Speaker::Person,
                     text: text.clone(),
                 });
@@ -138,13 +138,13 @@ fn before(frame: &Frame, state: StateName) -> BeforeOutput {
     }
 }
 
-fn change_opening(run: &mut Run, text: &str, at_ms: u64) {
+fn change_input(run: &mut Run, text: &str, at_ms: u64) {
     let seq = run.seq;
-    let opening = RunInput {
+    let input = RunInput {
         text: text.to_owned(),
         attached: run
-            .opening()
-            .map(|opening| opening.attached.clone())
+            .input()
+            .map(|input| input.attached.clone())
             .unwrap_or_default(),
     };
     if let Some(before) = run.root.before.take() {
@@ -155,9 +155,9 @@ fn change_opening(run: &mut Run, text: &str, at_ms: u64) {
     let steps = run.root.line.steps;
     enter(&mut run.root, &at, seq, at_ms);
     run.root.line.steps = steps;
-    open(&mut run.root, &opening);
+    open(&mut run.root, &input);
     if let RunKind::Durable(durable) = &mut run.kind {
-        Arc::make_mut(durable).opening = Some(opening);
+        Arc::make_mut(durable).input = Some(input);
     }
 }
 
@@ -170,7 +170,7 @@ fn keep(frame: &mut Frame, flags: &DataFlags) {
     };
     let mut context = (*frame.line.context).clone();
     let dialogue = Arc::make_mut(frame.line.dialogue.get_or_insert_default());
-    let said = Said {
+    let said = Message {
         by: if flags.as_person {
             Speaker::Person
         } else {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::{
-    dialogue::Said,
+    dialogue::Message,
     event::{Merged, MessageRange, RegionOutcome},
     run::{Frame, Met},
 };
@@ -23,7 +23,7 @@ pub(super) fn part(frame: &mut Frame, first: &str) {
         if met.contains(&region.name) {
             let region = Arc::make_mut(region);
             region.ended = None;
-            region.frame.stay.gathering = true;
+            region.frame.stay.waiting_at_join = true;
         }
     }
 }
@@ -43,7 +43,7 @@ pub(super) fn meet(
         if region.name == first {
             let region = Arc::make_mut(region);
             let Some((merged, history)) = brought.take() else {
-                region.frame.stay.gathering = false;
+                region.frame.stay.waiting_at_join = false;
                 continue;
             };
             if may_part {
@@ -53,7 +53,7 @@ pub(super) fn meet(
                     others: others.to_vec(),
                 }));
             }
-            region.frame.stay.gathering = false;
+            region.frame.stay.waiting_at_join = false;
             region.frame.line.context = Arc::clone(&base);
             bring(&mut region.frame, merged, history);
             region.frame.line.appended = merged
@@ -66,7 +66,7 @@ pub(super) fn meet(
         } else if others.contains(&region.name) {
             let region = Arc::make_mut(region);
             region.ended = Some(RegionOutcome::Merged);
-            region.frame.stay.gathering = false;
+            region.frame.stay.waiting_at_join = false;
         }
     }
 }
@@ -84,7 +84,7 @@ pub(super) fn join(frame: &mut Frame, merged: &Merged) {
 }
 
 /// Puts what regions have brought together into a frame.
-fn bring(frame: &mut Frame, merged: &Merged, history: Vec<Said>) {
+fn bring(frame: &mut Frame, merged: &Merged, history: Vec<Message>) {
     let context = Arc::make_mut(&mut frame.line.context);
     for key in &merged.removed {
         context.shift_remove(key);
@@ -97,16 +97,16 @@ fn bring(frame: &mut Frame, merged: &Merged, history: Vec<Said>) {
     frame.before = None;
     let dialogue = Arc::make_mut(frame.line.dialogue.get_or_insert_with(Arc::default));
     dialogue.history = history;
-    dialogue.spoke.clone_from(&conversation.spoke);
+    dialogue.last_speaker.clone_from(&conversation.last_speaker);
     dialogue.task = merged.output.clone();
     dialogue.gathered |= conversation.gathered;
 }
 
 /// Returns the messages that regions bring together.
-fn history(holder: &Frame, merged: &Merged) -> Vec<Said> {
+fn history(holder: &Frame, merged: &Merged) -> Vec<Message> {
     let conversation = merged.conversation.as_ref();
     let ranges = conversation.map_or(&[][..], |conversation| &conversation.messages);
-    let of = |range: &MessageRange| -> &[Said] {
+    let of = |range: &MessageRange| -> &[Message] {
         let line = match &range.line {
             None => holder.line.dialogue.as_deref(),
             Some(name) => {

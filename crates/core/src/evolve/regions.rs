@@ -11,7 +11,7 @@ use super::{
     requests,
 };
 use crate::{
-    dialogue::{Conversation, Item, Said, Speaker},
+    dialogue::{Conversation, Item, Message, Speaker},
     event::{
         BranchStart, Cause, Event, JoinedNext, Merged, RegionKind, RegionOutcome, RegionsStart,
     },
@@ -43,7 +43,7 @@ pub(super) fn apply_region(run: &mut Run, event: &Event) {
         }
         Event::RegionWaits { path } => {
             if let Some(frame) = run.frame_mut(path) {
-                frame.stay.gathering = true;
+                frame.stay.waiting_at_join = true;
             }
         }
         Event::RegionPassed {
@@ -394,7 +394,7 @@ fn seen_by_item(frame: &Frame, value: &Value, keys: Option<&[String]>) -> Arc<Ob
 
 fn of_item(frame: &Frame, value: &Value, index: usize, total: usize) -> Conversation {
     let mut dialogue = frame.line.dialogue.as_deref().cloned().unwrap_or_default();
-    dialogue.history.push(Said {
+    dialogue.history.push(Message {
         by: Speaker::Person,
         text: value.to_string(),
     });

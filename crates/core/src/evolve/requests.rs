@@ -164,7 +164,7 @@ fn end(run: &mut Run, path: &FramePath, id: &ApprovalId, word: Word<'_>) {
         if let Some(frame) = run.frame_mut(path) {
             frame.stay.request = None;
             match request.about {
-                About::Entry { .. } => frame.stay.let_in = word.how == Settlement::Approved,
+                About::Entry { .. } => frame.stay.admitted = word.how == Settlement::Approved,
                 _ => {
                     let no = word.note.filter(|_| word.how == Settlement::Rejected);
                     frame.stay.note = no.map(str::to_owned);

@@ -8,7 +8,7 @@ use super::{
     shell,
 };
 use crate::{
-    call::{CallKind, Place},
+    call::{CallKind, PathArea},
     event::{CallMarks, EvidenceMark, InterruptHit, ProbeMark, WatchedFile},
     facts::{CommandSpan, Probe, ShellFacts, SimpleCommand},
     glob::path_matches,
@@ -49,7 +49,7 @@ fn writes(context: JudgeContext<'_>) -> bool {
         || facts
             .writes
             .iter()
-            .any(|write| write.place != Place::Scratch)
+            .any(|write| write.place != PathArea::Scratch)
     {
         return true;
     }
@@ -81,7 +81,7 @@ fn writes_before(context: JudgeContext<'_>, step: usize) -> bool {
         && facts
             .writes
             .iter()
-            .all(|write| write.place == Place::Scratch)
+            .all(|write| write.place == PathArea::Scratch)
         && line.commands.iter().enumerate().all(over)
 }
 

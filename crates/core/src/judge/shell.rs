@@ -11,7 +11,7 @@ use interlock_tool_names::{FETCHERS, READER, WRITERS};
 
 use super::{JudgeContext, environment};
 use crate::{
-    call::{FileWrite, Place},
+    call::{FileWrite, PathArea},
     facts::{Beside, CommandClass, InlineCode, NetworkDirection, ShellFacts, SimpleCommand},
     policy::Stance,
     refusal::{Code, Refusal},
@@ -379,7 +379,7 @@ fn writes(context: JudgeContext<'_>, _: &ShellFacts, stance: Stance) -> Found {
         .filter(|write| !covered_history(context, write) && !covered_result(context, write));
     if stance == Stance::Free {
         // Protected things lie below these, whatever else does.
-        return match writes.find(|write| write.removes && write.place == Place::Whole) {
+        return match writes.find(|write| write.removes && write.place == PathArea::Whole) {
             Some(write) => refuse(
                 Rule::Protected,
                 Code::Protected,
@@ -397,9 +397,9 @@ fn writes(context: JudgeContext<'_>, _: &ShellFacts, stance: Stance) -> Found {
         Stance::Free => None,
         Stance::NoWrite => writes.next(),
         Stance::Writing => writes.find(|write| match write.place {
-            Place::Outside | Place::Whole => true,
-            Place::Unknown => write.recursive,
-            Place::Project | Place::Scratch => false,
+            PathArea::Outside | PathArea::Whole => true,
+            PathArea::Unknown => write.recursive,
+            PathArea::Project | PathArea::Scratch => false,
         }),
     };
     let Some(write) = found else { return Ok(()) };
@@ -429,11 +429,11 @@ fn instead_of_writing(stance: Stance, write: &FileWrite) -> (&'static str, &'sta
             "this state may not write",
             "look at files here, and take a transition before you change them",
         ),
-        (_, Place::Whole) => (
+        (_, PathArea::Whole) => (
             "that is the project or all that is around it",
             "name what is to go, below the project",
         ),
-        (_, Place::Unknown) => ("everything below it would go", "write the directory out"),
+        (_, PathArea::Unknown) => ("everything below it would go", "write the directory out"),
         _ => (
             "only the project and temporary directories may be written",
             "use a path inside the project",

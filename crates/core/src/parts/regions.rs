@@ -129,7 +129,7 @@ pub struct MergedConversation {
     pub messages: Vec<MessageRange>,
     /// The state of the assistant that spoke last.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub spoke: Option<StateName>,
+    pub last_speaker: Option<StateName>,
     /// Whether what the next state is given is a list of what they put out.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub gathered: bool,

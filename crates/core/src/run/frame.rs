@@ -85,10 +85,10 @@ pub struct Stay {
     pub request: Option<Box<Request>>,
     /// Whether a person has let the state begin.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub let_in: bool,
+    pub admitted: bool,
     /// Whether it waits for other lines before its state begins.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub gathering: bool,
+    pub waiting_at_join: bool,
     /// The branches of its fork that are opened; empty: all.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub exits: Vec<StateName>,

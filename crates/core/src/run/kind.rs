@@ -36,5 +36,5 @@ pub struct DurableRun {
     pub mode: Option<ModeRules>,
     /// What a person begins the conversation with; `None`: its lines carry none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub opening: Option<RunInput>,
+    pub input: Option<RunInput>,
 }

@@ -2,7 +2,7 @@
 
 use interlock_core::{
     Reply,
-    command::{ActivityOutcome, Ask, Command, Effect, Stage},
+    command::{ActivityOutcome, Ask, Command, Effect, EffectStatus},
     decide, effects,
     event::{Cause, Event},
     evolve,
@@ -78,7 +78,7 @@ impl Driven {
     pub(crate) fn running(&self) -> Vec<(String, String)> {
         self.effects()
             .into_iter()
-            .filter(|effect| effect.stage == Stage::Running)
+            .filter(|effect| effect.stage == EffectStatus::Running)
             .map(|effect| {
                 let command = effect.input.get("command").and_then(Value::as_str);
                 (effect.path, command.unwrap_or_default().to_owned())

@@ -2,7 +2,7 @@
 
 use interlock_core::{
     Reply,
-    command::{ActivityOutcome, Ask, Command, EffectFate, Stage},
+    command::{ActivityOutcome, Ask, Command, EffectFate, EffectStatus},
     decide,
     event::Event,
     lacking,
@@ -101,7 +101,7 @@ fn tries_follow_each_other_after_growing_waits() {
         let until = driven.at_ms + wait_ms;
         assert_eq!(
             driven.effects().first().unwrap().stage,
-            Stage::Waiting(until)
+            EffectStatus::Waiting(until)
         );
         let early = driven.log.len();
         driven.at_ms = until - 1;
@@ -166,7 +166,7 @@ fn a_lost_effect_follows_the_rule_of_its_state() {
     assert_eq!(rule("fail").running().first().unwrap().0, "handler");
     let settle = |how: EffectFate| {
         let mut asked = rule("ask");
-        assert_eq!(asked.effects().first().unwrap().stage, Stage::Lost);
+        assert_eq!(asked.effects().first().unwrap().stage, EffectStatus::Lost);
         let late = asked.ask(Ask::EndActivity {
             path: None,
             outcome: ActivityOutcome::done(json!("late")),
@@ -201,7 +201,7 @@ fn a_question_to_a_person_is_not_lost_with_the_process_that_asked_it() {
         let states = json!({ "one": one });
         let mut driven = Driven::start(machine(&json!({}), &states, &json!({})));
         driven.accept(Ask::LoseEffects);
-        let is_lost = driven.effects().first().unwrap().stage == Stage::Lost;
+        let is_lost = driven.effects().first().unwrap().stage == EffectStatus::Lost;
         assert_eq!(is_lost, activity == "task", "{activity}");
     }
 }

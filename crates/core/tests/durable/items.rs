@@ -2,7 +2,7 @@
 
 use interlock_core::{
     Reply,
-    command::{ActivityOutcome, Ask, Stage},
+    command::{ActivityOutcome, Ask, EffectStatus},
     run::Phase,
 };
 use serde_json::{Value, json};
@@ -82,7 +82,7 @@ fn thousands_of_items_without_effects_need_no_deep_stack() {
     let mut longest = driven.log.len();
     while driven.running().is_empty() {
         let due = driven.effects().pop().unwrap().stage;
-        assert!(matches!(due, Stage::Waiting(until) if until <= driven.at_ms));
+        assert!(matches!(due, EffectStatus::Waiting(until) if until <= driven.at_ms));
         let before = driven.log.len();
         driven.accept(Ask::Advance);
         longest = longest.max(driven.log.len() - before);

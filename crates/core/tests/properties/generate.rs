@@ -2,7 +2,9 @@
 
 use indexmap::IndexMap;
 use interlock_core::{
-    call::{CallFacts, CallKind, CallResult, ControlTool, FileWrite, Place, ToolCall, WrittenPath},
+    call::{
+        CallFacts, CallKind, CallResult, ControlTool, FileWrite, PathArea, ToolCall, WrittenPath,
+    },
     command::{
         ActivityOutcome, Answer, Ask, Command, Consent, LineEnd, LineStart, TransitionRequest,
     },
@@ -474,7 +476,7 @@ fn call(dice: &mut Dice, step: u64) -> ToolCall {
         facts.writes.push(FileWrite {
             path: Some(format!("/p/{file}")),
             relative: Some(file.to_owned()),
-            place: Place::Project,
+            place: PathArea::Project,
             by: "Edit".to_owned(),
             removes: false,
             recursive: false,

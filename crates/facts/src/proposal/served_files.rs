@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use interlock_core::call::Place;
+use interlock_core::call::PathArea;
 use interlock_shell::Dialect;
 use serde_json::Value;
 
@@ -184,8 +184,8 @@ fn is_text(input: &Value, field: &str) -> Found {
 fn guessed(mut file: Located, files: &FileUse, disk: &dyn Disk) -> Located {
     let first = file.named.split('/').nth(1).unwrap_or_default();
     let is_here = || disk.look(&format!("/{first}")).is_some();
-    if !files.sure && file.place == Place::Outside && !is_here() {
-        file.place = Place::Unknown;
+    if !files.sure && file.place == PathArea::Outside && !is_here() {
+        file.place = PathArea::Unknown;
     }
     file
 }

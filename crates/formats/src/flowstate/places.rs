@@ -17,7 +17,7 @@ use super::template::Part;
 
 /// Where a template stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum ShellPosition {
     /// A word, or a part of one.
     Word,
     /// Within double quotes, or a here-document that is expanded.
@@ -35,7 +35,7 @@ pub(super) enum Place {
 /// What is known of one template.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Spot {
-    pub(super) place: Place,
+    pub(super) place: ShellPosition,
     /// Why no variable could stand there.
     pub(super) fault: Option<&'static str>,
 }
@@ -121,7 +121,7 @@ const OTHER: char = '\u{fffd}';
 
 /// What is being read of a list of commands.
 #[derive(Default)]
-struct Line {
+struct CommandRead {
     words: Vec<Word>,
     word: Option<Word>,
     /// What the next word is for.
@@ -178,7 +178,7 @@ impl Scan {
             .all(|(ahead, c)| self.char(ahead) == Some(c))
     }
 
-    fn note(&mut self, hole: usize, place: Place, fault: Option<&'static str>) {
+    fn note(&mut self, hole: usize, place: ShellPosition, fault: Option<&'static str>) {
         let fault = fault.or(self.lost);
         self.spots.insert(hole, Spot { place, fault });
     }
@@ -197,10 +197,10 @@ impl Scan {
     /// Reads commands up to what ends them, which is passed.
     fn commands(&mut self, end: End) -> Option<()> {
         self.enter()?;
-        let mut line = Line {
+        let mut line = CommandRead {
             pipeline: self.at,
             command: self.at,
-            ..Line::default()
+            ..CommandRead::default()
         };
         loop {
             let Some(token) = self.peek(0) else {
@@ -210,7 +210,7 @@ impl Scan {
             };
             match token {
                 Token::Hole(hole) => {
-                    self.note(hole, Place::Word, None);
+                    self.note(hole, ShellPosition::Word, None);
                     let word = line.word.get_or_insert_default();
                     word.text.push(HOLE);
                     word.holes.push(hole);
@@ -233,7 +233,7 @@ impl Scan {
         }
     }
 
-    fn step(&mut self, c: char, line: &mut Line, end: End) -> Option<()> {
+    fn step(&mut self, c: char, line: &mut CommandRead, end: End) -> Option<()> {
         match c {
             ' ' | '\t' | '\r' => {
                 self.end_word(line);
@@ -297,17 +297,17 @@ impl Scan {
             match token {
                 Token::Char('\n') => return,
                 Token::Char(_) => {}
-                Token::Hole(hole) => self.note(hole, Place::Comment, None),
+                Token::Hole(hole) => self.note(hole, ShellPosition::Comment, None),
             }
             self.at += 1;
         }
     }
 
-    fn backslash(&mut self, line: &mut Line, end: End) {
+    fn backslash(&mut self, line: &mut CommandRead, end: End) {
         self.at += 1;
         match self.peek(0) {
             Some(Token::Hole(hole)) => {
-                self.note(hole, Place::Word, Some("behind a backslash"));
+                self.note(hole, ShellPosition::Word, Some("behind a backslash"));
                 let word = line.word.get_or_insert_default();
                 word.text.push(HOLE);
                 word.holes.push(hole);
@@ -324,7 +324,7 @@ impl Scan {
         self.at += 1;
     }
 
-    fn single(&mut self, line: &mut Line) -> Option<()> {
+    fn single(&mut self, line: &mut CommandRead) -> Option<()> {
         self.at += 1;
         let word = line.quoted_word();
         loop {
@@ -335,7 +335,7 @@ impl Scan {
                 }
                 Token::Char(c) => word.text.push(c),
                 Token::Hole(hole) => {
-                    self.note(hole, Place::Single, None);
+                    self.note(hole, ShellPosition::Single, None);
                     word.text.push(HOLE);
                     word.holes.push(hole);
                 }
@@ -345,7 +345,7 @@ impl Scan {
     }
 
     /// Reads a redirection's operator; the word behind it is its target.
-    fn redirect(&mut self, line: &mut Line) {
+    fn redirect(&mut self, line: &mut CommandRead) {
         let is_number = |word: &Word| {
             !word.quoted && !word.text.is_empty() && word.text.chars().all(|c| c.is_ascii_digit())
         };
@@ -370,7 +370,7 @@ impl Scan {
         };
     }
 
-    fn operator(&mut self, c: char, line: &mut Line) {
+    fn operator(&mut self, c: char, line: &mut CommandRead) {
         if c == '&' && self.char(1) == Some('>') {
             self.end_word(line);
             self.at += 1;
@@ -396,7 +396,7 @@ impl Scan {
         }
     }
 
-    fn bracket(&mut self, c: char, line: &mut Line) -> Option<()> {
+    fn bracket(&mut self, c: char, line: &mut CommandRead) -> Option<()> {
         if line.in_pattern() {
             self.end_pattern(c, line);
             return Some(());
@@ -437,9 +437,9 @@ impl Scan {
     }
 
     /// Reads the elements of an array.
-    fn array(&mut self, line: &mut Line) -> Option<()> {
+    fn array(&mut self, line: &mut CommandRead) -> Option<()> {
         let name = line.word.take().unwrap_or_default();
-        let mut inner = Line::default();
+        let mut inner = CommandRead::default();
         loop {
             match self.peek(0)? {
                 Token::Char(')') => {
@@ -462,7 +462,7 @@ impl Scan {
                 }
                 Token::Char(c) => self.step(c, &mut inner, End::Bracket)?,
                 Token::Hole(hole) => {
-                    self.note(hole, Place::Word, None);
+                    self.note(hole, ShellPosition::Word, None);
                     inner.word.get_or_insert_default().holes.push(hole);
                     self.at += 1;
                 }
@@ -478,7 +478,7 @@ impl Scan {
     }
 
     /// Ends the pattern of a `case` at the bracket behind it.
-    fn end_pattern(&mut self, c: char, line: &mut Line) {
+    fn end_pattern(&mut self, c: char, line: &mut CommandRead) {
         self.at += 1;
         if c == '(' {
             return;
@@ -496,7 +496,7 @@ impl Scan {
     }
 }
 
-impl Line {
+impl CommandRead {
     fn restart(&mut self, at: usize) {
         self.pipeline = at;
         self.command = at;

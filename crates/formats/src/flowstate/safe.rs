@@ -3,7 +3,7 @@
 use interlock_expr::text::{Expr, Piece, Text};
 
 use super::{
-    places::{self, Place},
+    places::{self, ShellPosition},
     syntax::Written,
     template::push,
 };
@@ -39,17 +39,17 @@ pub(super) fn rewrite(written: &Written, taken: &[&str]) -> Option<Safe> {
             Piece::Hole(expr) => value(expr),
         };
         let spot = spots.next()?;
-        if spot.fault.is_some() && spot.place != Place::Comment {
+        if spot.fault.is_some() && spot.place != ShellPosition::Comment {
             return None;
         }
         let name = format!("{prefix}{}", safe.env.len() + 1);
         let put = match spot.place {
-            Place::Word => format!("\"${{{name}}}\""),
-            Place::Quotes => format!("${{{name}}}"),
-            Place::Single => format!("'\"${{{name}}}\"'"),
-            Place::Comment => continue,
-            Place::Document => return None,
-            Place::Arithmetic => {
+            ShellPosition::Word => format!("\"${{{name}}}\""),
+            ShellPosition::Quotes => format!("${{{name}}}"),
+            ShellPosition::Single => format!("'\"${{{name}}}\"'"),
+            ShellPosition::Comment => continue,
+            ShellPosition::Document => return None,
+            ShellPosition::Arithmetic => {
                 let integer = Expr::Integer(Box::new(expr.clone()));
                 push(&mut safe.command, Piece::Hole(integer));
                 continue;

@@ -34,7 +34,7 @@ use self::{
     refuse::Refused,
     sessions::Sessions,
 };
-use crate::{govern::Caller, link::Link, metrics::Metrics, notes::Notes};
+use crate::{channel::Channel, govern::Caller, metrics::Metrics, notes::Notes};
 
 pub(crate) use self::routes::router;
 
@@ -44,7 +44,7 @@ pub trait SessionFactory: Send + Sync + 'static {
     ///
     /// # Errors
     /// There are too many, with what to do.
-    fn open(&self, caller: &Caller) -> Result<Link, String>;
+    fn open(&self, caller: &Caller) -> Result<Channel, String>;
 
     /// Returns the run that a credential was made for; `None`: it is none, or not any more.
     ///

@@ -11,8 +11,8 @@ use tokio::{
 };
 
 use crate::{
-    lines::{Line, read_line, write_batch, write_line},
-    link::Link,
+    channel::Channel,
+    lines::{LineRead, read_line, write_batch, write_line},
     message::{Envelope, Frame, INVALID_REQUEST, Id, Malformed, Message, read_client},
 };
 
@@ -44,11 +44,11 @@ struct Batch {
 pub async fn serve(
     reader: impl tokio::io::AsyncRead + Unpin,
     mut writer: impl AsyncWrite + Unpin,
-    link: Link,
+    link: Channel,
     bytes_max: usize,
 ) -> io::Result<()> {
     let mut reader = BufReader::with_capacity(65_536, reader);
-    let Link {
+    let Channel {
         outgoing,
         mut incoming,
     } = link;
@@ -79,10 +79,10 @@ async fn read_all(
     let mut line = Vec::new();
     loop {
         let frame = match read_line(reader, &mut line, bytes_max).await? {
-            Line::End => return Ok(()),
-            Line::Whole if line.trim_ascii().is_empty() => continue,
-            Line::Whole => read_client(&line),
-            Line::TooLong => Err(Malformed {
+            LineRead::End => return Ok(()),
+            LineRead::Whole if line.trim_ascii().is_empty() => continue,
+            LineRead::Whole => read_client(&line),
+            LineRead::TooLong => Err(Malformed {
                 code: INVALID_REQUEST,
                 message: format!("the message is longer than {bytes_max} bytes"),
                 id: None,
@@ -236,7 +236,7 @@ mod tests {
         sync::mpsc,
     };
 
-    use super::{Frame, Link, read_client, serve};
+    use super::{Channel, Frame, read_client, serve};
 
     /// A client's ends of its streams, and a session's ends of its channels.
     struct Between {
@@ -252,7 +252,7 @@ mod tests {
             let (writer, shown) = duplex(65_536);
             let (outgoing, asked) = mpsc::channel(16);
             let (answers, incoming) = mpsc::channel(16);
-            let link = Link { outgoing, incoming };
+            let link = Channel { outgoing, incoming };
             tokio::spawn(async move { serve(reader, writer, link, 65_536).await });
             let shown = BufReader::new(shown).lines();
             Self {

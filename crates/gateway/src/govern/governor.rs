@@ -28,8 +28,8 @@ use interlock_store::{
 use serde_json::Value;
 
 use super::{
-    CallEnd, Caller, GatewayCall, Govern, Instead, ListedTool, NotRead, OwnCall, PersonSaid,
-    Reading, Ruling, Ticket,
+    CallDecision, CallEnd, Caller, GatewayCall, Instead, ListedTool, NotRead, OwnCall, PersonSaid,
+    Reading, SessionPolicy, Ticket,
     asking::Questions,
     files::{Files, Identity, says_read_only},
     lists::{self, Standing},
@@ -140,7 +140,7 @@ impl Governor {
         })
     }
 
-    fn rule(&mut self, call: &GatewayCall<'_>) -> Result<Ruling, Refused> {
+    fn rule(&mut self, call: &GatewayCall<'_>) -> Result<CallDecision, Refused> {
         let incoming = incoming(call.arguments, call.meta, call.at_ms);
         let tool = NotedTool::served(call.tool.shown);
         let (held, noted) = self.opened.of_call(&self.control, tool, &incoming)?;
@@ -237,7 +237,7 @@ impl Governor {
         id: CallId,
         digest: Digest,
         has_schema: bool,
-    ) -> Result<Ruling, Refused> {
+    ) -> Result<CallDecision, Refused> {
         self.calls += 1;
         let passed = Passed {
             run: run.clone(),
@@ -259,7 +259,7 @@ impl Governor {
         call: ToolCall,
         has_schema: bool,
         (at_ms, noted, asks): (u64, &Noted, bool),
-    ) -> Result<Ruling, Refused> {
+    ) -> Result<CallDecision, Refused> {
         let live = self.opened.live(run)?;
         let (id, digest) = (call.id.clone(), call.digest.clone());
         let before = live.run.seq;
@@ -297,7 +297,7 @@ impl Governor {
                 if asks && matches!(decision.reply, Reply::Ask(_)) {
                     return self.ask_about_call(run, call, has_schema, (noted, denial));
                 }
-                Ok(Ruling::Answer(denial))
+                Ok(CallDecision::Answer(denial))
             }
         }
     }
@@ -305,7 +305,7 @@ impl Governor {
     /// Rules on a call of a session whose run has ended: nothing is guarded any more.
     ///
     /// Under a project policy what is protected stays so; a credential ends with its run.
-    fn after_the_end(&mut self, run: &RunId, call: &ToolCall) -> Result<Ruling, Refused> {
+    fn after_the_end(&mut self, run: &RunId, call: &ToolCall) -> Result<CallDecision, Refused> {
         if matches!(self.who, Caller::Run(_)) {
             let message = format!("run `{run}` is over, and the credential with it");
             return Err(Refused::new(Word::Engine(Code::RunOver), message));
@@ -336,7 +336,7 @@ impl Governor {
         CallId::new(format!("gateway-{}-{}", self.begun, self.calls))
     }
 
-    fn own(&mut self, tool: ControlTool, call: &OwnCall<'_>) -> Result<Ruling, Refused> {
+    fn own(&mut self, tool: ControlTool, call: &OwnCall<'_>) -> Result<CallDecision, Refused> {
         let incoming = incoming(call.arguments, call.meta, call.at_ms);
         let about_a_run = matches!(
             tool,
@@ -358,12 +358,12 @@ impl Governor {
             let answer = answer.into_result();
             return match parking {
                 Some(parking) => self.ask_about_transition(parking, answer, &incoming),
-                None => Ok(Ruling::Answer(answer)),
+                None => Ok(CallDecision::Answer(answer)),
             };
         }
         let answer = self.control.answer(tool, &incoming);
         self.opened.forget();
-        Ok(Ruling::Answer(answer.into_result()))
+        Ok(CallDecision::Answer(answer.into_result()))
     }
 
     fn judge_reading(&mut self, reading: &Reading<'_>) -> Result<Option<NotRead>, Refused> {
@@ -471,7 +471,7 @@ impl Governor {
     }
 }
 
-impl Govern for Governor {
+impl SessionPolicy for Governor {
     fn begin(&mut self) {
         self.opened.begin();
     }
@@ -486,7 +486,7 @@ impl Govern for Governor {
         tools::instructions(self.settings.tool_prefix)
     }
 
-    fn own_call(&mut self, name: &str, call: &OwnCall<'_>) -> Option<Ruling> {
+    fn own_call(&mut self, name: &str, call: &OwnCall<'_>) -> Option<CallDecision> {
         let tool = tools::control_tool(name)?;
         Some(waiting(|| {
             guarded(|| self.own(tool, call)).unwrap_or_else(denied)
@@ -503,7 +503,7 @@ impl Govern for Governor {
         waiting(|| guarded(|| self.shown_now(tools))).unwrap_or_else(|_| vec![false; tools.len()])
     }
 
-    fn call(&mut self, call: &GatewayCall<'_>) -> Ruling {
+    fn call(&mut self, call: &GatewayCall<'_>) -> CallDecision {
         guarded(|| self.rule(call)).unwrap_or_else(denied)
     }
 
@@ -512,7 +512,7 @@ impl Govern for Governor {
             .unwrap_or_else(|refused| Some(not_read(refused.into())))
     }
 
-    fn answered(&mut self, key: &str, said: &PersonSaid, at_ms: u64) -> Ruling {
+    fn answered(&mut self, key: &str, said: &PersonSaid, at_ms: u64) -> CallDecision {
         waiting(|| guarded(|| self.rule_again(key, said, at_ms))).unwrap_or_else(denied)
     }
 
@@ -555,12 +555,12 @@ fn served_tool(tool: &ListedTool<'_>) -> ServedTool {
     }
 }
 
-fn denied(refused: Refused) -> Ruling {
-    Ruling::Answer(Answer::from(refused).into_result())
+fn denied(refused: Refused) -> CallDecision {
+    CallDecision::Answer(Answer::from(refused).into_result())
 }
 
-const fn pass_freely() -> Ruling {
-    Ruling::Pass(Ticket {
+const fn pass_freely() -> CallDecision {
+    CallDecision::Pass(Ticket {
         call: None,
         bytes_max: None,
     })

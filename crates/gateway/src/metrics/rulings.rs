@@ -4,24 +4,24 @@ use serde_json::Value;
 
 use super::Metrics;
 use crate::govern::{
-    CallEnd, GatewayCall, Govern, Instead, ListedTool, NotRead, OwnCall, PersonSaid, Reading,
-    Ruling, Ticket,
+    CallDecision, CallEnd, GatewayCall, Instead, ListedTool, NotRead, OwnCall, PersonSaid, Reading,
+    SessionPolicy, Ticket,
 };
 
 /// A governor whose rulings are counted.
 pub(crate) struct Counting {
-    pub(crate) inner: Box<dyn Govern>,
+    pub(crate) inner: Box<dyn SessionPolicy>,
     pub(crate) metrics: Metrics,
 }
 
 impl Counting {
-    fn count(&self, ruling: Ruling) -> Ruling {
+    fn count(&self, ruling: CallDecision) -> CallDecision {
         match &ruling {
             // Where no run holds the session there was nothing to judge.
-            Ruling::Pass(ticket) if ticket.call.is_none() => {}
-            Ruling::Pass(_) => self.metrics.verdict("allowed"),
-            Ruling::Ask(_) => self.metrics.verdict("asked"),
-            Ruling::Answer(answer) => {
+            CallDecision::Pass(ticket) if ticket.call.is_none() => {}
+            CallDecision::Pass(_) => self.metrics.verdict("allowed"),
+            CallDecision::Ask(_) => self.metrics.verdict("asked"),
+            CallDecision::Answer(answer) => {
                 let code = answer.pointer("/structuredContent/code");
                 if let Some(code) = code.and_then(Value::as_str) {
                     self.metrics.verdict(code);
@@ -32,7 +32,7 @@ impl Counting {
     }
 }
 
-impl Govern for Counting {
+impl SessionPolicy for Counting {
     fn begin(&mut self) {
         self.inner.begin();
     }
@@ -45,7 +45,7 @@ impl Govern for Counting {
         self.inner.instructions()
     }
 
-    fn own_call(&mut self, name: &str, call: &OwnCall<'_>) -> Option<Ruling> {
+    fn own_call(&mut self, name: &str, call: &OwnCall<'_>) -> Option<CallDecision> {
         let ruling = self.inner.own_call(name, call)?;
         Some(self.count(ruling))
     }
@@ -54,7 +54,7 @@ impl Govern for Counting {
         self.inner.shown(tools)
     }
 
-    fn call(&mut self, call: &GatewayCall<'_>) -> Ruling {
+    fn call(&mut self, call: &GatewayCall<'_>) -> CallDecision {
         let ruling = self.inner.call(call);
         self.count(ruling)
     }
@@ -67,7 +67,7 @@ impl Govern for Counting {
         Some(refused)
     }
 
-    fn answered(&mut self, key: &str, said: &PersonSaid, at_ms: u64) -> Ruling {
+    fn answered(&mut self, key: &str, said: &PersonSaid, at_ms: u64) -> CallDecision {
         let ruling = self.inner.answered(key, said, at_ms);
         self.count(ruling)
     }

@@ -6,7 +6,7 @@ use interlock_core::names::RunId;
 use interlock_store::Home;
 
 use super::SessionFactory;
-use crate::{govern::Caller, link::Link, session::Gateway};
+use crate::{channel::Channel, govern::Caller, session::Gateway};
 
 /// Opens sessions of a gateway.
 pub(super) struct GatewaySessions {
@@ -21,7 +21,7 @@ impl fmt::Debug for GatewaySessions {
 }
 
 impl SessionFactory for GatewaySessions {
-    fn open(&self, caller: &Caller) -> Result<Link, String> {
+    fn open(&self, caller: &Caller) -> Result<Channel, String> {
         let opened = self.gateway.open(caller.clone());
         opened.map_err(|error| error.to_string())
     }

@@ -9,7 +9,8 @@ use super::{Asking, Session, names::qualified, serve::invalid};
 use crate::{
     era::Era,
     govern::{
-        CallEnd, GatewayCall, Instead, ListedTool, OwnCall, PersonSaid, Question, Ruling, Ticket,
+        CallDecision, CallEnd, GatewayCall, Instead, ListedTool, OwnCall, PersonSaid, Question,
+        Ticket,
     },
     governor_queue::{GovernorQueue, unavailable},
     message::{INTERNAL_ERROR, Id, Outcome, Request, raw},
@@ -235,12 +236,12 @@ impl Session {
     }
 
     /// Asks a person as long as a ruling wants one.
-    async fn settled(&self, asking: &Asking, mut ruling: Ruling) -> Ruled {
+    async fn settled(&self, asking: &Asking, mut ruling: CallDecision) -> Ruled {
         for _ in 0..QUESTIONS_MAX {
             let question = match ruling {
-                Ruling::Pass(ticket) => return Ruled::Passes(ticket),
-                Ruling::Answer(value) => return Ruled::Answered(value),
-                Ruling::Ask(question) => question,
+                CallDecision::Pass(ticket) => return Ruled::Passes(ticket),
+                CallDecision::Answer(value) => return Ruled::Answered(value),
+                CallDecision::Ask(question) => question,
             };
             if !asking.origin.introduced.can_show_forms() {
                 return Ruled::Answered(question.unasked);

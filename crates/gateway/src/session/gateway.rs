@@ -13,10 +13,10 @@ use tokio::sync::{OnceCell, watch};
 
 use super::Session;
 use crate::{
+    channel::Channel,
     era::Introduced,
-    govern::{Caller, Govern},
+    govern::{Caller, SessionPolicy},
     governor_queue::GovernorQueue,
-    link::Link,
     notes::Notes,
     session::kept::Upstream,
     session::peer::Peer,
@@ -45,7 +45,7 @@ impl Default for Bounds {
 }
 
 /// Makes who governs a session, by who is at its other end.
-pub type Appoint = Arc<dyn Fn(&Caller) -> Box<dyn Govern> + Send + Sync>;
+pub type Appoint = Arc<dyn Fn(&Caller) -> Box<dyn SessionPolicy> + Send + Sync>;
 
 /// The servers, and what all sessions share.
 pub struct Gateway {
@@ -116,13 +116,13 @@ impl Gateway {
     ///
     /// # Errors
     /// There are too many.
-    pub fn open(self: &Arc<Self>, caller: Caller) -> Result<Link, TooManySessions> {
+    pub fn open(self: &Arc<Self>, caller: Caller) -> Result<Channel, TooManySessions> {
         let before = self.sessions.fetch_add(1, Ordering::AcqRel);
         if before >= self.bounds.sessions_max {
             self.sessions.fetch_sub(1, Ordering::AcqRel);
             return Err(TooManySessions(before));
         }
-        let (near, far) = Link::pair();
+        let (near, far) = Channel::pair();
         let appoint = Arc::clone(&self.appoint);
         let session = Arc::new(Session {
             gateway: Arc::clone(self),

@@ -8,9 +8,11 @@ use std::{
 use interlock_core::machine::Object;
 use serde_json::Value;
 
-use super::{CallError, ServedTool, ToolResult, WantedServer, line::Line, taking::ServerPolicy};
+use super::{
+    CallError, ServedTool, ToolResult, WantedServer, line::ServersSession, taking::ServerPolicy,
+};
 use crate::{
-    govern::{Caller, Govern},
+    govern::{Caller, SessionPolicy},
     notes::Notes,
     session::{Bounds, Gateway},
     tools::control_tool,
@@ -21,7 +23,7 @@ use crate::{
 pub(super) struct Inner {
     pub(super) taking: ServerPolicy,
     /// `None`: it has ended.
-    pub(super) shared: Mutex<Option<(Arc<Gateway>, Arc<Line>)>>,
+    pub(super) shared: Mutex<Option<(Arc<Gateway>, Arc<ServersSession>)>>,
     pub(super) notes: Notes,
     pub(super) running: Mutex<Option<Running>>,
     pub(super) bounds: Bounds,
@@ -51,7 +53,7 @@ impl Inner {
         }
     }
 
-    fn line(&self) -> Result<Arc<Line>, CallError> {
+    fn line(&self) -> Result<Arc<ServersSession>, CallError> {
         let shared = lock(&self.shared);
         let line = shared.as_ref().map(|(_, line)| Arc::clone(line));
         line.ok_or_else(|| CallError::Unavailable("the servers have ended".to_owned()))
@@ -150,7 +152,7 @@ impl Inner {
             &running,
         );
         let _ended = EndsWith(&gateway);
-        let line = Line::open(&gateway)?;
+        let line = ServersSession::open(&gateway)?;
         // With no other server beside it, a tool has its own name, but for one of the gateway's own.
         let name = match control_tool(&named.tool) {
             Some(_) => format!("{}__{}", named.server, named.tool),
@@ -178,7 +180,7 @@ pub(super) fn gateway(
     running: &Running,
 ) -> Arc<Gateway> {
     let taking = taking.clone();
-    let appoint = move |_: &Caller| -> Box<dyn Govern> { Box::new(taking.clone()) };
+    let appoint = move |_: &Caller| -> Box<dyn SessionPolicy> { Box::new(taking.clone()) };
     Gateway::new(
         servers,
         bounds,

@@ -23,13 +23,13 @@ const PAGES_MAX: usize = 1_000;
 
 /// A session with servers; dropped, it ends.
 #[derive(Debug)]
-pub(super) struct Line {
+pub(super) struct ServersSession {
     peer: Arc<Peer>,
     reading: JoinHandle<()>,
     opened: OnceCell<()>,
 }
 
-impl Line {
+impl ServersSession {
     /// Opens a session with the servers of a gateway; they are greeted with the first question.
     pub(super) fn open(gateway: &Arc<Gateway>) -> Result<Self, CallError> {
         let link = gateway.open(Caller::Nobody);
@@ -132,7 +132,7 @@ impl Line {
     }
 }
 
-impl Drop for Line {
+impl Drop for ServersSession {
     fn drop(&mut self) {
         self.peer.close();
         self.reading.abort();

@@ -12,8 +12,8 @@ use serde_json::{Value, json};
 use super::{held::PinnedTools, wanted::WantedServer};
 use crate::{
     govern::{
-        CallEnd, GatewayCall, Govern, Instead, ListedTool, NotRead, OwnCall, PersonSaid, Reading,
-        Ruling, Ticket, pins,
+        CallDecision, CallEnd, GatewayCall, Instead, ListedTool, NotRead, OwnCall, PersonSaid,
+        Reading, SessionPolicy, Ticket, pins,
     },
     governor_queue::unread,
 };
@@ -45,8 +45,8 @@ impl ServerPolicy {
         server.is_some_and(|server| server.takes(tool.name))
     }
 
-    fn refuse(&self, code: &str, message: &str) -> Ruling {
-        Ruling::Answer(json!({
+    fn refuse(&self, code: &str, message: &str) -> CallDecision {
+        CallDecision::Answer(json!({
             "content": [{"type": "text", "text": message}],
             "isError": true,
             "_meta": {REFUSED: {"mark": &*self.mark, "code": code}},
@@ -54,7 +54,7 @@ impl ServerPolicy {
     }
 }
 
-impl Govern for ServerPolicy {
+impl SessionPolicy for ServerPolicy {
     fn own_tools(&self) -> Vec<Value> {
         Vec::new()
     }
@@ -63,7 +63,7 @@ impl Govern for ServerPolicy {
         String::new()
     }
 
-    fn own_call(&mut self, _name: &str, _call: &OwnCall<'_>) -> Option<Ruling> {
+    fn own_call(&mut self, _name: &str, _call: &OwnCall<'_>) -> Option<CallDecision> {
         None
     }
 
@@ -91,13 +91,13 @@ impl Govern for ServerPolicy {
         tools.iter().map(same).collect()
     }
 
-    fn call(&mut self, call: &GatewayCall<'_>) -> Ruling {
+    fn call(&mut self, call: &GatewayCall<'_>) -> CallDecision {
         let name = call.tool.name;
         if !self.takes(&call.tool) || call.tool.definition.is_null() {
             return self.refuse("unknown_tool", &format!("no tool is called `{name}`"));
         }
         match self.held.compare(&[call.tool]).map(|mut all| all.pop()) {
-            Ok(Some(None)) => Ruling::Pass(Ticket {
+            Ok(Some(None)) => CallDecision::Pass(Ticket {
                 call: None,
                 bytes_max: None,
             }),
@@ -117,7 +117,7 @@ impl Govern for ServerPolicy {
         Some(unread())
     }
 
-    fn answered(&mut self, _key: &str, _said: &PersonSaid, _at_ms: u64) -> Ruling {
+    fn answered(&mut self, _key: &str, _said: &PersonSaid, _at_ms: u64) -> CallDecision {
         self.refuse("unavailable", "nobody was asked")
     }
 

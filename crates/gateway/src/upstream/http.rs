@@ -33,7 +33,7 @@ use tokio::{sync::mpsc, task::AbortHandle, time::timeout};
 use self::reached::Near;
 use super::{Connection, Dial, Dialing, Fate, Surroundings};
 use crate::{
-    link::Link,
+    channel::Channel,
     mcp_headers::Schemas,
     message::{Envelope, Id, Message, Notification, Outcome, Request},
 };
@@ -116,7 +116,7 @@ impl HttpServer {
     /// Connects; the server is not asked anything before the first message.
     #[must_use]
     pub fn connect(&self, around: &Surroundings) -> Connection {
-        let (near, far) = Link::pair();
+        let (near, far) = Channel::pair();
         let fate = Fate::default();
         let carrier = Arc::new(Carrier {
             server: self.clone(),

@@ -13,8 +13,8 @@ use tokio::{
 
 use super::{Connection, Dial, Dialing, Fate, Surroundings};
 use crate::{
-    lines::{Line, answered_number, read_line, write_line},
-    link::Link,
+    channel::Channel,
+    lines::{LineRead, answered_number, read_line, write_line},
     message::{Envelope, INTERNAL_ERROR, Id, Outcome, read_server},
 };
 
@@ -75,15 +75,15 @@ pub fn connect(process: &Process, around: &Surroundings) -> io::Result<Connectio
     #[cfg(unix)]
     command.process_group(0);
     let child = command.spawn()?;
-    let (near, far) = Link::pair();
+    let (near, far) = Channel::pair();
     let fate = Fate::default();
     tokio::spawn(carry(child, far, around.clone(), fate.clone()));
     Ok(Connection { link: near, fate })
 }
 
 /// Carries messages until either side is gone, then ends the process.
-async fn carry(mut child: Child, link: Link, around: Surroundings, fate: Fate) {
-    let Link {
+async fn carry(mut child: Child, link: Channel, around: Surroundings, fate: Fate) {
+    let Channel {
         outgoing,
         mut incoming,
     } = link;
@@ -134,13 +134,13 @@ async fn read_all(
     loop {
         let read = read_line(&mut reader, &mut line, around.bytes_max).await;
         let envelopes = match read {
-            Ok(Line::End) | Err(_) => return,
-            Ok(Line::Whole) if line.trim_ascii().is_empty() => continue,
-            Ok(Line::Whole) => match read_printed(&line) {
+            Ok(LineRead::End) | Err(_) => return,
+            Ok(LineRead::Whole) if line.trim_ascii().is_empty() => continue,
+            Ok(LineRead::Whole) => match read_printed(&line) {
                 Some(envelopes) => envelopes,
                 None => no_message(&line, around),
             },
-            Ok(Line::TooLong) => too_long(&line, around),
+            Ok(LineRead::TooLong) => too_long(&line, around),
         };
         for envelope in envelopes {
             if session.send(envelope).await.is_err() {
@@ -215,7 +215,7 @@ async fn pass_stderr(stderr: ChildStderr, around: Surroundings) {
     let mut reader = BufReader::new(stderr);
     let mut line = Vec::new();
     while let Ok(read) = read_line(&mut reader, &mut line, STDERR_BYTES_MAX).await {
-        if read == Line::End {
+        if read == LineRead::End {
             return;
         }
         let text = String::from_utf8_lossy(&line);

@@ -7,7 +7,7 @@ use interlock_core::{
     names::RunId,
 };
 use interlock_gateway::govern::{
-    Caller, Govern as _, Governor, OwnCall, PersonSaid, Question, Ruling,
+    CallDecision, Caller, Governor, OwnCall, PersonSaid, Question, SessionPolicy as _,
 };
 use interlock_project::Servers;
 use interlock_store::Binding;
@@ -36,7 +36,7 @@ fn no(note: &str) -> PersonSaid {
     }
 }
 
-fn ship(governor: &mut Governor) -> Ruling {
+fn ship(governor: &mut Governor) -> CallDecision {
     let arguments = object(EVENT);
     let call = OwnCall {
         arguments: &arguments,
@@ -47,17 +47,17 @@ fn ship(governor: &mut Governor) -> Ruling {
 }
 
 #[track_caller]
-fn question(ruling: Ruling) -> Question {
+fn question(ruling: CallDecision) -> Question {
     match ruling {
-        Ruling::Ask(question) => question,
+        CallDecision::Ask(question) => question,
         other => panic!("{other:?}"),
     }
 }
 
 #[track_caller]
-fn answer(ruling: Ruling) -> Value {
+fn answer(ruling: CallDecision) -> Value {
     match ruling {
-        Ruling::Answer(answer) => answer,
+        CallDecision::Answer(answer) => answer,
         other => panic!("{other:?}"),
     }
 }
@@ -179,7 +179,7 @@ fn a_granted_call_passes_once() {
     );
     assert!(asked.message.contains("a.rs"), "{}", asked.message);
     assert_eq!(
-        denial(Ruling::Answer(asked.unasked.clone())).0,
+        denial(CallDecision::Answer(asked.unasked.clone())).0,
         "tool_not_allowed"
     );
     let other =
@@ -188,7 +188,7 @@ fn a_granted_call_passes_once() {
         .governor
         .answered(&asked.key, &PersonSaid::Yes, NOW + 20);
     assert!(
-        matches!(&passed, Ruling::Pass(ticket) if ticket.call.is_some()),
+        matches!(&passed, CallDecision::Pass(ticket) if ticket.call.is_some()),
         "{passed:?}"
     );
     let events = names(&world, &run);
@@ -219,7 +219,7 @@ fn a_call_that_was_granted_elsewhere_meanwhile_passes() {
     let passed = session
         .governor
         .answered(&asked.key, &PersonSaid::Yes, NOW + 20);
-    assert!(matches!(&passed, Ruling::Pass(_)), "{passed:?}");
+    assert!(matches!(&passed, CallDecision::Pass(_)), "{passed:?}");
     // Without an answer that stands it does not.
     let asked =
         question(session.call("fs", "write_file", &json!({"path": "b.rs", "content": "x"})));
@@ -246,7 +246,7 @@ fn is_asked(who: Caller, prepare: impl FnOnce(&World, &RunId)) -> bool {
         who => who,
     };
     let mut governor = Governor::new(world.settings(), who, &Servers::default()).unwrap();
-    matches!(ship(&mut governor), Ruling::Ask(_))
+    matches!(ship(&mut governor), CallDecision::Ask(_))
 }
 
 /// Leaves the note of a hook of the process `pid` for the transition.

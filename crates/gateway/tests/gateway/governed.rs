@@ -5,7 +5,9 @@ use std::{fs, sync::Barrier};
 use crate::governed_session::{Session, WORK, denial, names, said, started, transition};
 use crate::world::{NOW, World};
 use interlock_core::{call::CallResult, command::Ask};
-use interlock_gateway::govern::{CallEnd, Caller, Govern as _, ReadingOf, Ruling, Ticket};
+use interlock_gateway::govern::{
+    CallDecision, CallEnd, Caller, ReadingOf, SessionPolicy as _, Ticket,
+};
 use serde_json::{Value, json};
 
 #[test]
@@ -69,7 +71,7 @@ fn rules_mean_a_tool_by_its_plain_and_its_whole_names() {
         let mut session = Session::new(&world);
         assert_eq!(session.shown(&[(server, tool)]), [passes], "{rule} {tool}");
         let ruling = session.call(server, tool, &json!({}));
-        let passed = matches!(ruling, Ruling::Pass(_));
+        let passed = matches!(ruling, CallDecision::Pass(_));
         assert_eq!(passed, passes, "{rule} {server} {tool}");
     }
 }
@@ -152,7 +154,10 @@ fn of_many_calls_at_once_no_more_pass_than_the_state_allows() {
                 scope.spawn(|| {
                     let mut session = Session::new(&world);
                     gate.wait();
-                    matches!(session.call("web", "look", &json!({})), Ruling::Pass(_))
+                    matches!(
+                        session.call("web", "look", &json!({})),
+                        CallDecision::Pass(_)
+                    )
                 })
             })
             .collect();
@@ -415,7 +420,7 @@ fn a_call_that_wanted_input_goes_on_once_and_is_counted_once() {
     assert_eq!(session.ended(&ticket, &wants), None);
     let again = session.resumed("web", "look", &json!({"q": 1}), Some(&state));
     assert!(
-        matches!(&again, Ruling::Pass(same) if *same == ticket),
+        matches!(&again, CallDecision::Pass(same) if *same == ticket),
         "{again:?}"
     );
     assert_eq!(world.run(&run).root.stay.used.calls, 1);
@@ -423,14 +428,14 @@ fn a_call_that_wanted_input_goes_on_once_and_is_counted_once() {
     for state in [json!("another"), json!(null), json!({"opaque": "opaque"})] {
         let other = session.resumed("web", "look", &json!({"q": 1}), Some(&state));
         assert!(
-            !matches!(&other, Ruling::Pass(same) if *same == ticket),
+            !matches!(&other, CallDecision::Pass(same) if *same == ticket),
             "{state}: {other:?}"
         );
     }
     // Another call with that state is another call.
     let other = session.resumed("web", "look", &json!({"q": 2}), Some(&state));
     assert!(
-        matches!(&other, Ruling::Pass(new) if *new != ticket),
+        matches!(&other, CallDecision::Pass(new) if *new != ticket),
         "{other:?}"
     );
     assert_eq!(world.run(&run).root.stay.used.calls, 5);
@@ -465,16 +470,16 @@ fn a_call_that_wanted_input_and_gave_no_state_is_counted_once() {
     assert_eq!(session.ended(&ticket, &wants), None);
     let again = session.with_input("web", "look", &arguments, (None, true));
     assert!(
-        matches!(&again, Ruling::Pass(same) if *same == ticket && *same != under_way),
+        matches!(&again, CallDecision::Pass(same) if *same == ticket && *same != under_way),
         "{again:?}"
     );
     assert_eq!(world.run(&run).root.stay.used.calls, 2);
     // Without the input it is another call, and so is one after the end.
     let other = session.with_input("web", "look", &arguments, (None, false));
-    assert!(matches!(&other, Ruling::Pass(new) if *new != ticket));
+    assert!(matches!(&other, CallDecision::Pass(new) if *new != ticket));
     session.ended(&ticket, &said("done"));
     let late = session.with_input("web", "look", &arguments, (None, true));
-    assert!(matches!(&late, Ruling::Pass(new) if *new != ticket));
+    assert!(matches!(&late, CallDecision::Pass(new) if *new != ticket));
     assert_eq!(world.run(&run).root.stay.used.calls, 4);
 }
 

@@ -10,8 +10,8 @@ use interlock_core::{
     names::RunId,
 };
 use interlock_gateway::govern::{
-    CallEnd, Caller, GatewayCall, Govern as _, Governor, Instead, ListedTool, OwnCall, Reading,
-    ReadingOf, Ruling, Ticket,
+    CallDecision, CallEnd, Caller, GatewayCall, Governor, Instead, ListedTool, OwnCall, Reading,
+    ReadingOf, SessionPolicy as _, Ticket,
 };
 use interlock_project::{Config, Servers};
 use serde_json::{Value, json, value::RawValue};
@@ -51,7 +51,7 @@ impl Session {
         }
     }
 
-    pub(crate) fn call(&mut self, server: &str, tool: &str, arguments: &Value) -> Ruling {
+    pub(crate) fn call(&mut self, server: &str, tool: &str, arguments: &Value) -> CallDecision {
         self.resumed(server, tool, arguments, None)
     }
 
@@ -61,7 +61,7 @@ impl Session {
         tool: &str,
         arguments: &Value,
         state: Option<&Value>,
-    ) -> Ruling {
+    ) -> CallDecision {
         self.with_input(server, tool, arguments, (state, state.is_some()))
     }
 
@@ -72,7 +72,7 @@ impl Session {
         tool: &str,
         arguments: &Value,
         (state, answers_input): (Option<&Value>, bool),
-    ) -> Ruling {
+    ) -> CallDecision {
         let arguments = arguments.as_object().cloned().unwrap_or_default();
         self.governor.call(&GatewayCall {
             tool: ListedTool {
@@ -93,7 +93,7 @@ impl Session {
     #[track_caller]
     pub(crate) fn passes(&mut self, server: &str, tool: &str, arguments: &Value) -> Ticket {
         match self.call(server, tool, arguments) {
-            Ruling::Pass(ticket) => ticket,
+            CallDecision::Pass(ticket) => ticket,
             other => panic!("{other:?}"),
         }
     }
@@ -145,7 +145,7 @@ impl Session {
             at_ms: NOW + 15,
         };
         match self.governor.own_call(name, &call) {
-            Some(Ruling::Answer(answer)) => answer,
+            Some(CallDecision::Answer(answer)) => answer,
             other => panic!("{other:?}"),
         }
     }
@@ -185,8 +185,8 @@ pub(crate) fn servers_of(world: &World, text: &str) -> Servers {
 
 /// Takes a denial apart, which must be a result that a client can show.
 #[track_caller]
-pub(crate) fn denial(ruling: Ruling) -> (String, String) {
-    let Ruling::Answer(answer) = ruling else {
+pub(crate) fn denial(ruling: CallDecision) -> (String, String) {
+    let CallDecision::Answer(answer) = ruling else {
         panic!("{ruling:?}");
     };
     assert_eq!(answer["isError"], true, "{answer}");

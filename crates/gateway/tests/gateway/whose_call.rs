@@ -9,7 +9,7 @@ use interlock_core::{
     command::Ask,
     names::{CallId, Digest, RunId},
 };
-use interlock_gateway::govern::{Caller, Governor, Ruling};
+use interlock_gateway::govern::{CallDecision, Caller, Governor};
 use interlock_project::Servers;
 use interlock_store::NotedTool;
 use serde_json::json;
@@ -330,8 +330,11 @@ fn a_call_that_a_person_was_asked_about_passes_where_their_own_client_makes_it()
             note.process = process;
         });
         let ruling = at_gateway.call("web", "look", &json!({}));
-        let same = matches!(&ruling, Ruling::Pass(ticket) if ticket.call.as_ref().is_some_and(|call| call.as_str() == id));
+        let same = matches!(&ruling, CallDecision::Pass(ticket) if ticket.call.as_ref().is_some_and(|call| call.as_str() == id));
         assert_eq!(same, passes, "{number}: {ruling:?}");
-        assert!(passes || !matches!(ruling, Ruling::Pass(_)), "{number}");
+        assert!(
+            passes || !matches!(ruling, CallDecision::Pass(_)),
+            "{number}"
+        );
     }
 }

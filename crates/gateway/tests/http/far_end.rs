@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use interlock_core::names::RunId;
 use interlock_gateway::{
+    channel::Channel,
     govern::Caller,
-    link::Link,
     message::{Envelope, Id, Message, Notification, Outcome, Request},
     serve::SessionFactory,
 };
@@ -40,8 +40,8 @@ impl Script {
 }
 
 impl SessionFactory for Script {
-    fn open(&self, caller: &Caller) -> Result<Link, String> {
-        let (near, far) = Link::pair();
+    fn open(&self, caller: &Caller) -> Result<Channel, String> {
+        let (near, far) = Channel::pair();
         self.seen.send(Seen::Opened(caller.clone())).ok();
         tokio::spawn(play(far, self.seen.clone()));
         Ok(near)
@@ -56,7 +56,7 @@ impl SessionFactory for Script {
     }
 }
 
-async fn play(mut link: Link, seen: mpsc::UnboundedSender<Seen>) {
+async fn play(mut link: Channel, seen: mpsc::UnboundedSender<Seen>) {
     let mut waiting: Option<Id> = None;
     while let Some(envelope) = link.incoming.recv().await {
         let answers = match envelope.message {

@@ -9,7 +9,7 @@ use hyper::{
 };
 use hyper_util::rt::TokioIo;
 use interlock_gateway::{
-    link::Link,
+    channel::Channel,
     message::{Envelope, Id, Message, Outcome},
     notes::Notes,
     upstream::{
@@ -97,7 +97,7 @@ impl Server {
         format!("http://{}/mcp", self.address)
     }
 
-    pub(crate) fn connect(&self, speaks: Speaks) -> Link {
+    pub(crate) fn connect(&self, speaks: Speaks) -> Channel {
         connect(&self.url(), &[], speaks).0
     }
 
@@ -181,7 +181,7 @@ pub(crate) fn connect(
     url: &str,
     headers: &[(&str, &str)],
     speaks: Speaks,
-) -> (Link, mpsc::Receiver<String>) {
+) -> (Channel, mpsc::Receiver<String>) {
     let (notes, told) = Notes::to_channel();
     let (running, _ended) = Running::new();
     let around = Surroundings {
@@ -210,19 +210,19 @@ pub(crate) fn begun(asked: &Asked, session: &'static str) -> Says {
     )
 }
 
-pub(crate) async fn ask(link: &Link, id: u64, method: &str, params: Value) {
+pub(crate) async fn ask(link: &Channel, id: u64, method: &str, params: Value) {
     let params = params.as_object().cloned();
     let envelope = Envelope::request(Id::from(id), method, params);
     link.outgoing.send(envelope).await.unwrap();
 }
 
-pub(crate) async fn tell(link: &Link, method: &str, params: Value) {
+pub(crate) async fn tell(link: &Channel, method: &str, params: Value) {
     let envelope = Envelope::notification(method, params.as_object().cloned());
     link.outgoing.send(envelope).await.unwrap();
 }
 
 /// Returns the next message: its method, or its result or error.
-pub(crate) async fn next(link: &mut Link) -> Value {
+pub(crate) async fn next(link: &mut Channel) -> Value {
     let envelope = soon(link.incoming.recv()).await.expect("a message");
     let text = match envelope.message {
         Message::Request(request) => return json!(request.method),
@@ -235,7 +235,7 @@ pub(crate) async fn next(link: &mut Link) -> Value {
 }
 
 /// Begins a session, and waits until the server has heard of it.
-pub(crate) async fn begin(link: &mut Link, server: &mut Server) {
+pub(crate) async fn begin(link: &mut Channel, server: &mut Server) {
     ask(
         link,
         1,

@@ -7,8 +7,8 @@ use hyper::server::conn::http1;
 use hyper_util::{rt::TokioIo, service::TowerToHyperService};
 use interlock_core::names::RunId;
 use interlock_gateway::{
+    channel::Channel,
     govern::Caller,
-    link::Link,
     notes::Notes,
     serve::SessionFactory,
     upstream::{
@@ -102,7 +102,7 @@ struct Straight {
 }
 
 impl SessionFactory for Straight {
-    fn open(&self, _caller: &Caller) -> Result<Link, String> {
+    fn open(&self, _caller: &Caller) -> Result<Channel, String> {
         Ok(self.server.connect(&self.around).link)
     }
 

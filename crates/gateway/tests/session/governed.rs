@@ -3,8 +3,8 @@
 use std::sync::{Arc, Mutex};
 
 use interlock_gateway::govern::{
-    CallEnd, GatewayCall, Govern, Instead, ListedTool, NotRead, OwnCall, PersonSaid, Question,
-    Reading, ReadingOf, Ruling, Ticket,
+    CallDecision, CallEnd, GatewayCall, Instead, ListedTool, NotRead, OwnCall, PersonSaid,
+    Question, Reading, ReadingOf, SessionPolicy, Ticket,
 };
 use serde_json::{Value, json};
 
@@ -89,7 +89,7 @@ pub(crate) fn refusal(name: &str) -> Value {
     json!({"content": [{"type": "text", "text": format!("no {name}")}], "isError": true})
 }
 
-impl Govern for Scripted {
+impl SessionPolicy for Scripted {
     fn own_tools(&self) -> Vec<Value> {
         let own = self.scene.rules.iter().filter(|(key, _)| key == "own");
         own.map(|(_, name)| json!({"name": name, "inputSchema": {"type": "object"}}))
@@ -100,12 +100,12 @@ impl Govern for Scripted {
         String::new()
     }
 
-    fn own_call(&mut self, name: &str, _call: &OwnCall<'_>) -> Option<Ruling> {
+    fn own_call(&mut self, name: &str, _call: &OwnCall<'_>) -> Option<CallDecision> {
         self.moved = true;
         let answer = json!({"content": [{"type": "text", "text": name}]});
         self.scene
             .says("own", name)
-            .then_some(Ruling::Answer(answer))
+            .then_some(CallDecision::Answer(answer))
     }
 
     fn shown(&mut self, tools: &[ListedTool<'_>]) -> Vec<bool> {
@@ -115,7 +115,7 @@ impl Govern for Scripted {
             .collect()
     }
 
-    fn call(&mut self, call: &GatewayCall<'_>) -> Ruling {
+    fn call(&mut self, call: &GatewayCall<'_>) -> CallDecision {
         let tool = call.tool;
         let known = !tool.definition.is_null();
         self.tell(format!(
@@ -123,16 +123,16 @@ impl Govern for Scripted {
             tool.server, tool.name, tool.shown
         ));
         if self.scene.says("deny", tool.shown) {
-            return Ruling::Answer(refusal(tool.shown));
+            return CallDecision::Answer(refusal(tool.shown));
         }
         if self.scene.says("ask", tool.shown) {
-            return Ruling::Ask(Question {
+            return CallDecision::Ask(Question {
                 message: format!("may {} run?", tool.shown),
                 key: tool.shown.to_owned(),
                 unasked: refusal("one to ask"),
             });
         }
-        Ruling::Pass(self.ticket(tool.shown))
+        CallDecision::Pass(self.ticket(tool.shown))
     }
 
     fn read(&mut self, reading: &Reading<'_>) -> Option<NotRead> {
@@ -143,12 +143,12 @@ impl Govern for Scripted {
         })
     }
 
-    fn answered(&mut self, key: &str, said: &PersonSaid, _at_ms: u64) -> Ruling {
+    fn answered(&mut self, key: &str, said: &PersonSaid, _at_ms: u64) -> CallDecision {
         self.tell(format!("answered {key}: {said:?}"));
         match said {
-            PersonSaid::Yes => Ruling::Pass(self.ticket(key)),
-            PersonSaid::No { note } => Ruling::Answer(refusal(note)),
-            PersonSaid::Nothing => Ruling::Answer(refusal("answer")),
+            PersonSaid::Yes => CallDecision::Pass(self.ticket(key)),
+            PersonSaid::No { note } => CallDecision::Answer(refusal(note)),
+            PersonSaid::Nothing => CallDecision::Answer(refusal("answer")),
         }
     }
 

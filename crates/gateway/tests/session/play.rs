@@ -3,8 +3,8 @@
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use interlock_gateway::{
+    channel::Channel,
     govern::Caller,
-    link::Link,
     message::{Envelope, Frame, Message, read_client, read_server},
     notes::Notes,
     session::{Bounds, Gateway},
@@ -22,13 +22,13 @@ const PATIENCE: Duration = Duration::from_secs(20);
 /// Gives each connection's other end to the transcript.
 #[derive(Debug)]
 struct Stage {
-    dialed: mpsc::UnboundedSender<(Link, Fate)>,
+    dialed: mpsc::UnboundedSender<(Channel, Fate)>,
 }
 
 impl Dial for Stage {
     fn dial<'a>(&'a self, _around: &'a Surroundings) -> Dialing<'a> {
         Box::pin(async move {
-            let (link, far) = Link::pair();
+            let (link, far) = Channel::pair();
             let fate = Fate::default();
             self.dialed.send((far, fate.clone())).unwrap();
             Ok(Connection { link, fate })
@@ -39,12 +39,12 @@ impl Dial for Stage {
 /// A server of the transcript.
 struct Actor {
     name: String,
-    dialed: mpsc::UnboundedReceiver<(Link, Fate)>,
-    link: Option<(Link, Fate)>,
+    dialed: mpsc::UnboundedReceiver<(Channel, Fate)>,
+    link: Option<(Channel, Fate)>,
 }
 
 impl Actor {
-    async fn link(&mut self) -> &mut Link {
+    async fn link(&mut self) -> &mut Channel {
         if self.link.is_none() {
             let dialed = timeout(PATIENCE, self.dialed.recv()).await;
             self.link = Some(
@@ -59,7 +59,7 @@ impl Actor {
 
 /// Everything that takes part.
 struct Play {
-    client: Option<Link>,
+    client: Option<Channel>,
     actors: Vec<Actor>,
     names: HashMap<String, Value>,
     /// What the client and what the servers can do.

@@ -7,7 +7,7 @@ use interlock_core::{
     names::{EventName, MachineId, StateName},
 };
 
-use super::{Edge, Kind, Label, Line, Node, Plot};
+use super::{Edge, EdgeStyle, Kind, Label, Node, Plot};
 use crate::{
     describe,
     lanes::{self, Lane},
@@ -16,7 +16,7 @@ use crate::{
 
 /// What a node of a plot is found by.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-enum Place<'m> {
+enum NodeKey<'m> {
     Start,
     State(&'m StateName),
     End(bool),
@@ -30,8 +30,8 @@ pub(super) struct Drawing<'m> {
     marks: &'m Marks,
     lane: &'m Lane,
     pub(super) plot: Plot,
-    places: BTreeMap<Place<'m>, usize>,
-    edges: BTreeMap<(usize, usize, Line), usize>,
+    places: BTreeMap<NodeKey<'m>, usize>,
+    edges: BTreeMap<(usize, usize, EdgeStyle), usize>,
     /// Moves of the run that stand at an edge already.
     counted: BTreeSet<Step>,
 }
@@ -61,16 +61,16 @@ impl<'m> Drawing<'m> {
     /// Returns the node of the state with this index.
     pub(super) fn node_of(&mut self, state: usize) -> Option<&mut Node> {
         let (name, _) = self.machine.states.get_index(state)?;
-        let node = *self.places.get(&Place::State(name))?;
+        let node = *self.places.get(&NodeKey::State(name))?;
         self.plot.nodes.get_mut(node)
     }
 
     /// Draws the states of the lane; the outermost also has the interrupts.
     pub(super) fn draw(&mut self, outermost: bool) {
-        let start = self.place(Place::Start);
+        let start = self.place(NodeKey::Start);
         if outermost && !self.machine.interrupts.is_empty() {
             // Before the handlers, so that it is drawn above them.
-            self.place(Place::Anywhere);
+            self.place(NodeKey::Anywhere);
         }
         let own: Vec<(&StateName, &State)> = self
             .lane
@@ -80,11 +80,11 @@ impl<'m> Drawing<'m> {
             .collect();
         for (name, state) in &own {
             let node = self.state(name, state);
-            self.add(Place::State(name), node);
+            self.add(NodeKey::State(name), node);
         }
-        let initial = self.place(Place::State(&self.lane.initial));
+        let initial = self.place(NodeKey::State(&self.lane.initial));
         let begun = self.taken(Step::Start(self.lane.initial.clone()));
-        self.edge(start, initial, Line::Plain, None, begun);
+        self.edge(start, initial, EdgeStyle::Plain, None, begun);
         if outermost {
             self.interrupts();
         }
@@ -99,7 +99,7 @@ impl<'m> Drawing<'m> {
         if self.counted.insert(step) { taken } else { 0 }
     }
 
-    fn add(&mut self, place: Place<'m>, node: Node) -> usize {
+    fn add(&mut self, place: NodeKey<'m>, node: Node) -> usize {
         let index = self.plot.nodes.len();
         self.plot.nodes.push(node);
         self.places.insert(place, index);
@@ -107,13 +107,13 @@ impl<'m> Drawing<'m> {
     }
 
     /// Returns the node at `place`, made first if need be.
-    fn place(&mut self, place: Place<'m>) -> usize {
+    fn place(&mut self, place: NodeKey<'m>) -> usize {
         if let Some(&index) = self.places.get(&place) {
             return index;
         }
         let node = match &place {
-            Place::Start => Node::bare(Kind::Start, String::new()),
-            Place::State(name) => {
+            NodeKey::Start => Node::bare(Kind::Start, String::new()),
+            NodeKey::State(name) => {
                 let state = self.machine.states.get(*name);
                 let outcome = state.and_then(|state| match state.activity {
                     Activity::Final { outcome } => Some(outcome),
@@ -121,9 +121,9 @@ impl<'m> Drawing<'m> {
                 });
                 Node::bare(Kind::Reference(outcome), describe::one_line(name.as_str()))
             }
-            Place::End(true) => Node::bare(Kind::Final(Outcome::Success), "end".to_owned()),
-            Place::End(false) => Node::bare(Kind::Final(Outcome::Failure), "fail".to_owned()),
-            Place::Anywhere => Node::bare(Kind::Anywhere, "any state".to_owned()),
+            NodeKey::End(true) => Node::bare(Kind::Final(Outcome::Success), "end".to_owned()),
+            NodeKey::End(false) => Node::bare(Kind::Final(Outcome::Failure), "fail".to_owned()),
+            NodeKey::Anywhere => Node::bare(Kind::Anywhere, "any state".to_owned()),
         };
         self.add(place, node)
     }
@@ -156,8 +156,8 @@ impl<'m> Drawing<'m> {
     fn interrupts(&mut self) {
         let machine = self.machine;
         for (name, interrupt) in &machine.interrupts {
-            let from = self.place(Place::Anywhere);
-            let to = self.place(Place::State(&interrupt.target));
+            let from = self.place(NodeKey::Anywhere);
+            let to = self.place(NodeKey::State(&interrupt.target));
             let label = Label {
                 event: describe::one_line(name.as_str()),
                 conditions: vec![describe::one_line(&format!(
@@ -167,20 +167,20 @@ impl<'m> Drawing<'m> {
                 ..Label::default()
             };
             let taken = self.taken(Step::Interrupted(name.clone()));
-            self.edge(from, to, Line::Interrupt, Some(label), taken);
+            self.edge(from, to, EdgeStyle::Interrupt, Some(label), taken);
         }
     }
 
     fn transitions(&mut self, name: &'m StateName, state: &'m State) {
-        let from = self.place(Place::State(name));
+        let from = self.place(NodeKey::State(name));
         for (word, opened) in lanes::openings(state) {
-            let to = self.place(Place::State(opened));
+            let to = self.place(NodeKey::State(opened));
             let label = word.map(|word| Label {
                 event: word.to_owned(),
                 ..Label::default()
             });
             let taken = self.taken(Step::Start(opened.clone()));
-            self.edge(from, to, Line::Plain, label, taken);
+            self.edge(from, to, EdgeStyle::Plain, label, taken);
         }
         // Lines that may meet lead on by themselves.
         let own = state.on.iter().filter(|_| !lanes::opens_lines(state));
@@ -191,24 +191,24 @@ impl<'m> Drawing<'m> {
             }
         }
         if let Some(next) = &state.safe_next {
-            let to = self.place(Place::State(next));
+            let to = self.place(NodeKey::State(next));
             let label = Label {
                 event: "any other event".to_owned(),
                 ..Label::default()
             };
             let taken = self.taken(Step::SafeNext(name.clone()));
-            self.edge(from, to, Line::Fallback, Some(label), taken);
+            self.edge(from, to, EdgeStyle::Fallback, Some(label), taken);
         }
         if !self.lane.boxes_forks() {
             for (branch, bounds) in lanes::branches(state) {
-                let to = self.place(Place::State(&bounds.initial));
+                let to = self.place(NodeKey::State(&bounds.initial));
                 let label = Label {
                     event: describe::one_line(branch),
                     conditions: vec!["branch".to_owned()],
                     ..Label::default()
                 };
                 let taken = self.taken(Step::Start(bounds.initial.clone()));
-                self.edge(from, to, Line::Plain, Some(label), taken);
+                self.edge(from, to, EdgeStyle::Plain, Some(label), taken);
             }
         }
     }
@@ -222,22 +222,22 @@ impl<'m> Drawing<'m> {
     ) {
         let (to, step) = match &transition.target {
             Target::State(to) => (
-                self.place(Place::State(to)),
+                self.place(NodeKey::State(to)),
                 Step::Written(name.clone(), event.clone(), to.clone()),
             ),
             Target::Return => (
-                self.place(Place::Anywhere),
+                self.place(NodeKey::Anywhere),
                 Step::Returned(name.clone(), event.clone()),
             ),
             Target::End(outcome) => (
-                self.place(Place::End(*outcome == Outcome::Success)),
+                self.place(NodeKey::End(*outcome == Outcome::Success)),
                 Step::Written(name.clone(), event.clone(), StateName::new("")),
             ),
         };
         let line = match (&transition.approval, &transition.target) {
-            (Some(_), _) => Line::Approval,
-            (None, Target::Return) => Line::Interrupt,
-            (None, _) => Line::Plain,
+            (Some(_), _) => EdgeStyle::Approval,
+            (None, Target::Return) => EdgeStyle::Interrupt,
+            (None, _) => EdgeStyle::Plain,
         };
         let taken = self.taken(step);
         self.edge(from, to, line, Some(label), taken);
@@ -259,7 +259,7 @@ impl<'m> Drawing<'m> {
     }
 
     /// Adds a line between two nodes, or a label to the one that is there.
-    fn edge(&mut self, from: usize, to: usize, line: Line, label: Option<Label>, taken: u32) {
+    fn edge(&mut self, from: usize, to: usize, line: EdgeStyle, label: Option<Label>, taken: u32) {
         let next = self.plot.edges.len();
         let index = *self.edges.entry((from, to, line)).or_insert(next);
         if index == next {

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     layout::{Layout, Link, Point, Size, Vertex, lay_out},
-    plot::{Edge, Line, Plot},
+    plot::{Edge, EdgeStyle, Plot},
 };
 
 /// How far a line that leads back to its own box stands out.
@@ -181,10 +181,10 @@ fn loop_height(label: &LabelShape) -> f64 {
 
 fn classes(edge: &Edge) -> String {
     let line = match edge.line {
-        Line::Plain => "",
-        Line::Approval => " approval",
-        Line::Interrupt => " interrupt",
-        Line::Fallback => " fallback",
+        EdgeStyle::Plain => "",
+        EdgeStyle::Approval => " approval",
+        EdgeStyle::Interrupt => " interrupt",
+        EdgeStyle::Fallback => " fallback",
     };
     let taken = if edge.taken > 0 { " taken" } else { "" };
     format!("edge{line}{taken}")

@@ -8,7 +8,7 @@ use super::{
 use crate::{
     graph::Graph,
     layout::{Point, Size},
-    plot::{Kind, Line, Plot},
+    plot::{EdgeStyle, Kind, Plot},
 };
 
 const SAMPLE: f64 = 34.0;
@@ -33,17 +33,17 @@ const ENTRIES: [Entry; 6] = [
     Entry {
         sample: Sample::Line("edge approval"),
         words: "a person must approve",
-        in_plot: |plot| has_line(plot, Line::Approval),
+        in_plot: |plot| has_line(plot, EdgeStyle::Approval),
     },
     Entry {
         sample: Sample::Line("edge interrupt"),
         words: "interrupt and way back",
-        in_plot: |plot| has_line(plot, Line::Interrupt),
+        in_plot: |plot| has_line(plot, EdgeStyle::Interrupt),
     },
     Entry {
         sample: Sample::Line("edge fallback"),
         words: "any event not written",
-        in_plot: |plot| has_line(plot, Line::Fallback),
+        in_plot: |plot| has_line(plot, EdgeStyle::Fallback),
     },
     Entry {
         sample: Sample::Line("edge taken"),
@@ -68,7 +68,7 @@ const ENTRIES: [Entry; 6] = [
     },
 ];
 
-fn has_line(plot: &Plot, line: Line) -> bool {
+fn has_line(plot: &Plot, line: EdgeStyle) -> bool {
     plot.edges.iter().any(|edge| edge.line == line)
 }
 

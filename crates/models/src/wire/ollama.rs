@@ -9,7 +9,7 @@ use super::{Names, assembly::Assembly, broken, parse, raw};
 use crate::{Answer, Call, Finish, Heard, Kind, Opaque, Part, Usage, error::Failure, refusal};
 
 #[derive(Debug, Deserialize)]
-struct Line {
+struct ResponseLine {
     message: Option<Message>,
     done: Option<bool>,
     done_reason: Option<String>,
@@ -70,7 +70,7 @@ impl Decoder {
         if self.is_over() {
             return Ok(());
         }
-        let line: Line = parse(data)?;
+        let line: ResponseLine = parse(data)?;
         if let Some(error) = &line.error {
             return Err(refusal::in_stream(error));
         }

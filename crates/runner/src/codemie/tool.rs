@@ -1,6 +1,6 @@
 //! Tool states: from the name of a tool to the output of the state.
 
-use interlock_confine::{Line, plan};
+use interlock_confine::{AllowedLine, plan};
 use interlock_core::{
     call::ToolCall,
     conversation::cut,
@@ -167,7 +167,7 @@ impl Worked<'_> {
         let facts = proposed.facts.shell.as_ref()?;
         let (machine, run) = (&self.node.machine, &self.node.run);
         let hold = hold_at(machine, run, proposed, &self.node.path)?;
-        let line = Line {
+        let line = AllowedLine {
             text: call.value().get("command").and_then(Value::as_str)?,
             directory: &tool.line_starts_at(call, &nodes.place, &RealDisk),
             facts,

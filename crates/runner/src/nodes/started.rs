@@ -47,7 +47,7 @@ impl Started {
         }
         all.insert(key.clone(), Stand::Starting);
         drop(all);
-        let mut place = Place {
+        let mut place = StartSlot {
             started: self,
             key,
             running: None,
@@ -69,13 +69,13 @@ impl Started {
 }
 
 /// The place of a server that is being started; given up where nothing came of it.
-struct Place<'a> {
+struct StartSlot<'a> {
     started: &'a Started,
     key: String,
     running: Option<Arc<dyn Servers>>,
 }
 
-impl Drop for Place<'_> {
+impl Drop for StartSlot<'_> {
     fn drop(&mut self) {
         let mut all = self.started.lock();
         match self.running.take() {

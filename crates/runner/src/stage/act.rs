@@ -24,7 +24,7 @@ use interlock_tools::Arguments;
 use super::{
     calls::{self, Bench, Ended, Job, Judged, facts, plan_of, summary},
     cancel::{CancelToken, Timer, Why},
-    line::{Cut, Line, Outbox, StageOrder, Standing},
+    line::{Cut, Outbox, StageLink, StageOrder, Standing},
     messages::Reader,
     person::Word,
     place::Stages,
@@ -82,7 +82,7 @@ pub(super) fn broken(why: impl std::fmt::Display) -> Halt {
 
 /// One attempt under way.
 pub(super) struct Attempt<'a> {
-    pub(super) line: Line,
+    pub(super) line: StageLink,
     pub(super) machine: &'a Machine,
     pub(super) stages: &'a Stages,
     pub(super) cancel_token: &'a CancelToken,
@@ -128,7 +128,7 @@ impl<'a> Attempt<'a> {
         let mut attempt = Self {
             transcript: Transcript::new(task.as_deref(), stage.completion_tool()),
             stage,
-            line: Line {
+            line: StageLink {
                 id: order.id.clone(),
                 attempt: order.attempt,
                 path: given.path.clone(),

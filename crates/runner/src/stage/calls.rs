@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use interlock_confine::{Line, plan};
+use interlock_confine::{AllowedLine, plan};
 use interlock_core::{
     Hold,
     call::{CallFacts, CallResult, ToolCall, WrittenPath},
@@ -137,7 +137,7 @@ pub(super) fn plan_of(
     } else {
         hold
     };
-    let line = Line {
+    let line = AllowedLine {
         text: line.unwrap_or_default(),
         directory: directory
             .as_deref()

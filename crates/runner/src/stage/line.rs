@@ -87,7 +87,7 @@ impl StageOrder {
 pub(crate) type Outbox = Box<dyn Fn(Question) -> bool + Send>;
 
 /// The line as a stage has it.
-pub(super) struct Line {
+pub(super) struct StageLink {
     pub(super) id: String,
     pub(super) attempt: u32,
     pub(super) path: FramePath,
@@ -100,7 +100,7 @@ pub(super) struct Line {
 #[derive(Debug)]
 pub(super) struct Cut;
 
-impl Line {
+impl StageLink {
     /// Asks the run something of this attempt.
     pub(super) fn ask_stage(&self, ask: StageAsk) -> Result<Standing, Cut> {
         self.ask(Ask::Stage {

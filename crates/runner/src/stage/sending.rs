@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use interlock_core::{
     command::StageAsk,
     conversation::{seen_history, sent, stage_model},
-    dialogue::{Said, Speaker, condense},
+    dialogue::{self, Speaker, condense},
     event::{Passing, TokenPlace},
     machine::{Ending, ModelStage},
     stage::{Step, step},
@@ -120,9 +120,9 @@ impl Attempt<'_> {
             Err(why) => return self.end("model_error", why).map(Some),
         };
         let history = seen_history(self.machine, &self.told.run, &self.line.path);
-        let history: Vec<Said> = history
+        let history: Vec<dialogue::Message> = history
             .iter()
-            .map(|said| Said {
+            .map(|said| dialogue::Message {
                 text: sent(self.machine, said.text.clone()),
                 ..*said
             })

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use interlock_core::{
-    command::{ActivityOutcome, Ask, Effect, EffectFate, Stage},
+    command::{ActivityOutcome, Ask, Effect, EffectFate, EffectStatus},
     effects,
     event::Event,
     machine::{Machine, Object},
@@ -144,7 +144,7 @@ impl Schedule<'_> {
         }
         let waiting: Vec<Effect> = effects(self.machine, &world.run)
             .into_iter()
-            .filter(|effect| matches!(effect.stage, Stage::Person | Stage::Lost))
+            .filter(|effect| matches!(effect.stage, EffectStatus::Person | EffectStatus::Lost))
             .collect();
         if waiting.is_empty() {
             return Err("the run is stuck: nothing goes on and nobody is asked".to_owned());
@@ -152,7 +152,7 @@ impl Schedule<'_> {
         let at = world.choices.place(waiting.len());
         let effect = &waiting[at];
         let path = Some(effect.frame.to_string());
-        if effect.stage == Stage::Person {
+        if effect.stage == EffectStatus::Person {
             let word = if effect.kind == "pause" { "" } else { "yes" };
             return Ok(Ask::EndActivity {
                 path,

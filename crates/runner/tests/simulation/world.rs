@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use interlock_core::{
     Reply,
-    command::{ActivityOutcome, Ask, Command, Stage},
+    command::{ActivityOutcome, Ask, Command, EffectStatus},
     decide, effects,
     event::{Cause, Event},
     evolve,
@@ -212,7 +212,7 @@ impl<'m> World<'m> {
         effects(self.machine, &self.run)
             .iter()
             .any(|effect| {
-                let open = matches!(effect.stage, Stage::Running | Stage::Person);
+                let open = matches!(effect.stage, EffectStatus::Running | EffectStatus::Person);
                 open && effect.id == job.id && effect.attempt == job.attempt
             })
             .then_some(at)
@@ -307,7 +307,7 @@ impl<'m> World<'m> {
         let listed = effects(self.machine, &self.run)
             .into_iter()
             .find(|effect| effect.id == *id && effect.attempt == order.attempt)
-            .filter(|effect| matches!(effect.stage, Stage::Running | Stage::Person));
+            .filter(|effect| matches!(effect.stage, EffectStatus::Running | EffectStatus::Person));
         let listed =
             listed.ok_or_else(|| format!("`{id}` is started and the log has no start of it"))?;
         self.check_caps(&listed.frame)?;

@@ -7,8 +7,8 @@ use interlock_core::policy::{Policy, Stance};
 
 use crate::level::Level;
 use crate::plan::{
-    Calls, Column, Confinement, LeftOver, Network, Place, Plan, PostCheck, Protected, Start,
-    environment, places,
+    Calls, Column, Confinement, LeftOver, Network, Plan, PostCheck, Protected, Start,
+    WritablePlace, environment, places,
 };
 
 /// Where a line runs and what the person has decided about it.
@@ -154,8 +154,14 @@ fn sockets(policy: &Policy, around: &Surroundings) -> Vec<PathBuf> {
 }
 
 /// The places a line of `column` may write; the same place is listed once.
-fn writable(column: Column, asked: &JudgedLine<'_>, around: &Surroundings) -> Vec<Place> {
-    let at = |paths: &[PathBuf]| paths.iter().cloned().map(Place::at).collect::<Vec<_>>();
+fn writable(column: Column, asked: &JudgedLine<'_>, around: &Surroundings) -> Vec<WritablePlace> {
+    let at = |paths: &[PathBuf]| {
+        paths
+            .iter()
+            .cloned()
+            .map(WritablePlace::at)
+            .collect::<Vec<_>>()
+    };
     let places = match column {
         Column::Free | Column::NoWrite => Vec::new(),
         Column::Matched => {
@@ -175,11 +181,11 @@ fn writable(column: Column, asked: &JudgedLine<'_>, around: &Surroundings) -> Ve
             places
         }
     };
-    let mut once: Vec<Place> = Vec::with_capacity(places.len());
+    let mut once: Vec<WritablePlace> = Vec::with_capacity(places.len());
     for mut place in places {
         place.within = above(&place.path, around);
         // As they are written: to compare paths part by part takes longer.
-        let same = |known: &Place| known.path.as_os_str() == place.path.as_os_str();
+        let same = |known: &WritablePlace| known.path.as_os_str() == place.path.as_os_str();
         if !once.iter().any(|known| same(known) && *known == place) {
             once.push(place);
         }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::plan::{Place, derive::Surroundings};
+use crate::plan::{WritablePlace, derive::Surroundings};
 
 /// A place that a program writes, and from where its path counts.
 #[derive(Debug, Clone, Copy)]
@@ -246,7 +246,11 @@ const KNOWN: &[(&str, &[At])] = &[
 /// Lists the places that `program` is known to write.
 ///
 /// Those of the project count from its root and from every directory down to `directory`.
-pub(super) fn of_program(program: &str, directory: &Path, around: &Surroundings) -> Vec<Place> {
+pub(super) fn of_program(
+    program: &str,
+    directory: &Path,
+    around: &Surroundings,
+) -> Vec<WritablePlace> {
     let rows = KNOWN.iter().find(|(name, _)| *name == program);
     let bases = bases(directory, &around.project);
     rows.into_iter()
@@ -256,8 +260,8 @@ pub(super) fn of_program(program: &str, directory: &Path, around: &Surroundings)
 }
 
 /// Lists the caches outside the project of every known program.
-pub(super) fn of_all(around: &Surroundings) -> Vec<Place> {
-    let mut places: Vec<Place> = Vec::new();
+pub(super) fn of_all(around: &Surroundings) -> Vec<WritablePlace> {
+    let mut places: Vec<WritablePlace> = Vec::new();
     for row in KNOWN.iter().flat_map(|(_, rows)| rows.iter()) {
         if matches!(row, Home(_)) {
             places.extend(self::places(*row, &[], around));
@@ -266,17 +270,17 @@ pub(super) fn of_all(around: &Surroundings) -> Vec<Place> {
     places
 }
 
-fn places(row: At, bases: &[PathBuf], around: &Surroundings) -> Vec<Place> {
+fn places(row: At, bases: &[PathBuf], around: &Surroundings) -> Vec<WritablePlace> {
     let below = |roots: &[PathBuf], path: &str| {
         roots
             .iter()
-            .map(|root| Place::at(root.join(path)))
+            .map(|root| WritablePlace::at(root.join(path)))
             .collect()
     };
     match row {
         Build(path, beside) => bases
             .iter()
-            .map(|base| Place {
+            .map(|base| WritablePlace {
                 path: base.join(path),
                 made_beside: Some(beside.to_owned()),
                 within: None,
@@ -286,9 +290,14 @@ fn places(row: At, bases: &[PathBuf], around: &Surroundings) -> Vec<Place> {
         Home(path) => below(std::slice::from_ref(&around.home), path),
         Cache(path) => below(&around.caches, path),
         Repository if around.repository.is_empty() => {
-            vec![Place::at(around.project.join(".git"))]
+            vec![WritablePlace::at(around.project.join(".git"))]
         }
-        Repository => around.repository.iter().cloned().map(Place::at).collect(),
+        Repository => around
+            .repository
+            .iter()
+            .cloned()
+            .map(WritablePlace::at)
+            .collect(),
     }
 }
 

@@ -7,7 +7,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::PermissionsExt as _;
 use std::process::Stdio;
 
-use interlock_sandbox::plan::{LeftOver, Network, Place, Start};
+use interlock_sandbox::plan::{LeftOver, Network, Start, WritablePlace};
 use interlock_sandbox::{Exit, Level, NotHeld, Plan};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -400,7 +400,7 @@ fn the_state_directory_inside_a_writable_place_is_hidden() {
             .as_mut()
             .unwrap()
             .writable
-            .push(Place::at(trial.path("")));
+            .push(WritablePlace::at(trial.path("")));
         let outcome = trial.run(&plan, Level::Full);
         assert_eq!(outcome.stdout, "", "{outcome:?}");
         assert_eq!(
@@ -425,7 +425,7 @@ fn trial_true(plan: &Plan) -> Plan {
 fn a_build_directory_is_made_and_an_unused_one_removed() {
     let trial = Trial::new(User::Own);
     fs::write(trial.path("project/Cargo.toml"), "").unwrap();
-    let place = |name: &str| Place {
+    let place = |name: &str| WritablePlace {
         path: trial.path("project").join(name),
         made_beside: Some("Cargo.toml".to_owned()),
         within: Some(trial.path("project")),
@@ -455,7 +455,7 @@ fn a_link_laid_in_the_project_opens_nothing() {
             std::os::unix::fs::symlink(trial.fill(target), project.join(name)).unwrap();
         }
         let mut plan = trial.no_write("echo x > target/x; echo x > {outside}/x; echo x > x");
-        plan.confinement.as_mut().unwrap().writable = vec![Place {
+        plan.confinement.as_mut().unwrap().writable = vec![WritablePlace {
             path: project.join(name),
             made_beside: Some("Cargo.toml".to_owned()),
             within: Some(project.clone()),

@@ -10,7 +10,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use interlock_sandbox::plan::{
-    Calls, Column, Confinement, Environment, LeftOver, Network, Place, PostCheck, Protected, Start,
+    Calls, Column, Confinement, Environment, LeftOver, Network, PostCheck, Protected, Start,
+    WritablePlace,
 };
 use interlock_sandbox::{Ended, Level, Plan};
 
@@ -110,7 +111,7 @@ impl Trial {
             Column::Writing,
             Environment::default(),
             Confinement {
-                writable: vec![Place::at(self.path("project"))],
+                writable: vec![WritablePlace::at(self.path("project"))],
                 own_directory: false,
                 hidden: vec![self.path("state")],
                 network: Network::On,

@@ -5,7 +5,7 @@ use interlock_core::facts::CommandClass;
 use crate::paths;
 use crate::syntax::Assignment;
 use crate::value::{Arg, is_number};
-use crate::walk::{Place, Proof, Step, Walker};
+use crate::walk::{CommandPosition, Proof, Step, Walker};
 
 impl Walker<'_> {
     /// Takes a builtin; `false` when the name is none.
@@ -14,7 +14,7 @@ impl Walker<'_> {
         name: &str,
         args: &[Arg],
         declared: &[Assignment],
-        place: &Place,
+        place: &CommandPosition,
     ) -> Result<bool, String> {
         let words = args.get(1..).unwrap_or_default();
         if self.is_zsh() {
@@ -91,12 +91,17 @@ impl Walker<'_> {
         Ok(true)
     }
 
-    fn list_nothing(&mut self, args: &[Arg], place: &Place) {
+    fn list_nothing(&mut self, args: &[Arg], place: &CommandPosition) {
         self.list_command(args, CommandClass::Nothing, place);
     }
 
     /// Takes builtins that treat a word as the name of a variable.
-    fn naming_builtin(&mut self, name: &str, args: &[Arg], place: &Place) -> Result<bool, String> {
+    fn naming_builtin(
+        &mut self,
+        name: &str,
+        args: &[Arg],
+        place: &CommandPosition,
+    ) -> Result<bool, String> {
         let words = args.get(1..).unwrap_or_default();
         match name {
             "read" => self.read_builtin(args, place)?,
@@ -183,7 +188,12 @@ impl Walker<'_> {
     }
 
     /// Takes the builtins that remain, harmless or refused.
-    fn odd_builtin(&mut self, name: &str, args: &[Arg], place: &Place) -> Result<bool, String> {
+    fn odd_builtin(
+        &mut self,
+        name: &str,
+        args: &[Arg],
+        place: &CommandPosition,
+    ) -> Result<bool, String> {
         let words = args.get(1..).unwrap_or_default();
         match name {
             "alias" if words.iter().all(|word| word.is("-p")) => self.list_nothing(args, place),
@@ -253,7 +263,7 @@ impl Walker<'_> {
         Ok(true)
     }
 
-    fn change_directory(&mut self, name: &str, args: &[Arg], place: &Place) {
+    fn change_directory(&mut self, name: &str, args: &[Arg], place: &CommandPosition) {
         self.list_nothing(args, place);
         let operands: Vec<&Arg> = args
             .iter()
@@ -270,7 +280,7 @@ impl Walker<'_> {
         self.state.enter(directory);
     }
 
-    fn leave(&mut self, args: &[Arg], place: &Place) {
+    fn leave(&mut self, args: &[Arg], place: &CommandPosition) {
         let index = self.list_command(args, CommandClass::Nothing, place);
         let code = args
             .get(1)
@@ -282,7 +292,7 @@ impl Walker<'_> {
         }
     }
 
-    fn trap(&mut self, args: &[Arg], place: &Place) -> Step {
+    fn trap(&mut self, args: &[Arg], place: &CommandPosition) -> Step {
         self.list_nothing(args, place);
         let words: Vec<&Arg> = args.iter().skip(1).filter(|word| !word.is("--")).collect();
         let Some(first) = words.first() else {
@@ -308,7 +318,7 @@ impl Walker<'_> {
         }
     }
 
-    fn read_builtin(&mut self, args: &[Arg], place: &Place) -> Step {
+    fn read_builtin(&mut self, args: &[Arg], place: &CommandPosition) -> Step {
         self.list_nothing(args, place);
         let mut names = Vec::new();
         let mut rest = args.iter().skip(1);
@@ -349,7 +359,7 @@ impl Walker<'_> {
         Ok(())
     }
 
-    fn unset(&mut self, args: &[Arg], place: &Place) -> Step {
+    fn unset(&mut self, args: &[Arg], place: &CommandPosition) -> Step {
         self.list_nothing(args, place);
         for word in args.iter().skip(1) {
             match word.literal() {
@@ -394,7 +404,7 @@ impl Walker<'_> {
         Ok(())
     }
 
-    fn mapfile(&mut self, name: &str, args: &[Arg], place: &Place) -> Step {
+    fn mapfile(&mut self, name: &str, args: &[Arg], place: &CommandPosition) -> Step {
         self.list_nothing(args, place);
         let mut variable = Arg::text("MAPFILE");
         let mut rest = args.iter().skip(1);

@@ -7,7 +7,7 @@ use interlock_core::facts::CommandClass;
 use crate::parse::is_name;
 use crate::syntax::{AssignedValue, Assignment};
 use crate::value::Arg;
-use crate::walk::{Place, Step, Walker};
+use crate::walk::{CommandPosition, Step, Walker};
 
 /// Options of `set -o` that change nothing that is read here.
 const SET_OPTIONS: &[&str] = &[
@@ -53,7 +53,7 @@ impl Walker<'_> {
         name: &str,
         args: &[Arg],
         declared: &[Assignment],
-        place: &Place,
+        place: &CommandPosition,
     ) -> Step {
         let mut shown = args.to_vec();
         shown.extend(self.declared_words(declared));
@@ -229,7 +229,7 @@ impl Walker<'_> {
     }
 
     /// `set`: options, positional words, or a dump.
-    pub(super) fn set_builtin(&mut self, args: &[Arg], place: &Place) -> Step {
+    pub(super) fn set_builtin(&mut self, args: &[Arg], place: &CommandPosition) -> Step {
         let index = self.list_command(args, CommandClass::Nothing, place);
         let mut rest = args.iter().skip(1).peekable();
         if rest.peek().is_none() {
@@ -298,7 +298,7 @@ impl Walker<'_> {
         Ok(())
     }
 
-    pub(super) fn shopt(&mut self, args: &[Arg], place: &Place) -> Step {
+    pub(super) fn shopt(&mut self, args: &[Arg], place: &CommandPosition) -> Step {
         self.list_command(args, CommandClass::Nothing, place);
         for word in args.iter().skip(1) {
             match word.literal() {

@@ -6,7 +6,7 @@ use crate::options::{self, Effect};
 use crate::paths;
 use crate::tables::own::{CSPLIT, MKTEMP, PATCH, RSYNC, SPLIT};
 use crate::value::{Arg, Dynamic};
-use crate::walk::{Place, Walker};
+use crate::walk::{CommandPosition, Walker};
 
 impl Walker<'_> {
     pub(super) fn dd(&mut self, index: usize, args: &[Arg]) {
@@ -92,7 +92,7 @@ impl Walker<'_> {
         self.facts.write_path(path, name, false);
     }
 
-    pub(super) fn mktemp(&mut self, index: usize, args: &[Arg], place: &Place) {
+    pub(super) fn mktemp(&mut self, index: usize, args: &[Arg], place: &CommandPosition) {
         let sorted = options::sort(args, &MKTEMP);
         self.check_sorted(index, &sorted);
         if sorted.has("u") || sorted.has("dry-run") {

@@ -7,10 +7,10 @@ use crate::options;
 use crate::paths;
 use crate::tables::own::{FD, FIND_PLAIN, FIND_VALUED};
 use crate::value::{Arg, Dynamic};
-use crate::walk::{Input, Place, Proof, Step, Walker};
+use crate::walk::{CommandPosition, Input, Proof, Step, Walker};
 
 impl Walker<'_> {
-    pub(super) fn find(&mut self, index: usize, operands: &[Arg], place: &Place) -> Step {
+    pub(super) fn find(&mut self, index: usize, operands: &[Arg], place: &CommandPosition) -> Step {
         let mut rest = operands.iter().peekable();
         let mut roots = Vec::new();
         while let Some(word) = rest.peek() {
@@ -95,7 +95,7 @@ impl Walker<'_> {
         (option, gathers): (&str, bool),
         inner: &[Arg],
         roots: &[Arg],
-        place: &Place,
+        place: &CommandPosition,
     ) -> Step {
         let start = match roots {
             _ if option.ends_with("dir") => "./".to_owned(),
@@ -153,7 +153,7 @@ impl Walker<'_> {
         }
     }
 
-    pub(super) fn fd(&mut self, index: usize, operands: &[Arg], place: &Place) -> Step {
+    pub(super) fn fd(&mut self, index: usize, operands: &[Arg], place: &CommandPosition) -> Step {
         let at = operands.iter().position(|word| {
             matches!(
                 word.literal(),

@@ -10,7 +10,7 @@ use crate::tables::git::{
     CONFIG_HARMLESS, GLOBAL_PLAIN, Known, NETWORK, OPTIONS, READS, RUNS, WRITES,
 };
 use crate::value::Arg;
-use crate::walk::{Place, Proof, Step, Walker};
+use crate::walk::{CommandPosition, Proof, Step, Walker};
 
 /// Keys of the configuration that `git config` may write.
 const CONFIG_WRITABLE: &[&str] = &["user.", "color.", "branch.", "pull.", "push."];
@@ -26,7 +26,7 @@ pub(super) struct Call<'a> {
 }
 
 impl Walker<'_> {
-    pub(super) fn git(&mut self, index: usize, args: &[Arg], place: &Place) -> Step {
+    pub(super) fn git(&mut self, index: usize, args: &[Arg], place: &CommandPosition) -> Step {
         let mut directory = self.directory();
         let mut asks = false;
         let mut at = 0;
@@ -123,7 +123,7 @@ impl Walker<'_> {
         inside
     }
 
-    fn git_subcommand(&mut self, call: &Call<'_>, place: &Place) -> Step {
+    fn git_subcommand(&mut self, call: &Call<'_>, place: &CommandPosition) -> Step {
         if call
             .words
             .iter()
@@ -272,7 +272,7 @@ impl Walker<'_> {
     }
 
     /// Subcommands that list in some forms and write in the others.
-    fn git_listing(&mut self, call: &Call<'_>, place: &Place) -> Step {
+    fn git_listing(&mut self, call: &Call<'_>, place: &CommandPosition) -> Step {
         let known = self.git_options(call);
         let sorted = |spec: &Spec| options::sort(call.words, spec);
         let has = |names: &[&str], sorted: &Sorted| names.iter().any(|name| sorted.has(name));
@@ -553,7 +553,7 @@ impl Walker<'_> {
         })
     }
 
-    fn git_run(&mut self, call: &Call<'_>, place: &Place) -> Step {
+    fn git_run(&mut self, call: &Call<'_>, place: &CommandPosition) -> Step {
         self.git_writes(call);
         let words: Vec<Arg> = call
             .words

@@ -8,11 +8,16 @@ use crate::tables::forms::{LOCAL, SQLITE_ACTS, SQLITE_PRINTS};
 use crate::tables::reading::{Check, FORMS, Form, GITHUB, Reach};
 use crate::tables::remote::REMOTE;
 use crate::value::Arg;
-use crate::walk::{Place, Walker};
+use crate::walk::{CommandPosition, Walker};
 
 impl Walker<'_> {
     /// Takes a command whose words are a form that only reads; `false` where they are none.
-    pub(super) fn reading_form(&mut self, name: &str, args: &[Arg], place: &Place) -> bool {
+    pub(super) fn reading_form(
+        &mut self,
+        name: &str,
+        args: &[Arg],
+        place: &CommandPosition,
+    ) -> bool {
         let operands = args.get(1..).unwrap_or_default();
         if remote::asks(name, operands) {
             let index = self.list_command(args, CommandClass::Reader, place);

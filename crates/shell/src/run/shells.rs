@@ -5,7 +5,7 @@ use interlock_core::facts::CommandClass;
 use crate::Dialect;
 use crate::programs::SHELLS;
 use crate::value::Arg;
-use crate::walk::{Input, Place, Step, Walker};
+use crate::walk::{CommandPosition, Input, Step, Walker};
 
 /// What the words of a shell ask it to do.
 #[derive(Debug, Default)]
@@ -22,7 +22,7 @@ impl Walker<'_> {
         &mut self,
         name: &str,
         args: &[Arg],
-        place: &Place,
+        place: &CommandPosition,
     ) -> Result<bool, String> {
         if !SHELLS.contains(&name) {
             return Ok(false);
@@ -85,7 +85,7 @@ impl Walker<'_> {
         text: &str,
         positional: Vec<Arg>,
         pipefail: bool,
-        place: &Place,
+        place: &CommandPosition,
     ) -> Step {
         let dialect = match name {
             "zsh" => Dialect::Unknown,
@@ -118,7 +118,7 @@ impl Walker<'_> {
         name: &str,
         args: &[Arg],
         file: &Arg,
-        place: &Place,
+        place: &CommandPosition,
     ) -> Step {
         match file.literal() {
             Some(path)

@@ -7,7 +7,7 @@ use crate::tables::options::{MAN, TOP};
 use crate::tables::own::{GREP, JQ, YQ};
 use crate::tables::programs::Special;
 use crate::value::Arg;
-use crate::walk::{Place, Step, Walker};
+use crate::walk::{CommandPosition, Step, Walker};
 
 impl Walker<'_> {
     pub(super) fn special(
@@ -16,7 +16,7 @@ impl Walker<'_> {
         index: usize,
         name: &str,
         operands: &[Arg],
-        place: &Place,
+        place: &CommandPosition,
     ) -> Step {
         match special {
             Special::Find => return self.find(index, operands, place),

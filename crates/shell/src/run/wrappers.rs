@@ -9,7 +9,7 @@ use crate::options::{self, Operands, SPEC, Spec};
 use crate::programs;
 use crate::tables::wrappers::{Passes, Wrapper};
 use crate::value::{Arg, Dynamic};
-use crate::walk::{Input, Place, Proof, Step, Walker};
+use crate::walk::{CommandPosition, Input, Proof, Step, Walker};
 use words::{own_words, plain_words};
 
 pub(super) use words::put_in;
@@ -20,7 +20,7 @@ impl Walker<'_> {
         &mut self,
         name: &str,
         args: &[Arg],
-        place: &Place,
+        place: &CommandPosition,
     ) -> Result<bool, String> {
         let words = args.get(1..).unwrap_or_default();
         if let [Arg::Literal(only)] = words
@@ -77,7 +77,7 @@ impl Walker<'_> {
         args: &[Arg],
         taken: usize,
         passes: Passes,
-        place: &Place,
+        place: &CommandPosition,
     ) -> Step {
         let rest = args.get(taken..).unwrap_or_default();
         let own = args.get(..taken).unwrap_or_default();
@@ -95,7 +95,13 @@ impl Walker<'_> {
         Ok(())
     }
 
-    fn by_table(&mut self, name: &str, wrapper: &Wrapper, args: &[Arg], place: &Place) -> Step {
+    fn by_table(
+        &mut self,
+        name: &str,
+        wrapper: &Wrapper,
+        args: &[Arg],
+        place: &CommandPosition,
+    ) -> Step {
         let spec = Spec {
             short: wrapper.short,
             valued: wrapper.valued,
@@ -142,7 +148,7 @@ impl Walker<'_> {
         })
     }
 
-    fn env(&mut self, args: &[Arg], place: &Place) -> Step {
+    fn env(&mut self, args: &[Arg], place: &CommandPosition) -> Step {
         const SPEC_ENV: Spec = Spec {
             short: "i0v",
             valued: "uCS",
@@ -217,7 +223,7 @@ impl Walker<'_> {
         })
     }
 
-    fn time(&mut self, args: &[Arg], place: &Place) -> Step {
+    fn time(&mut self, args: &[Arg], place: &CommandPosition) -> Step {
         const SPEC_TIME: Spec = Spec {
             short: "apqv",
             valued: "fo",
@@ -242,7 +248,7 @@ impl Walker<'_> {
         self.subshell(|walker| walker.inside("time", args, taken, Passes::Exit, place))
     }
 
-    fn xargs(&mut self, args: &[Arg], place: &Place) -> Step {
+    fn xargs(&mut self, args: &[Arg], place: &CommandPosition) -> Step {
         const SPEC_XARGS: Spec = Spec {
             short: "0oprtx",
             valued: "aEIJLnPRsSd",
@@ -312,7 +318,7 @@ impl Walker<'_> {
         }
         let mut all = args.get(..taken).unwrap_or_default().to_vec();
         all.extend(rest);
-        let inner = Place {
+        let inner = CommandPosition {
             input: Input::Other,
             from_pipe: false,
             ..place.clone()
@@ -320,7 +326,7 @@ impl Walker<'_> {
         self.subshell(|walker| walker.inside("xargs", &all, taken, Passes::Nothing, &inner))
     }
 
-    fn sudo(&mut self, args: &[Arg], place: &Place) -> Step {
+    fn sudo(&mut self, args: &[Arg], place: &CommandPosition) -> Step {
         const SPEC_SUDO: Spec = Spec {
             short: "AbEHknPSKvl",
             valued: "ugCTpDR",
@@ -361,7 +367,7 @@ impl Walker<'_> {
     }
 
     /// `su -c`, `runuser -c`, `sg -c`: their text is a line.
-    fn other_user(&mut self, name: &str, args: &[Arg], place: &Place) -> Step {
+    fn other_user(&mut self, name: &str, args: &[Arg], place: &CommandPosition) -> Step {
         self.list_command(args, CommandClass::Privilege, place);
         let at = args
             .iter()
@@ -376,7 +382,7 @@ impl Walker<'_> {
         Err(format!("`{name}` starts a shell"))
     }
 
-    fn trace(&mut self, name: &str, args: &[Arg], place: &Place) -> Step {
+    fn trace(&mut self, name: &str, args: &[Arg], place: &CommandPosition) -> Step {
         const SPEC_TRACE: Spec = Spec {
             short: "cCdfFhiknqrtTvVxyYzwSL",
             valued: "aeIoOpPsSuUlnA",
@@ -411,7 +417,7 @@ impl Walker<'_> {
         self.subshell(|walker| walker.inside(name, args, taken, Passes::Success, place))
     }
 
-    fn watch(&mut self, args: &[Arg], place: &Place) -> Step {
+    fn watch(&mut self, args: &[Arg], place: &CommandPosition) -> Step {
         const SPEC_WATCH: Spec = Spec {
             short: "bcCdegprtwx",
             valued: "nqs",
@@ -448,7 +454,7 @@ impl Walker<'_> {
         self.subshell(|walker| walker.read_again_as(&text, crate::Dialect::Posix, Proof::NONE))
     }
 
-    fn script(&mut self, args: &[Arg], place: &Place) -> Step {
+    fn script(&mut self, args: &[Arg], place: &CommandPosition) -> Step {
         const SPEC_SCRIPT: Spec = Spec {
             short: "aefq",
             valued: "cEIOBTmot",
@@ -503,7 +509,7 @@ impl Walker<'_> {
         self.subshell(|walker| walker.read_again(&text, Proof::NONE))
     }
 
-    fn flock(&mut self, args: &[Arg], place: &Place) -> Step {
+    fn flock(&mut self, args: &[Arg], place: &CommandPosition) -> Step {
         const SPEC_FLOCK: Spec = Spec {
             short: "senouxFv",
             valued: "wE",

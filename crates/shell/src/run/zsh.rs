@@ -4,11 +4,16 @@ use crate::parse::is_name;
 use crate::tables::programs::BUILTINS;
 use crate::tables::zsh;
 use crate::value::{Arg, is_number};
-use crate::walk::{Place, Step, Walker};
+use crate::walk::{CommandPosition, Step, Walker};
 
 impl Walker<'_> {
     /// Refuses a builtin that zsh has not, reads differently, or whose words it evaluates.
-    pub(super) fn zsh_builtin(&mut self, name: &str, words: &[Arg], place: &Place) -> Step {
+    pub(super) fn zsh_builtin(
+        &mut self,
+        name: &str,
+        words: &[Arg],
+        place: &CommandPosition,
+    ) -> Step {
         if zsh::BUILTINS.contains(&name) {
             return Err(format!("`{name}` is a builtin of zsh that is not read"));
         }

@@ -53,7 +53,7 @@ impl World {
             home: Path::new("/home/ana"),
             origin: &origin(),
             mode: None,
-            opening: None,
+            input: None,
         };
         let started = self.home.start_durable(&durable, Object::new(), "ana")?;
         Ok(started.log)

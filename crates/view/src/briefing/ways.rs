@@ -8,7 +8,7 @@ use interlock_core::{
 };
 
 use super::{
-    Place,
+    StandingFrame,
     text::{cut, listed, plain},
 };
 use crate::report::{self, resolved, ways_on};
@@ -17,7 +17,7 @@ use crate::report::{self, resolved, ways_on};
 const WAY_MAX: usize = 200;
 
 /// Lists the events with their targets, guards and approvals.
-pub(super) fn transitions(place: Place<'_>, max: usize) -> String {
+pub(super) fn transitions(place: StandingFrame<'_>, max: usize) -> String {
     let mut ways: Vec<String> = ways_on(place.machine, place.run, place.path)
         .into_iter()
         .map(|(event, rule)| cut(&way(place, event, rule), WAY_MAX))
@@ -35,7 +35,7 @@ pub(super) fn transitions(place: Place<'_>, max: usize) -> String {
 }
 
 /// Returns the first event that leads back from an interrupt.
-pub(super) fn returning<'a>(place: Place<'a>) -> Option<&'a EventName> {
+pub(super) fn returning<'a>(place: StandingFrame<'a>) -> Option<&'a EventName> {
     ways_on(place.machine, place.run, place.path)
         .into_iter()
         .find(|(_, rule)| {
@@ -46,7 +46,7 @@ pub(super) fn returning<'a>(place: Place<'a>) -> Option<&'a EventName> {
         .map(|(event, _)| event)
 }
 
-fn way(place: Place<'_>, event: &EventName, rule: &Rule) -> String {
+fn way(place: StandingFrame<'_>, event: &EventName, rule: &Rule) -> String {
     let branches: Vec<String> = rule
         .transitions
         .iter()
@@ -58,7 +58,7 @@ fn way(place: Place<'_>, event: &EventName, rule: &Rule) -> String {
     format!("{} -> {}", plain(event.as_str()), branches.join(" or "))
 }
 
-fn target(place: Place<'_>, target: &Target) -> String {
+fn target(place: StandingFrame<'_>, target: &Target) -> String {
     let (states, plainly) = resolved(place.machine, place.run, place.path, target);
     let names: Vec<String> = states.iter().map(|state| plain(state.as_str())).collect();
     match target {
@@ -71,7 +71,7 @@ fn target(place: Place<'_>, target: &Target) -> String {
 }
 
 /// Names what runs inside a generated composite state.
-fn inside(place: Place<'_>, name: &StateName) -> String {
+fn inside(place: StandingFrame<'_>, name: &StateName) -> String {
     let activity = machine_of(place.machine, place.run, place.path)
         .and_then(|own| own.states.get(name))
         .map(|state| &state.activity);
@@ -95,7 +95,7 @@ fn inside(place: Place<'_>, name: &StateName) -> String {
     }
 }
 
-fn conditions(place: Place<'_>, transition: &Transition) -> String {
+fn conditions(place: StandingFrame<'_>, transition: &Transition) -> String {
     let mut parts = Vec::new();
     if !transition.guards.is_empty() {
         let names: Vec<String> = transition.guards.iter().map(guard_name).collect();

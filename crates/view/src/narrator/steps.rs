@@ -80,7 +80,7 @@ pub(super) fn detail(event: &Event) -> String {
         },
         Event::MachineCalled { shown, .. } => format!("`{shown}`"),
         Event::Noted { code, message, .. } => format!("({code}) {message}"),
-        Event::WayChosen {
+        Event::TransitionSelected {
             state,
             conditions,
             more,

@@ -2,7 +2,7 @@
 
 use interlock_core::{
     attempt::CallStatus,
-    command::{Effect, Stage},
+    command::{Effect, EffectStatus},
     effects,
     machine::Machine,
     run::Run,
@@ -52,16 +52,18 @@ pub fn standing(machine: &Machine, run: &Run) -> Vec<Standing> {
         .into_iter()
         .filter_map(|effect| {
             let kind = match effect.stage {
-                Stage::Person if effect.kind == "pause" => StandsFor::Pause,
+                EffectStatus::Person if effect.kind == "pause" => StandsFor::Pause,
                 // What a stage asks is a request of its own, with an id to answer it by.
-                Stage::Person if effect.kind == STAGE => return None,
-                Stage::Person => StandsFor::Question,
+                EffectStatus::Person if effect.kind == STAGE => return None,
+                EffectStatus::Person => StandsFor::Question,
                 // Of a file with a conversation only tools that may have written are not simply called again.
-                Stage::Lost if effect.kind == STAGE || machine.conversation.is_some() => {
+                EffectStatus::Lost if effect.kind == STAGE || machine.conversation.is_some() => {
                     StandsFor::LostCall
                 }
-                Stage::Lost => StandsFor::Lost,
-                Stage::Reading(_) | Stage::Running | Stage::Waiting(_) => return None,
+                EffectStatus::Lost => StandsFor::Lost,
+                EffectStatus::Reading(_) | EffectStatus::Running | EffectStatus::Waiting(_) => {
+                    return None;
+                }
             };
             let since_ms = run
                 .frame(&effect.frame)

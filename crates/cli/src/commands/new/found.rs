@@ -25,8 +25,8 @@ const BYTES_MAX: u64 = 1_048_576;
 ///
 /// `make` counts only where nothing else says how the project is tested.
 pub(super) fn look(root: &Path) -> Vec<Found> {
-    let place = Place { root };
-    let makers: [fn(&Place<'_>) -> Option<Found>; 10] = [
+    let place = ProjectFolder { root };
+    let makers: [fn(&ProjectFolder<'_>) -> Option<Found>; 10] = [
         node, deno, cargo, python, go, maven, gradle, dotnet, elixir, ruby,
     ];
     let mut found: Vec<Found> = makers.iter().filter_map(|look| look(&place)).collect();
@@ -36,11 +36,11 @@ pub(super) fn look(root: &Path) -> Vec<Found> {
     found
 }
 
-struct Place<'p> {
+struct ProjectFolder<'p> {
     root: &'p Path,
 }
 
-impl Place<'_> {
+impl ProjectFolder<'_> {
     fn has(&self, name: &str) -> bool {
         self.root.join(name).exists()
     }
@@ -74,7 +74,7 @@ fn found(kind: &'static str, file: &'static str, test: &str, others: &[&str]) ->
 /// Scripts of `package.json` that an agent may want beside the tests.
 const SCRIPTS: [&str; 5] = ["lint", "typecheck", "type-check", "build", "format:check"];
 
-fn node(place: &Place<'_>) -> Option<Found> {
+fn node(place: &ProjectFolder<'_>) -> Option<Found> {
     let package: Value = serde_json::from_str(&place.text("package.json")?).ok()?;
     let named = package.get("packageManager").and_then(Value::as_str);
     let is = |kind: &str, locks: &[&str]| match named {
@@ -111,7 +111,7 @@ fn node(place: &Place<'_>) -> Option<Found> {
     })
 }
 
-fn deno(place: &Place<'_>) -> Option<Found> {
+fn deno(place: &ProjectFolder<'_>) -> Option<Found> {
     let file = ["deno.json", "deno.jsonc"];
     let file = file.into_iter().find(|file| place.has(file))?;
     Some(found(
@@ -122,7 +122,7 @@ fn deno(place: &Place<'_>) -> Option<Found> {
     ))
 }
 
-fn cargo(place: &Place<'_>) -> Option<Found> {
+fn cargo(place: &ProjectFolder<'_>) -> Option<Found> {
     place.has("Cargo.toml").then(|| {
         let test = if place.has(".config/nextest.toml") {
             "cargo nextest run"
@@ -134,7 +134,7 @@ fn cargo(place: &Place<'_>) -> Option<Found> {
     })
 }
 
-fn python(place: &Place<'_>) -> Option<Found> {
+fn python(place: &ProjectFolder<'_>) -> Option<Found> {
     let files = [
         "pyproject.toml",
         "pytest.ini",
@@ -177,14 +177,14 @@ fn python(place: &Place<'_>) -> Option<Found> {
     Some(found(kind, file, test, others))
 }
 
-fn go(place: &Place<'_>) -> Option<Found> {
+fn go(place: &ProjectFolder<'_>) -> Option<Found> {
     let others = ["go build ./...", "go vet ./..."];
     place
         .has("go.mod")
         .then(|| found("go", "go.mod", "go test ./...", &others))
 }
 
-fn maven(place: &Place<'_>) -> Option<Found> {
+fn maven(place: &ProjectFolder<'_>) -> Option<Found> {
     let test = if place.has("mvnw") {
         "./mvnw test"
     } else {
@@ -195,7 +195,7 @@ fn maven(place: &Place<'_>) -> Option<Found> {
         .then(|| found("maven", "pom.xml", test, &[]))
 }
 
-fn gradle(place: &Place<'_>) -> Option<Found> {
+fn gradle(place: &ProjectFolder<'_>) -> Option<Found> {
     let files = [
         "build.gradle",
         "build.gradle.kts",
@@ -211,7 +211,7 @@ fn gradle(place: &Place<'_>) -> Option<Found> {
     Some(found("gradle", file, test, &[]))
 }
 
-fn dotnet(place: &Place<'_>) -> Option<Found> {
+fn dotnet(place: &ProjectFolder<'_>) -> Option<Found> {
     place
         .has_ending(&[".sln", ".slnx", ".csproj", ".fsproj"])
         .then(|| {
@@ -224,18 +224,18 @@ fn dotnet(place: &Place<'_>) -> Option<Found> {
         })
 }
 
-fn elixir(place: &Place<'_>) -> Option<Found> {
+fn elixir(place: &ProjectFolder<'_>) -> Option<Found> {
     place
         .has("mix.exs")
         .then(|| found("mix", "mix.exs", "mix test", &["mix compile"]))
 }
 
-fn ruby(place: &Place<'_>) -> Option<Found> {
+fn ruby(place: &ProjectFolder<'_>) -> Option<Found> {
     let specs = place.has("Gemfile") && place.has("spec");
     specs.then(|| found("rspec", "Gemfile", "bundle exec rspec", &[]))
 }
 
-fn make(place: &Place<'_>) -> Option<Found> {
+fn make(place: &ProjectFolder<'_>) -> Option<Found> {
     let files = ["Makefile", "makefile", "GNUmakefile"];
     let file = files.into_iter().find(|file| place.has(file))?;
     let text = place.text(file)?;

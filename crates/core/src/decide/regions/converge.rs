@@ -55,10 +55,12 @@ impl Work<'_> {
             return Ok(false);
         };
         let (frame, machine) = self.stand(path)?;
-        if frame.stay.gathering {
+        if frame.stay.waiting_at_join {
             return Ok(true);
         }
-        if frame.stay.effect.is_some() || frame.stay.entry_request().is_some() || frame.stay.let_in
+        if frame.stay.effect.is_some()
+            || frame.stay.entry_request().is_some()
+            || frame.stay.admitted
         {
             return Ok(false);
         }
@@ -70,7 +72,7 @@ impl Work<'_> {
         let arrows = self.arrows(&parent)?;
         let waits = may_come(&arrows, holder, &path_name(path), &at)
             || holder.regions.iter().any(|region| {
-                region.ended.is_none() && region.frame.stay.gathering && region.frame.at == at
+                region.ended.is_none() && region.frame.stay.waiting_at_join && region.frame.at == at
             });
         if waits {
             self.emit(Event::RegionWaits { path: path.clone() });

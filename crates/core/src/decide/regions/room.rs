@@ -28,7 +28,7 @@ impl Work<'_> {
                 let waits = self.run.frame(&path).is_some_and(|frame| {
                     frame.stay.effect.is_none()
                         && frame.stay.pending_transition().is_none()
-                        && !frame.stay.gathering
+                        && !frame.stay.waiting_at_join
                 });
                 if waits {
                     self.settle(&path)?;

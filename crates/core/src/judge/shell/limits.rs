@@ -2,7 +2,7 @@
 
 use super::{Found, Rule, entries::is_covered, is_history, refuse, show, use_tool};
 use crate::{
-    call::{FileWrite, Place},
+    call::{FileWrite, PathArea},
     facts::{CommandClass, InlineCode, ShellFacts, SimpleCommand, Word},
     judge::JudgeContext,
     policy::Stance,
@@ -78,7 +78,7 @@ pub(super) fn files(context: JudgeContext<'_>, stance: Stance) -> Found {
         super::history_of(context, write).is_some_and(|command| command.changes_unnamed)
     };
     let uncounted = |write: &&FileWrite| {
-        write.path.is_none() && matches!(write.place, Place::Project | Place::Unknown)
+        write.path.is_none() && matches!(write.place, PathArea::Project | PathArea::Unknown)
             || is_tree(write)
     };
     match writes(context).find(uncounted) {
@@ -102,7 +102,7 @@ fn writes(context: JudgeContext<'_>) -> impl Iterator<Item = &FileWrite> {
         .facts
         .writes
         .iter()
-        .filter(move |write| write.place != Place::Scratch && !is_history(context, write))
+        .filter(move |write| write.place != PathArea::Scratch && !is_history(context, write))
 }
 
 /// Says how a command stands in a message, bounded.

@@ -4,7 +4,7 @@
 use std::{fs, sync::Arc};
 
 use interlock_core::{
-    dialogue::{Conversation, Said, Speaker},
+    dialogue::{Conversation, Message, Speaker},
     machine::Object,
     node::{Inputs, TransformNode, transform},
 };
@@ -40,12 +40,12 @@ fn faults(value: &Value, schema: &Value) -> Vec<String> {
     errors.map(|error| error.to_string()).collect()
 }
 
-fn said(line: &str) -> Said {
+fn said(line: &str) -> Message {
     let (by, text) = match line.strip_prefix("model:") {
         Some(text) => (Speaker::Model, text),
         None => (Speaker::Person, line),
     };
-    Said {
+    Message {
         by,
         text: text.to_owned(),
     }

@@ -5,7 +5,7 @@ use interlock_expr::text::Expr;
 use super::{Check, variables::Known};
 use crate::{
     flowstate::{
-        places::{self, Place, Spot},
+        places::{self, ShellPosition, Spot},
         reader::{Flow, each_action},
         syntax::{Action, Doing, Given, Written},
         tools,
@@ -49,7 +49,7 @@ impl Check<'_> {
             return;
         };
         for ((_, span), spot) in written.holes().zip(spots) {
-            if let Some(fault) = spot.fault.filter(|_| spot.place != Place::Comment) {
+            if let Some(fault) = spot.fault.filter(|_| spot.place != ShellPosition::Comment) {
                 self.report
                     .error(
                         span,
@@ -65,10 +65,10 @@ impl Check<'_> {
     fn plain(&mut self, at: usize, known: &Known, expr: &Expr, span: Span, spot: Spot) {
         let harmless = matches!(expr, Expr::Same(..) | Expr::Differs(..))
             || matches!(expr, Expr::Key(key) if key == "index");
-        if harmless || spot.place == Place::Comment {
+        if harmless || spot.place == ShellPosition::Comment {
             return;
         }
-        let outside = matches!(spot.place, Place::Word | Place::Arithmetic);
+        let outside = matches!(spot.place, ShellPosition::Word | ShellPosition::Arithmetic);
         let message = if matches!(expr, Expr::Quote(_)) {
             if outside {
                 return;

@@ -190,7 +190,7 @@ pub(in crate::flowstate) fn names(flow: &Flow) -> Vec<String> {
 
 /// Where a text stands.
 #[derive(Clone, Copy)]
-struct Place {
+struct TextSite {
     in_loop: bool,
 }
 
@@ -198,9 +198,9 @@ impl Check<'_> {
     /// Checks every name that a template reads, and every name that nothing reads.
     pub(super) fn variables(&mut self, at: usize, flow: &Flow, known: &Known) {
         let mut read: BTreeSet<String> = BTreeSet::new();
-        let mut texts: Vec<(&Written, Place)> = Vec::new();
+        let mut texts: Vec<(&Written, TextSite)> = Vec::new();
         each_text(&flow.states, false, &mut |text, in_loop| {
-            texts.push((text, Place { in_loop }));
+            texts.push((text, TextSite { in_loop }));
         });
         for (text, place) in texts {
             for (expr, span) in text.holes() {
@@ -218,7 +218,15 @@ impl Check<'_> {
         }
     }
 
-    fn name(&mut self, at: usize, flow: &Flow, known: &Known, key: &str, span: Span, place: Place) {
+    fn name(
+        &mut self,
+        at: usize,
+        flow: &Flow,
+        known: &Known,
+        key: &str,
+        span: Span,
+        place: TextSite,
+    ) {
         if place.in_loop && LOOP.contains(&key) {
             return;
         }

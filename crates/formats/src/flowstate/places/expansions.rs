@@ -1,6 +1,6 @@
 //! Quotes, substitutions, arithmetic and here-documents.
 
-use super::{Document, End, HOLE, OTHER, Place, Scan, Token, Word};
+use super::{Document, End, HOLE, OTHER, Scan, ShellPosition, Token, Word};
 
 /// Where the word of a `${…}` stands.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -20,7 +20,7 @@ impl Scan {
                     return Some(());
                 }
                 Token::Char('\\') => {
-                    self.escaped(Place::Quotes, Some(&mut *word));
+                    self.escaped(ShellPosition::Quotes, Some(&mut *word));
                 }
                 Token::Char('$' | '`') => {
                     word.text.push(OTHER);
@@ -31,7 +31,7 @@ impl Scan {
                     self.at += 1;
                 }
                 Token::Hole(hole) => {
-                    self.note(hole, Place::Quotes, None);
+                    self.note(hole, ShellPosition::Quotes, None);
                     word.text.push(HOLE);
                     word.holes.push(hole);
                     self.at += 1;
@@ -41,7 +41,7 @@ impl Scan {
     }
 
     /// Passes a backslash and what stands behind it.
-    fn escaped(&mut self, place: Place, word: Option<&mut Word>) {
+    fn escaped(&mut self, place: ShellPosition, word: Option<&mut Word>) {
         self.at += 1;
         match (self.peek(0), word) {
             (Some(Token::Hole(hole)), _) => self.note(hole, place, Some("behind a backslash")),
@@ -60,7 +60,7 @@ impl Scan {
         self.at += 1;
         match self.peek(0) {
             Some(Token::Hole(hole)) => {
-                self.note(hole, Place::Word, Some("as the name of a variable"));
+                self.note(hole, ShellPosition::Word, Some("as the name of a variable"));
                 if let Some(word) = word {
                     word.holes.push(hole);
                 }
@@ -101,10 +101,10 @@ impl Scan {
                     self.at += 1;
                     return Some(());
                 }
-                Token::Char('\\') => self.escaped(Place::Single, None),
+                Token::Char('\\') => self.escaped(ShellPosition::Single, None),
                 Token::Char(_) => self.at += 1,
                 Token::Hole(hole) => {
-                    self.note(hole, Place::Single, Some("within `$'…'`"));
+                    self.note(hole, ShellPosition::Single, Some("within `$'…'`"));
                     self.at += 1;
                 }
             }
@@ -128,7 +128,7 @@ impl Scan {
                     }
                 }
                 Token::Hole(hole) => {
-                    self.note(hole, Place::Word, Some("as the name of a variable"));
+                    self.note(hole, ShellPosition::Word, Some("as the name of a variable"));
                     self.at += 1;
                 }
                 Token::Char(_) => break,
@@ -156,7 +156,11 @@ impl Scan {
     }
 
     fn operand(&mut self, operand: Operand, quoted: bool) -> Option<()> {
-        let place = if quoted { Place::Quotes } else { Place::Word };
+        let place = if quoted {
+            ShellPosition::Quotes
+        } else {
+            ShellPosition::Word
+        };
         loop {
             match self.peek(0)? {
                 Token::Char('}') => {
@@ -178,7 +182,7 @@ impl Scan {
                     self.at += 1;
                     while let Some(token) = self.peek(0).filter(|t| *t != Token::Char('\'')) {
                         if let Token::Hole(hole) = token {
-                            self.note(hole, Place::Single, None);
+                            self.note(hole, ShellPosition::Single, None);
                         }
                         self.at += 1;
                     }
@@ -189,7 +193,7 @@ impl Scan {
                 Token::Hole(hole) => {
                     match operand {
                         Operand::Word => self.note(hole, place, None),
-                        Operand::Numbers => self.note(hole, Place::Arithmetic, None),
+                        Operand::Numbers => self.note(hole, ShellPosition::Arithmetic, None),
                         Operand::Pattern => {
                             self.note(hole, place, Some("within the pattern of a `${…}`"));
                         }
@@ -208,11 +212,11 @@ impl Scan {
         loop {
             match self.peek(0)? {
                 Token::Hole(hole) => {
-                    self.note(hole, Place::Arithmetic, None);
+                    self.note(hole, ShellPosition::Arithmetic, None);
                     self.at += 1;
                 }
                 Token::Char('$' | '`') => self.dollar(None, true)?,
-                Token::Char('\\') => self.escaped(Place::Arithmetic, None),
+                Token::Char('\\') => self.escaped(ShellPosition::Arithmetic, None),
                 Token::Char(c) => {
                     self.at += 1;
                     if c == open {
@@ -234,9 +238,9 @@ impl Scan {
         for document in std::mem::take(&mut self.documents) {
             let (end, after) = self.end_of(&document)?;
             let place = if document.quoted {
-                Place::Document
+                ShellPosition::Document
             } else {
-                Place::Quotes
+                ShellPosition::Quotes
             };
             let fault = document.fault.or_else(|| {
                 document

@@ -1,7 +1,7 @@
 //! Whether a command takes a word for more than a text.
 
 use super::{
-    HOLE, Place, Scan, Spot, Token, Word,
+    HOLE, Scan, ShellPosition, Spot, Token, Word,
     programs::{DECLARERS, EVALUATED, NAMERS, Program, WHOLE, WRAPPERS, program},
 };
 
@@ -184,9 +184,9 @@ impl Scan {
     fn number(&mut self, word: &Word) {
         for hole in &word.holes {
             if let Some(spot) = self.spots.get_mut(hole) {
-                let place = Place::Arithmetic;
+                let place = ShellPosition::Arithmetic;
                 *spot = match spot.place {
-                    Place::Single => Spot {
+                    ShellPosition::Single => Spot {
                         place,
                         fault: Some("in a number within single quotes"),
                     },

@@ -6,7 +6,7 @@ use interlock_core::machine::Object;
 use interlock_expr::text::{Places, Sources};
 use serde_json::Value;
 
-use super::{Place, spots};
+use super::{ShellPosition, spots};
 use crate::{
     flowstate::{safe, syntax::Written, template::Template},
     source::Span,
@@ -31,12 +31,12 @@ fn places(command: &str) -> String {
         .iter()
         .map(|spot| {
             let letter = match spot.place {
-                Place::Word => "w",
-                Place::Quotes => "q",
-                Place::Single => "s",
-                Place::Arithmetic => "a",
-                Place::Comment => "c",
-                Place::Document => "d",
+                ShellPosition::Word => "w",
+                ShellPosition::Quotes => "q",
+                ShellPosition::Single => "s",
+                ShellPosition::Arithmetic => "a",
+                ShellPosition::Comment => "c",
+                ShellPosition::Document => "d",
             };
             let fault = if spot.fault.is_some() { "!" } else { "" };
             format!("{letter}{fault}")

@@ -1,9 +1,9 @@
 //! Words of a command, and those that the grammar reserves.
 
-use super::{Case, Document, Line, OTHER, Role, Scan, Word};
+use super::{Case, CommandRead, Document, OTHER, Role, Scan, Word};
 
 impl Scan {
-    pub(super) fn end_word(&mut self, line: &mut Line) {
+    pub(super) fn end_word(&mut self, line: &mut CommandRead) {
         let Some(word) = line.word.take() else {
             return;
         };
@@ -27,7 +27,7 @@ impl Scan {
     }
 
     /// Takes a word as part of the command, or as one that the grammar reserves.
-    fn argument(&mut self, word: Word, line: &mut Line) {
+    fn argument(&mut self, word: Word, line: &mut CommandRead) {
         let text = word.text.as_str();
         let first = line.words.is_empty() && !word.quoted;
         if line.cases.last() == Some(&Case::Word) {
@@ -87,7 +87,7 @@ impl Scan {
         line.words.push(word);
     }
 
-    pub(super) fn end_command(&mut self, line: &mut Line) {
+    pub(super) fn end_command(&mut self, line: &mut CommandRead) {
         self.end_word(line);
         line.role = Role::Argument;
         if matches!(line.cases.last(), Some(Case::Pattern | Case::Word)) {

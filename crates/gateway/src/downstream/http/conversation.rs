@@ -25,7 +25,7 @@ use super::{
     refuse::{REFUSED, Refused},
 };
 use crate::{
-    link::Link,
+    channel::Channel,
     mcp_headers::Schemas,
     message::{Envelope, Id, Message, Notification, Outcome, Request, Response, raw},
     metrics::{Method, Metrics},
@@ -116,13 +116,13 @@ pub(crate) struct OpenRequest {
 
 impl Conversation {
     /// Takes a link and begins to read it.
-    pub(crate) fn begin(kind: Kind, caller: Caller, link: Link, counted: Counted) -> Arc<Self> {
+    pub(crate) fn begin(kind: Kind, caller: Caller, link: Channel, counted: Counted) -> Arc<Self> {
         let keep = if kind == Kind::Session {
             Keep::Replay
         } else {
             Keep::Nothing
         };
-        let Link { outgoing, incoming } = link;
+        let Channel { outgoing, incoming } = link;
         let conversation = Arc::new(Self {
             caller,
             kind,

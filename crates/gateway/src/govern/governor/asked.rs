@@ -7,7 +7,7 @@ use super::Governor;
 use crate::{
     control::{Incoming, Noted, Parking},
     govern::{
-        PersonSaid, Question, Ruling,
+        CallDecision, PersonSaid, Question,
         asking::{self, About},
     },
     refused::{Refused, Word},
@@ -20,9 +20,9 @@ impl Governor {
         parking: Parking,
         unasked: Value,
         incoming: &Incoming,
-    ) -> Result<Ruling, Refused> {
+    ) -> Result<CallDecision, Refused> {
         if !asking::may_ask(&self.settings, &self.who, &parking.noted, self.over_http)? {
-            return Ok(Ruling::Answer(unasked));
+            return Ok(CallDecision::Answer(unasked));
         }
         let data = incoming.arguments.get("data").unwrap_or(&Value::Null);
         let live = self.opened.live(&parking.run)?;
@@ -32,7 +32,7 @@ impl Governor {
         };
         let (run, id) = (parking.run, parking.id);
         let key = self.questions.ask(run, id, about, unasked.clone())?;
-        Ok(Ruling::Ask(Question {
+        Ok(CallDecision::Ask(Question {
             message,
             key,
             unasked,
@@ -46,7 +46,7 @@ impl Governor {
         call: ToolCall,
         has_schema: bool,
         (noted, unasked): (&Noted, Value),
-    ) -> Result<Ruling, Refused> {
+    ) -> Result<CallDecision, Refused> {
         let live = self.opened.live(run)?;
         let mut waiting = live.run.requests.iter().filter(|request| {
             let asked = request.call().map(|grant| &grant.call);
@@ -58,7 +58,7 @@ impl Governor {
         let message = asking::about_call(live, &call);
         let may = asking::may_ask(&self.settings, &self.who, noted, self.over_http)?;
         let Some(id) = id.filter(|_| may) else {
-            return Ok(Ruling::Answer(unasked));
+            return Ok(CallDecision::Answer(unasked));
         };
         let about = About::Call {
             call: Box::new(call),
@@ -67,7 +67,7 @@ impl Governor {
         let key = self
             .questions
             .ask(run.clone(), id, about, unasked.clone())?;
-        Ok(Ruling::Ask(Question {
+        Ok(CallDecision::Ask(Question {
             message,
             key,
             unasked,
@@ -80,7 +80,7 @@ impl Governor {
         key: &str,
         said: &PersonSaid,
         at_ms: u64,
-    ) -> Result<Ruling, Refused> {
+    ) -> Result<CallDecision, Refused> {
         let Some(asked) = self.questions.take(key) else {
             return Err(Refused::new(
                 Word::Engine(Code::NothingPending),
@@ -90,16 +90,16 @@ impl Governor {
         let person = self.settings.person.clone();
         let live = self.opened.live(&asked.run)?;
         let Some(decision) = asking::tell(live, &asked, said, &person, at_ms)? else {
-            return Ok(Ruling::Answer(asked.unasked));
+            return Ok(CallDecision::Answer(asked.unasked));
         };
         match asked.about {
             About::Transition { event } => {
                 let answer = asking::transition_answer(live, &event, said, &decision);
-                Ok(Ruling::Answer(answer.into_result()))
+                Ok(CallDecision::Answer(answer.into_result()))
             }
             About::Call { call, .. } if *said != PersonSaid::Yes => {
                 let answer = asking::call_denied(live, &call, said, &decision);
-                Ok(Ruling::Answer(answer.into_result()))
+                Ok(CallDecision::Answer(answer.into_result()))
             }
             About::Call {
                 mut call,

@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 use super::{Governor, Passed};
 use crate::{
     govern::{
-        CallEnd, Instead, Ruling, Ticket, lists,
+        CallDecision, CallEnd, Instead, Ticket, lists,
         results::{self, Outcome},
     },
     live::Live,
@@ -102,8 +102,8 @@ impl Governor {
 
 impl Live {
     /// Lets a call pass, with what its result may still bring.
-    pub(super) fn pass(&self, id: &CallId) -> Ruling {
-        Ruling::Pass(Ticket {
+    pub(super) fn pass(&self, id: &CallId) -> CallDecision {
+        CallDecision::Pass(Ticket {
             call: Some(id.clone()),
             bytes_max: bytes_left(&self.machine, &self.run, id).map(|(left, _)| left),
         })

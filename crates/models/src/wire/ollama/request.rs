@@ -12,7 +12,7 @@ use crate::{
 #[derive(Serialize)]
 struct Body<'r> {
     model: &'r str,
-    messages: Vec<Line<'r>>,
+    messages: Vec<RequestMessage<'r>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tools: Vec<Tool<'r>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -35,7 +35,7 @@ struct Settings<'r> {
 }
 
 #[derive(Default, Serialize)]
-struct Line<'r> {
+struct RequestMessage<'r> {
     role: &'static str,
     content: String,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -135,15 +135,15 @@ fn think(thinking: Thinking) -> Value {
     }
 }
 
-fn line<'r>(role: &'static str, content: String) -> Line<'r> {
-    Line {
+fn line<'r>(role: &'static str, content: String) -> RequestMessage<'r> {
+    RequestMessage {
         role,
         content,
-        ..Line::default()
+        ..RequestMessage::default()
     }
 }
 
-fn lines<'r>(messages: &'r [Message], names: &'r Names) -> Vec<Line<'r>> {
+fn lines<'r>(messages: &'r [Message], names: &'r Names) -> Vec<RequestMessage<'r>> {
     let mut lines = Vec::new();
     for (at, message) in messages.iter().enumerate() {
         match message {
@@ -154,7 +154,7 @@ fn lines<'r>(messages: &'r [Message], names: &'r Names) -> Vec<Line<'r>> {
                 let calls: Vec<_> = before.into_iter().flat_map(Message::calls).collect();
                 lines.extend(results.iter().map(|result| {
                     let call = calls.get(result.call);
-                    Line {
+                    RequestMessage {
                         tool_name: call.map(|call| names.out(&call.name)),
                         tool_call_id: call.and_then(|call| call.provider_id.as_deref()),
                         ..line("tool", result.content.clone())
@@ -166,7 +166,7 @@ fn lines<'r>(messages: &'r [Message], names: &'r Names) -> Vec<Line<'r>> {
     lines
 }
 
-fn said<'r>(parts: &'r [Part], names: &'r Names) -> Line<'r> {
+fn said<'r>(parts: &'r [Part], names: &'r Names) -> RequestMessage<'r> {
     let mut said = line("assistant", String::new());
     for part in parts {
         match part {

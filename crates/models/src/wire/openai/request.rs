@@ -12,7 +12,7 @@ use crate::{
 #[derive(Serialize)]
 struct Body<'r> {
     model: &'r str,
-    messages: Vec<Line<'r>>,
+    messages: Vec<RequestMessage<'r>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tools: Vec<Tool<'r>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -34,7 +34,7 @@ struct StreamOptions {
 }
 
 #[derive(Serialize)]
-struct Line<'r> {
+struct RequestMessage<'r> {
     role: &'static str,
     /// Null: calls alone.
     content: Option<String>,
@@ -48,7 +48,7 @@ struct Line<'r> {
     reasoning_details: Option<&'r RawValue>,
 }
 
-impl Line<'_> {
+impl RequestMessage<'_> {
     const fn new(role: &'static str, content: Option<String>) -> Self {
         Self {
             role,
@@ -122,7 +122,7 @@ pub(in crate::wire) fn outgoing(
     });
     let mut messages = Vec::with_capacity(request.messages.len().saturating_add(1));
     if !request.system.is_empty() {
-        messages.push(Line::new("system", Some(request.system.clone())));
+        messages.push(RequestMessage::new("system", Some(request.system.clone())));
     }
     messages.extend(lines(&request.messages, names));
     let effort = options.thinking.filter(|_| !dialect.no_thinking);
@@ -160,12 +160,12 @@ const fn word(thinking: Thinking) -> Option<&'static str> {
     }
 }
 
-fn lines<'r>(messages: &'r [Message], names: &'r Names) -> Vec<Line<'r>> {
+fn lines<'r>(messages: &'r [Message], names: &'r Names) -> Vec<RequestMessage<'r>> {
     let ids = ids::all(messages);
     let mut lines = Vec::new();
     for (at, message) in messages.iter().enumerate() {
         match message {
-            Message::User { text } => lines.push(Line::new("user", Some(text.clone()))),
+            Message::User { text } => lines.push(RequestMessage::new("user", Some(text.clone()))),
             Message::Assistant { parts } => {
                 lines.push(said(parts, ids.get(at).map_or(&[], Vec::as_slice), names));
             }
@@ -173,9 +173,9 @@ fn lines<'r>(messages: &'r [Message], names: &'r Names) -> Vec<Line<'r>> {
                 let calls = at.checked_sub(1).and_then(|before| ids.get(before));
                 lines.extend(results.iter().map(|result| {
                     let id = calls.and_then(|calls| calls.get(result.call));
-                    Line {
+                    RequestMessage {
                         tool_call_id: Some(id.cloned().unwrap_or_default()),
-                        ..Line::new("tool", Some(result.content.clone()))
+                        ..RequestMessage::new("tool", Some(result.content.clone()))
                     }
                 }));
             }
@@ -184,9 +184,9 @@ fn lines<'r>(messages: &'r [Message], names: &'r Names) -> Vec<Line<'r>> {
     lines
 }
 
-fn said<'r>(parts: &'r [Part], ids: &[String], names: &'r Names) -> Line<'r> {
+fn said<'r>(parts: &'r [Part], ids: &[String], names: &'r Names) -> RequestMessage<'r> {
     let mut text = String::new();
-    let mut line = Line::new("assistant", None);
+    let mut line = RequestMessage::new("assistant", None);
     let mut ids = ids.iter();
     for part in parts {
         match part {

@@ -14,14 +14,14 @@ pub const WAITING_MAX: usize = 64;
 
 /// One end of a connection.
 #[derive(Debug)]
-pub struct Link {
+pub struct Channel {
     /// To the other side.
     pub outgoing: mpsc::Sender<Envelope>,
     /// From the other side, in its order.
     pub incoming: mpsc::Receiver<Envelope>,
 }
 
-impl Link {
+impl Channel {
     /// Makes both ends.
     #[must_use]
     pub fn pair() -> (Self, Self) {
