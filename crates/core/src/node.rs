@@ -1,7 +1,7 @@
 //! What states do that call no model: tools with written arguments, transforms, lists of documents, records.
 //!
 //! A format puts one of these structs, as JSON, into the `input` of a
-//! [`Work`](crate::machine::Work) whose `kind` is the constant beside it
+//! [`Work`] whose `kind` is the constant beside it
 //! ([`work`] does both). Templates and expressions ride along unevaluated:
 //! they are computed over [`Inputs`] when the work is carried out, because an
 //! argument's type is known only then. Context and conversation are those of

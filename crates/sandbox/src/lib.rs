@@ -1,7 +1,7 @@
 //! Runs one command with the kernel's help.
 //!
 //! A [`Plan`] says what one command may do; it is made of a state's policy and a line's
-//! facts by [`Plan::for_line`], which is pure, and travels as JSON. [`run`] carries it out
+//! facts by [`Plan::for_line`], which is pure, and travels as JSON. [`run()`] carries it out
 //! with this process's own input, output and terminal, and says how it [`Ended`], at which
 //! [`Level`], and which protected things it found changed. It judges nothing.
 //!

@@ -1,6 +1,6 @@
 //! What one command may do: the plan that a ticket carries.
 //!
-//! A plan is data alone. [`crate::run`] carries it out; nothing here asks the disk.
+//! A plan is data alone. [`crate::run()`] carries it out; nothing here asks the disk.
 
 use std::path::PathBuf;
 
