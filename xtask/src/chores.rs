@@ -33,7 +33,7 @@ const CHORES: &[Chore] = &[
     Chore {
         name: "lint",
         arguments: "",
-        about: "formatting, clippy, links, pages of the crates, fuzz targets; warnings are errors",
+        about: "formatting, clippy, links, pages of the crates; warnings are errors",
         run: lint::run,
     },
     Chore {

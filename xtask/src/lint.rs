@@ -13,8 +13,6 @@ pub(crate) fn run(arguments: &[&str]) -> Result<ExitCode> {
     let mut pages = tools::cargo(&["doc", "--locked", "--workspace", "--no-deps"]);
     pages.env("RUSTDOCFLAGS", "-D warnings");
     steps.command("pages of the crates", pages);
-    let fuzz = ["check", "--locked", "--manifest-path", "fuzz/Cargo.toml"];
-    steps.command("fuzz targets", tools::cargo(&fuzz));
     Ok(steps.finish())
 }
 
