@@ -21,11 +21,11 @@ use serde_json::{Value, json};
 use crate::{
     answer::{Answer, Say, cut},
     client::ClientId,
+    hook_setting::HookSetting,
     input::{Event, HookPayload, Input, Mode, ToolUse, is_set},
-    look::Look,
+    mods::Look,
     process,
     protocol::{self, Effect, Ended, Origin, Protocol, RewriteMode},
-    setting::HookSetting,
 };
 
 use interlock_store::ClientMod;

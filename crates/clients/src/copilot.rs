@@ -20,11 +20,11 @@ use serde_json::{Value, json};
 use crate::{
     answer::{Answer, Say, cut},
     client::ClientId,
+    hook_setting::HookSetting,
     input::{Event, HookPayload, Input, Mode, ToolUse, is_set},
-    look::Look,
+    mods::Look,
     protocol::{self, Protocol, RewriteMode, needs_a_person},
     protocol::{DuplicateHook, Side},
-    setting::HookSetting,
 };
 
 /// Longest text a hook may add to the conversation, in characters.

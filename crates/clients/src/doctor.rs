@@ -25,8 +25,8 @@ use serde::Serialize;
 
 use crate::{
     client::ClientId,
+    hook_setting::HookSetting,
     registry::definition,
-    setting::HookSetting,
     settings::{Site, client_def::ClientDef},
 };
 

@@ -9,11 +9,11 @@ use interlock_store::{DuplicateCall, DuplicateCalls};
 
 use crate::{
     answer::{Answer, Say},
+    hook_setting::HookSetting,
     input::{Event, Input},
     protocol::Side,
     registry,
     session::Guarded,
-    setting::HookSetting,
 };
 
 /// Has a call judged, where it is not the other telling of one that was allowed.

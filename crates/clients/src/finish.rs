@@ -5,10 +5,10 @@ use interlock_view::briefing_as;
 
 use crate::{
     answer::{Answer, Say},
+    hook_setting::HookSetting,
     input::Input,
     registry,
     session::Guarded,
-    setting::HookSetting,
     tools::offered_as,
 };
 

@@ -14,7 +14,7 @@ use interlock_core::names::RunId;
 use interlock_store::{BASELINE, EventLog as _, Home, SessionKey};
 use serde::{Deserialize, Serialize};
 
-use crate::{session::Guarded, setting::HookSetting};
+use crate::{hook_setting::HookSetting, session::Guarded};
 
 /// The directory of marks, beside that of the person's configuration.
 const DIRECTORY: &str = "interlock-held";

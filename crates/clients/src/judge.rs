@@ -21,11 +21,11 @@ use serde_json::Value;
 use crate::{
     answer::{Answer, Say},
     calls,
+    hook_setting::HookSetting,
     input::{Input, ToolUse},
     prompts, registry, rewrite,
     served::Served,
     session::Guarded,
-    setting::HookSetting,
     tools::{self, control_tool, offered_as, plain_call},
 };
 

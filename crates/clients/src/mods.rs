@@ -7,6 +7,7 @@
 
 mod digest;
 mod hooks;
+mod look;
 
 use std::path::{Path, PathBuf};
 
@@ -15,10 +16,11 @@ use interlock_store::{ClientMod, Home, StoreError};
 
 pub(crate) use digest::{children, digest, manifest};
 pub(crate) use hooks::{HookFile, in_file, in_folder, in_words};
+pub(crate) use look::Look;
 
 use crate::{
-    client::ClientId, input::Input, look::Look, process, registry, session::Guarded,
-    setting::HookSetting, settings::Site,
+    client::ClientId, hook_setting::HookSetting, input::Input, process, registry, session::Guarded,
+    settings::Site,
 };
 
 /// Lists what decides in a client beside the hooks, and no person has accepted as it is.

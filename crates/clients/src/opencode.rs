@@ -26,10 +26,10 @@ use serde_json::{Value, json};
 use crate::{
     answer::{Answer, Say, cut},
     client::ClientId,
+    hook_setting::HookSetting,
     input::{Event, HookPayload, Input, Mode, ToolUse},
-    look::Look,
+    mods::Look,
     protocol::{self, Ended, Origin, Protocol, RewriteMode, needs_a_person},
-    setting::HookSetting,
     tools::of_server,
 };
 

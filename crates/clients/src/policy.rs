@@ -10,7 +10,7 @@ use interlock_store::{
     StoreError,
 };
 
-use crate::setting::HookSetting;
+use crate::hook_setting::HookSetting;
 
 /// Who starts the runs of a policy.
 const BY: &str = "project policy";

@@ -10,9 +10,9 @@ use serde_json::Value;
 use crate::{
     answer::Answer,
     client::ClientId,
+    hook_setting::HookSetting,
     input::{Event, Input, ToolUse, is_set},
-    look::Look,
-    setting::HookSetting,
+    mods::Look,
 };
 
 /// What a client's own rule does with a shell line it is about.

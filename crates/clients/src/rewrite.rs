@@ -5,10 +5,10 @@
 use interlock_core::{Hold, policy::Stance};
 
 use crate::{
+    hook_setting::HookSetting,
     input::{Input, Mode},
     protocol::{Effect, RewriteMode},
     registry,
-    setting::HookSetting,
 };
 
 /// What becomes of an allowed shell line.

@@ -8,10 +8,10 @@ use interlock_core::{call::CallResult, command::Ask, names::CallId, run::OpenCal
 use crate::{
     answer::{Answer, Say},
     calls,
+    hook_setting::HookSetting,
     input::{Event, Input, ToolUse},
     judge, mods,
     session::Guarded,
-    setting::HookSetting,
     tools::control_tool,
 };
 

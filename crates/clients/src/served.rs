@@ -17,9 +17,9 @@ use serde_json::Value;
 
 use crate::{
     client::ClientId,
+    hook_setting::HookSetting,
     input::{Input, ToolUse},
     process,
-    setting::HookSetting,
 };
 
 /// The tools by that name of gateways that serve this client.

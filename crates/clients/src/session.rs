@@ -22,7 +22,7 @@ use interlock_store::{
     submit,
 };
 
-use crate::{input::Input, setting::HookSetting};
+use crate::{hook_setting::HookSetting, input::Input};
 
 use follow::followed;
 pub use present::{LivingSession, living_sessions};

@@ -4,10 +4,10 @@ use interlock_core::{command::Ask, event::TokenPlace, names::RunId};
 use interlock_store::StoreError;
 
 use crate::{
+    hook_setting::HookSetting,
     input::{Event, Input},
     process::PERSONS_TOKEN,
     session::Guarded,
-    setting::HookSetting,
 };
 
 /// Looks for the person's token in what a hook is told and in its environment.

@@ -6,7 +6,7 @@ use interlock_core::{command::Ask, event::ProtectedChange};
 use interlock_facts::{Baseline, Quiet, RealDisk, Surroundings};
 use interlock_store::{BASELINE, RunLog, StoreError};
 
-use crate::{input::Input, session::Guarded, setting::HookSetting};
+use crate::{hook_setting::HookSetting, input::Input, session::Guarded};
 
 /// Where the hooks of a run keep what shows that nothing changed since the last of them.
 const QUIET: &str = "quiet";

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 
 mod circle;
 
-use crate::{parse, truth::truth};
+use crate::parse;
 
 /// References to other parts of a schema that are followed.
 const DEPTH_MAX: usize = 64;
@@ -250,5 +250,14 @@ impl<'s> Shape<'s> {
             .chain(listed.into_iter().flatten())
             .find(|known| *known == read)
             .cloned()
+    }
+}
+
+/// Reads a truth value, as people write it.
+pub(crate) fn truth(text: &str) -> Option<bool> {
+    match text.trim().to_lowercase().as_str() {
+        "true" | "yes" | "on" => Some(true),
+        "false" | "no" | "off" => Some(false),
+        _ => None,
     }
 }

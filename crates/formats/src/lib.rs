@@ -24,7 +24,6 @@ mod source;
 mod spans;
 mod stage;
 mod table;
-mod truth;
 mod yaml_text;
 
 pub use bundle::{Bundle, Link};

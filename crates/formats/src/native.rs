@@ -1,6 +1,5 @@
 //! The native format: Statewright's schema and what this project adds to it.
 
-mod field;
 mod fields;
 mod findings;
 mod guard;
@@ -13,7 +12,6 @@ mod scope;
 mod state;
 mod transition;
 
-pub(crate) use field::joined;
 pub(crate) use fields::{GATEWAY, META, STATE, TABLES, WORKFLOW, WRAPPER};
 pub(crate) use findings::{add_all, add_findings};
 pub(crate) use guard::placeholder;

@@ -8,7 +8,7 @@ use std::fs;
 use serde_json::Value;
 
 use super::own_folder;
-use crate::{input::Input, setting::HookSetting};
+use crate::{hook_setting::HookSetting, input::Input};
 
 /// Most bytes of a task that are read.
 const TASK_MAX: u64 = 1 << 20;

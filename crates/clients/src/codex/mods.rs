@@ -9,7 +9,7 @@ use interlock_store::ClientMod;
 
 use super::install::FOOTPRINT;
 use crate::{
-    look::Look,
+    mods::Look,
     mods::{HookFile, children, in_file, in_folder, in_words},
     settings::Syntax,
 };

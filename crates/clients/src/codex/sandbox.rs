@@ -10,7 +10,7 @@ use std::{
 
 use serde_json::Value;
 
-use crate::setting::HookSetting;
+use crate::hook_setting::HookSetting;
 
 /// How far back the transcript is looked through for the turn's own words, in bytes.
 const BACK_MAX: u64 = 16 * 1_048_576;

@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::setting::HookSetting;
+use crate::hook_setting::HookSetting;
 
 /// The largest settings file that is looked at, in bytes.
 const BYTES_MAX: u64 = 4 * 1_048_576;

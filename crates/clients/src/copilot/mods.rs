@@ -10,7 +10,7 @@ use interlock_store::ClientMod;
 use super::install::FOOTPRINT;
 use crate::{
     claude_code,
-    look::Look,
+    mods::Look,
     mods::{HookFile, children, digest, in_file, in_folder},
     settings::Syntax,
     settings::client_def::ClientDef,

@@ -2,7 +2,7 @@
 //!
 //! Its hooks are not told; the words it was started with say it.
 
-use crate::{process, setting::HookSetting};
+use crate::{hook_setting::HookSetting, process};
 
 /// Options that let every tool pass without a question.
 const ALLOW_ALL: [&str; 3] = ["--allow-all-tools", "--allow-all", "--yolo"];

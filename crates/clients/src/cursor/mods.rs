@@ -6,7 +6,7 @@ use interlock_store::ClientMod;
 
 use super::install::FOOTPRINT;
 use crate::{
-    look::Look,
+    mods::Look,
     mods::{HookFile, in_file},
     settings::Syntax,
 };

@@ -11,7 +11,7 @@ use crate::{
     claude_code::mods::is_own_plugin,
     client::ClientId,
     install::set_up,
-    look::Look,
+    mods::Look,
     mods::{self},
     process,
     registry::definition,

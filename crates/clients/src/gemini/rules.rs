@@ -9,7 +9,7 @@ use std::{
 
 use serde_json::Value;
 
-use crate::{process, setting::HookSetting};
+use crate::{hook_setting::HookSetting, process};
 
 /// The largest file that is looked at, in bytes.
 const BYTES_MAX: u64 = 4 * 1_048_576;

@@ -10,13 +10,13 @@ use serde_json::{Value, json};
 use super::{answer, call_of, place};
 use crate::{
     answer::{Answer, Say},
+    hook_setting::HookSetting,
     input::{Input, ToolUse},
     line,
     protocol::RewriteMode,
     registry,
     rewrite::{self, Rewriting},
     session::Guarded,
-    setting::HookSetting,
     tools::LINE,
     tools::plain_call,
 };

@@ -11,7 +11,7 @@ use super::{
     manifest,
 };
 use crate::{
-    look::Look,
+    mods::Look,
     settings::hooks::HookForm,
     settings::{self, Syntax},
 };

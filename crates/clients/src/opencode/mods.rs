@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use super::PLUGIN;
 use crate::{
-    look::Look,
+    mods::Look,
     mods::{children, digest},
     settings::{self, Syntax, code},
 };

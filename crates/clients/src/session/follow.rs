@@ -13,10 +13,10 @@ use interlock_store::{
 };
 
 use crate::{
+    hook_setting::HookSetting,
     input::{Event, Input},
     protocol::Origin,
     registry,
-    setting::HookSetting,
 };
 
 /// Finds the open run that a session without a binding goes on with, and binds it.

@@ -11,9 +11,9 @@ use interlock_store::{
 use crate::{
     answer::{Answer, Say},
     client::ClientId,
+    hook_setting::HookSetting,
     input::{Event, Input},
     process, registry,
-    setting::HookSetting,
 };
 
 /// A session of a project whose client is running.

@@ -16,11 +16,41 @@ pub(super) use sequence::of_item;
 use super::Work;
 use crate::{
     event::{Event, RegionsStart},
+    machine::{OverItems, State},
     names::FramePath,
     refusal::Refusal,
 };
 
 impl Work<'_> {
+    /// Returns the state around the line at `path`, if it is one of lines that meet or of items.
+    fn around(&self, path: &FramePath) -> Option<(FramePath, &State)> {
+        let (parent, _) = path.split_last()?;
+        let frame = self.run.frame(&parent)?;
+        let machine = self.machine.called(frame.machine.as_ref())?;
+        Some((parent, machine.states.get(&frame.at)?))
+    }
+
+    /// Returns the frame above the line at `path`, if it is one of lines that meet.
+    pub(super) fn meets(&self, path: &FramePath) -> Option<FramePath> {
+        let (parent, state) = self.around(path)?;
+        let parallel = state.activity.parallel()?;
+        parallel.meets().then_some(parent)
+    }
+
+    /// Tells whether the frame at `path` is a line of a fork that meets, or of an item.
+    pub(in crate::decide) fn is_line(&self, path: &FramePath) -> bool {
+        self.meets(path).is_some() || self.spread_around(path).is_some()
+    }
+
+    /// Returns the frame above the line at `path` and its items, if it is the line of one.
+    pub(in crate::decide) fn spread_around(
+        &self,
+        path: &FramePath,
+    ) -> Option<(FramePath, &OverItems)> {
+        let (parent, state) = self.around(path)?;
+        Some((parent, state.activity.items()?))
+    }
+
     /// Starts regions and settles each, in their order.
     fn start_regions(&mut self, path: &FramePath, start: RegionsStart) -> Result<(), Refusal> {
         let regions = start.regions(path).into_iter().map(|(region, _)| region);

@@ -14,9 +14,9 @@ use super::{
     values::{Key, duration_ms, shown},
 };
 use crate::{
+    fit::truth,
     node::{Entry, Kind, Node},
     source::Span,
-    truth::truth,
 };
 
 /// Characters that the reason of a pause may have.

@@ -12,10 +12,10 @@ use super::{
     template::{ParseError, Template},
 };
 use crate::{
+    fit::truth,
     node::{Entry, Kind, Node},
     parse,
     source::Span,
-    truth::truth,
 };
 
 /// A key of a map: its name and whether it must be there.

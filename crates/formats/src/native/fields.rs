@@ -1,12 +1,9 @@
 //! Every field of the native format. The reference for people is made of these lines.
 
-use super::{
-    field::{aliased, field, joined, required},
-    guard_fields::{EVIDENCE, GUARD},
-};
+use super::guard_fields::{EVIDENCE, GUARD};
 use crate::{
     stage::keys::of_native,
-    table::{Choice, Field, Shape, Table},
+    table::{Choice, Field, Shape, Table, aliased, field, joined, required},
 };
 
 /// Every table, in the order of the schema.

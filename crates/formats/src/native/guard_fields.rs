@@ -1,7 +1,6 @@
 //! The fields of guards, and of what guards take for evidence.
 
-use super::field::field;
-use crate::table::{Choice, Field, Shape, Table};
+use crate::table::{Choice, Field, Shape, Table, field};
 
 pub(crate) static GUARD: Table = guard_table(&GUARD_FIELDS);
 

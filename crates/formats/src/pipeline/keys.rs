@@ -1,9 +1,9 @@
 //! Every key of a pipeline. The reference for people is made of these lines.
 
 use crate::{
-    native::{EVIDENCE, META, PIPELINE_GUARD, joined},
+    native::{EVIDENCE, META, PIPELINE_GUARD},
     stage::keys::{camel, of_pipelines},
-    table::{Choice, Field, Shape, Table},
+    table::{Choice, Field, Shape, Table, joined},
 };
 
 /// Every table, in the order of the schema.

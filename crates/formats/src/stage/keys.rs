@@ -120,13 +120,13 @@ const fn same(left: &str, right: &str) -> bool {
 /// The keys as a pipeline spells them.
 pub(crate) mod of_pipelines {
     use super::{Choice, ELSE, Field, Shape, Table};
-    use crate::native::{PIPELINE_GUARD_FIELDS, joined};
+    use crate::{native::PIPELINE_GUARD_FIELDS, table::joined};
     tables!(camel, PIPELINE_GUARD_FIELDS);
 }
 
 /// The keys as the native format spells them.
 pub(crate) mod of_native {
     use super::{Choice, ELSE, Field, Shape, Table};
-    use crate::native::{GUARD_FIELDS, joined};
+    use crate::{native::GUARD_FIELDS, table::joined};
     tables!(snake, GUARD_FIELDS);
 }

@@ -64,11 +64,12 @@ impl Work<'_> {
             return self.raise_own(path, &error(), Some(cause));
         }
         let branches: Vec<BranchStart> = branches.iter().map(start).take(at_once).collect();
-        if branches.is_empty() {
-            self.start_regions(path, RegionsStart::Branches(branches))?;
+        let is_empty = branches.is_empty();
+        self.start_regions(path, RegionsStart::Branches(branches))?;
+        if is_empty {
             return self.join(path, Outcome::Success, None);
         }
-        self.start_regions(path, RegionsStart::Branches(branches))
+        Ok(())
     }
 
     /// Has branches below `path` that had failed go on, as far as their forks have room.

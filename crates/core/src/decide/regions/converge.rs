@@ -15,40 +15,13 @@ use crate::{
         transitions::{done, error, state_of},
     },
     event::{BranchStart, Cause, Event, Merged, RegionsStart},
-    machine::{Activity, Branch, Outcome, Over, OverItems, State},
+    machine::{Activity, Branch, Outcome, Over},
     merge,
     names::{FramePath, StateName},
     refusal::Refusal,
 };
 
 impl Work<'_> {
-    /// Returns the state around the line at `path`, if it is one of lines that meet or of items.
-    fn around(&self, path: &FramePath) -> Option<(FramePath, &State)> {
-        let (parent, _) = path.split_last()?;
-        let frame = self.run.frame(&parent)?;
-        let machine = self.machine.called(frame.machine.as_ref())?;
-        Some((parent, machine.states.get(&frame.at)?))
-    }
-
-    pub(super) fn meets(&self, path: &FramePath) -> Option<FramePath> {
-        let (parent, state) = self.around(path)?;
-        let parallel = state.activity.parallel()?;
-        parallel.meets().then_some(parent)
-    }
-
-    /// Tells whether the frame at `path` is a line of a fork that meets, or of an item.
-    pub(in crate::decide) fn is_line(&self, path: &FramePath) -> bool {
-        self.meets(path).is_some() || self.spread_around(path).is_some()
-    }
-
-    pub(in crate::decide) fn spread_around(
-        &self,
-        path: &FramePath,
-    ) -> Option<(FramePath, &OverItems)> {
-        let (parent, state) = self.around(path)?;
-        Some((parent, state.activity.items()?))
-    }
-
     /// Tells whether the line at `path` has to wait for others before its state begins.
     pub(in crate::decide) fn gathers(&mut self, path: &FramePath) -> Result<bool, Refusal> {
         let Some(parent) = self.meets(path) else {
