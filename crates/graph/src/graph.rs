@@ -4,7 +4,7 @@ use interlock_core::{event::Event, machine::Machine, names::MachineId, run::Run}
 
 use crate::{
     describe,
-    marks::Marks,
+    marks::{Marks, Trace},
     plot::{Plot, plot},
 };
 
@@ -35,18 +35,49 @@ impl Graph {
     /// move among them is passed over. Every machine that is called follows the first.
     #[must_use]
     pub fn of(machine: &Machine, run: Option<&Run>, events: &[Event]) -> Self {
-        let marks = Marks::of(run, events);
+        let mut trace = Trace::default();
+        for event in events {
+            trace.follow(event);
+        }
+        Self::at(machine, run, &trace)
+    }
+
+    /// Makes the graph of `machine`, marked with where `run` stands and what `trace` has followed.
+    #[must_use]
+    pub fn at(machine: &Machine, run: Option<&Run>, trace: &Trace) -> Self {
+        let marks = Marks::of(run, trace);
         let panel = |key: Option<&MachineId>, machine: &Machine| Panel {
             called: key.map(|_| machine.id.to_string()),
             plot: plot(machine, key, &marks),
         };
         let called = machine.machines.iter();
-        Self {
+        let mut graph = Self {
             title: machine.id.to_string(),
             about: describe::about(machine),
             panels: std::iter::once(panel(None, machine))
                 .chain(called.map(|(key, machine)| panel(Some(key), machine)))
                 .collect(),
+        };
+        graph.number();
+        graph
+    }
+
+    /// Numbers nodes and edges: the same ones of the same machine always have the same numbers.
+    fn number(&mut self) {
+        let mut numbers = 0..;
+        let mut open: Vec<&mut Plot> = self
+            .panels
+            .iter_mut()
+            .map(|panel| &mut panel.plot)
+            .collect();
+        while let Some(Plot { nodes, edges }) = open.pop() {
+            let ids = nodes.iter_mut().map(|node| &mut node.id);
+            let ids = ids.chain(edges.iter_mut().map(|edge| &mut edge.id));
+            for (id, number) in ids.zip(&mut numbers) {
+                *id = Some(number);
+            }
+            let branches = nodes.iter_mut().flat_map(|node| &mut node.branches);
+            open.extend(branches.map(|branch| &mut branch.plot));
         }
     }
 }

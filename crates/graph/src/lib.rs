@@ -15,4 +15,5 @@ mod plot;
 mod svg;
 
 pub use graph::Graph;
+pub use marks::Trace;
 pub use svg::ColourScheme;

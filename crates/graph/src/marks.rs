@@ -12,12 +12,19 @@ use interlock_core::{
 /// A machine by key; `None`: the outermost.
 type Key = Option<MachineId>;
 
-/// Where a run stands and the way it took.
-#[derive(Debug, Default)]
-pub(crate) struct Marks {
-    standing: BTreeMap<(Key, StateName), Standing>,
+/// The states that a run has entered and the transitions it has taken, as far as its events were followed.
+#[derive(Debug, Clone, Default)]
+pub struct Trace {
     visited: BTreeSet<(Key, StateName)>,
     taken: BTreeMap<(Key, Step), u32>,
+    way: Way,
+}
+
+/// Where a run stands and the way it took.
+#[derive(Debug)]
+pub(crate) struct Marks<'t> {
+    standing: BTreeMap<(Key, StateName), Standing>,
+    trace: &'t Trace,
 }
 
 /// What a run has to do with a state.
@@ -76,16 +83,15 @@ pub(crate) enum Step {
     Interrupted(InterruptName),
 }
 
-impl Marks {
-    /// Reads a run and its events.
-    pub(crate) fn of(run: Option<&Run>, events: &[Event]) -> Self {
-        let mut marks = Self::default();
+impl<'t> Marks<'t> {
+    /// Reads a run, whose events `trace` has followed.
+    pub(crate) fn of(run: Option<&Run>, trace: &'t Trace) -> Self {
+        let mut marks = Self {
+            standing: BTreeMap::new(),
+            trace,
+        };
         if let Some(run) = run.filter(|run| run.phase != Phase::New) {
             marks.stand(run);
-        }
-        let mut way = Way::default();
-        for event in events {
-            marks.follow(event, &mut way);
         }
         marks
     }
@@ -95,14 +101,15 @@ impl Marks {
         let place = (key.cloned(), state.clone());
         let found = self.standing.get(&place).copied().unwrap_or_default();
         Standing {
-            visited: self.visited.contains(&place),
+            visited: self.trace.visited.contains(&place),
             ..found
         }
     }
 
     /// Returns how often the run took `step`.
     pub(crate) fn taken(&self, key: Option<&MachineId>, step: &Step) -> u32 {
-        self.taken
+        self.trace
+            .taken
             .get(&(key.cloned(), step.clone()))
             .copied()
             .unwrap_or_default()
@@ -134,9 +141,18 @@ impl Marks {
             }
         }
     }
+}
 
-    /// Follows one event.
-    fn follow(&mut self, event: &Event, way: &mut Way) {
+impl Trace {
+    /// Follows the next event of the run; what is no move is passed over.
+    pub fn follow(&mut self, event: &Event) {
+        // Both are changed, the one with the help of the other.
+        let mut way = std::mem::take(&mut self.way);
+        self.follow_with(event, &mut way);
+        self.way = way;
+    }
+
+    fn follow_with(&mut self, event: &Event, way: &mut Way) {
         match event {
             Event::RunStarted { initial, .. } => {
                 self.start(way, &FramePath::root(), None, initial);
@@ -258,7 +274,7 @@ impl Marks {
 }
 
 /// What has to be known of a run to follow its events.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 struct Way {
     /// The machine that each called frame runs in.
     machines: BTreeMap<FramePath, MachineId>,

@@ -27,6 +27,8 @@ pub(crate) struct Plot {
 /// One node.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Node {
+    /// What sets it apart from all nodes and edges of the graph; `None`: it stands for another.
+    pub(crate) id: Option<usize>,
     pub(crate) kind: Kind,
     /// The name of the state, or words.
     pub(crate) title: String,
@@ -72,6 +74,8 @@ pub(crate) struct Branch {
 /// One edge, for every transition between the same two nodes in the same line.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Edge {
+    /// What sets it apart from all nodes and edges of the graph.
+    pub(crate) id: Option<usize>,
     pub(crate) from: usize,
     pub(crate) to: usize,
     pub(crate) line: EdgeStyle,
@@ -105,7 +109,7 @@ pub(crate) struct Label {
 }
 
 /// Makes the plot of `machine`, known to the run by `key`.
-pub(crate) fn plot(machine: &Machine, key: Option<&MachineId>, marks: &Marks) -> Plot {
+pub(crate) fn plot(machine: &Machine, key: Option<&MachineId>, marks: &Marks<'_>) -> Plot {
     let lanes = lanes(machine);
     let mut opened: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
     for (index, lane) in lanes.iter().enumerate() {
@@ -163,6 +167,7 @@ impl Node {
     /// Makes a node of which nothing but its title is known.
     pub(crate) fn bare(kind: Kind, title: String) -> Self {
         Self {
+            id: None,
             kind,
             title,
             activity: None,

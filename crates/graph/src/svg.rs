@@ -7,6 +7,7 @@ mod content;
 mod figure;
 mod label;
 mod legend;
+mod scene;
 mod shape;
 mod sheet;
 mod shorten;
@@ -21,7 +22,7 @@ use crate::{
     plot::{Kind, Plot},
 };
 use figure::Figure;
-use sheet::{Area, Sheet, number};
+use sheet::{Area, Group, GroupKind, Sheet, number};
 use text::{Face, escaped, fit, width};
 
 /// The colours an SVG is drawn in.
@@ -62,6 +63,24 @@ impl Graph {
 
 /// Draws `graph` in the colours of `scheme`.
 fn draw(graph: &Graph, scheme: ColourScheme) -> String {
+    let (body, size) = sheet_of(graph);
+    let [wide, high] = [size.width, size.height].map(|length| number(length.ceil()));
+    let class = scheme.class();
+    let title = escaped(&format!("Workflow {}", graph.title));
+    let described = escaped(&described(graph));
+    let style = theme::style(scheme);
+    let body = body.svg();
+    format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"{class}\" role=\"img\" \
+         aria-label=\"{title}\" width=\"{wide}\" height=\"{high}\" \
+         viewBox=\"0 0 {wide} {high}\">\n<title>{title}</title>\n<desc>{described}</desc>\n\
+         <style>{style}</style>\n\
+         <rect class=\"page\" width=\"{wide}\" height=\"{high}\" rx=\"0\"/>\n{body}</svg>\n"
+    )
+}
+
+/// Draws `graph`, and tells how large the picture is.
+fn sheet_of(graph: &Graph) -> (Sheet, Size) {
     let mut body = Sheet::default();
     let mut page = Page::new(graph, &mut body);
     for panel in &graph.panels {
@@ -73,19 +92,7 @@ fn draw(graph: &Graph, scheme: ColourScheme) -> String {
     }
     page.end_row();
     let size = legend::draw(&mut body, graph, page.size());
-    let [wide, high] = [size.width, size.height].map(|length| number(length.ceil()));
-    let class = scheme.class();
-    let title = escaped(&format!("Workflow {}", graph.title));
-    let described = escaped(&described(graph));
-    let style = theme::style(scheme);
-    let body = body.finish();
-    format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"{class}\" role=\"img\" \
-         aria-label=\"{title}\" width=\"{wide}\" height=\"{high}\" \
-         viewBox=\"0 0 {wide} {high}\">\n<title>{title}</title>\n<desc>{described}</desc>\n\
-         <style>{style}</style>\n\
-         <rect class=\"page\" width=\"{wide}\" height=\"{high}\" rx=\"0\"/>\n{body}</svg>\n"
-    )
+    (body, size)
 }
 
 /// Returns the picture in one sentence, for those who do not see it.
@@ -181,7 +188,11 @@ impl Page {
             self.called(sheet, figure, id);
             return;
         }
-        sheet.open("machine", &heading);
+        sheet.open(Group {
+            what: GroupKind::Machine,
+            class: "machine".to_owned(),
+            title: heading.clone(),
+        });
         sheet.rect("lane", area, 12.0);
         let at = Point {
             x: area.x + PANEL_PAD,

@@ -27,7 +27,7 @@ enum NodeKey<'m> {
 pub(super) struct Drawing<'m> {
     machine: &'m Machine,
     key: Option<&'m MachineId>,
-    marks: &'m Marks,
+    marks: &'m Marks<'m>,
     lane: &'m Lane,
     pub(super) plot: Plot,
     places: BTreeMap<NodeKey<'m>, usize>,
@@ -40,7 +40,7 @@ impl<'m> Drawing<'m> {
     pub(super) const fn new(
         machine: &'m Machine,
         key: Option<&'m MachineId>,
-        marks: &'m Marks,
+        marks: &'m Marks<'m>,
         lane: &'m Lane,
     ) -> Self {
         Self {
@@ -264,6 +264,7 @@ impl<'m> Drawing<'m> {
         let index = *self.edges.entry((from, to, line)).or_insert(next);
         if index == next {
             self.plot.edges.push(Edge {
+                id: None,
                 from,
                 to,
                 line,

@@ -3,7 +3,7 @@
 use super::{
     label::LabelShape,
     shape::Shape,
-    sheet::{Sheet, Towards, way},
+    sheet::{Group, GroupKind, Sheet, Towards, way},
     shorten::shorten,
 };
 use crate::{
@@ -76,7 +76,7 @@ impl Figure {
             y: point.y + corner.y,
         };
         for ((edge, _), route) in self.lines.iter().zip(&self.layout.routes) {
-            sheet.open(&classes(edge), &self.told(edge));
+            sheet.open(self.line_group(edge));
             sheet.path("line", &way(route, corner, 7.0));
             if let Some(last) = route.moves.last() {
                 let towards = if route.upward {
@@ -91,7 +91,7 @@ impl Figure {
         self.draw_loops(sheet, corner);
         for ((edge, label), route) in self.lines.iter().zip(&self.layout.routes) {
             if !edge.labels.is_empty() {
-                sheet.open("label", &self.told(edge));
+                sheet.open(self.label_group(edge));
                 label.draw(sheet, moved(route.label));
                 sheet.close();
             }
@@ -122,7 +122,7 @@ impl Figure {
             let x = corner.x + middle.x + shape.size.width / 2.0;
             let y = corner.y + middle.y - all / 2.0 + *used + loop_height(label) / 2.0;
             *used += loop_height(label);
-            sheet.open(&classes(edge), &self.told(edge));
+            sheet.open(self.line_group(edge));
             let half = (loop_height(label) - LOOP_GAP) / 2.0;
             let [left, out] = [x, x + LOOP_WIDTH].map(super::sheet::number);
             let [up, down] = [y - half, y + half].map(super::sheet::number);
@@ -131,13 +131,34 @@ impl Figure {
             sheet.path("line", &line);
             sheet.arrow(Point { x, y: y + half }, Towards::Left);
             sheet.close();
-            sheet.open("label", &self.told(edge));
+            sheet.open(self.label_group(edge));
             let middle = Point {
                 x: x + LOOP_WIDTH + label.size.width / 2.0,
                 y,
             };
             label.draw(sheet, middle);
             sheet.close();
+        }
+    }
+
+    fn line_group(&self, edge: &Edge) -> Group {
+        let node = |index: usize| self.shapes.get(index).and_then(|shape| shape.node.id);
+        Group {
+            what: GroupKind::Edge {
+                id: edge.id,
+                from: node(edge.from),
+                to: node(edge.to),
+            },
+            class: classes(edge),
+            title: self.told(edge),
+        }
+    }
+
+    fn label_group(&self, edge: &Edge) -> Group {
+        Group {
+            what: GroupKind::Label { id: edge.id },
+            class: "label".to_owned(),
+            title: self.told(edge),
         }
     }
 

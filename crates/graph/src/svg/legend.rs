@@ -2,7 +2,7 @@
 
 use super::{
     MARGIN, any_plot,
-    sheet::{Area, Sheet},
+    sheet::{Area, Group, GroupKind, Sheet},
     text::{Face, width},
 };
 use crate::{
@@ -116,7 +116,11 @@ impl Sample {
         };
         match self {
             Self::Line(classes) => {
-                sheet.open(classes, "");
+                sheet.open(Group {
+                    what: GroupKind::Sample,
+                    class: classes.to_owned(),
+                    title: String::new(),
+                });
                 let (x, y) = (super::number(at.x), super::number(at.y));
                 sheet.path("line", &format!("M{x} {y}h{SAMPLE}"));
                 sheet.close();

@@ -5,7 +5,7 @@ use interlock_core::machine::Outcome;
 use super::{
     content::{CONTENT_MAX, Content, Piece},
     figure::Figure,
-    sheet::{Area, Sheet},
+    sheet::{Area, Group, GroupKind, Sheet},
     text::{Face, fit, width},
 };
 use crate::{
@@ -110,7 +110,15 @@ impl Shape {
             width: self.size.width,
             height: self.size.height,
         };
-        sheet.open(&self.classes(), &self.told());
+        sheet.open(Group {
+            what: GroupKind::Node {
+                id: self.node.id,
+                name: self.node.title.clone(),
+                area,
+            },
+            class: self.classes(),
+            title: self.told(),
+        });
         match self.node.kind {
             Kind::Start => sheet.circle("dot", middle, 7.0),
             Kind::Terminal | Kind::Final(_) => {

@@ -1,14 +1,63 @@
-//! Writes the elements of a picture.
+//! What a picture is drawn on: groups and shapes, written as an SVG or as a scene.
 
 use std::fmt::Write as _;
 
 use super::text::escaped;
 use crate::layout::{Move, Point, Route};
 
-/// The elements written so far.
+/// What has been drawn so far.
 #[derive(Debug, Default)]
 pub(super) struct Sheet {
-    text: String,
+    items: Vec<Item>,
+}
+
+/// One step of a drawing.
+#[derive(Debug)]
+pub(super) enum Item {
+    Open(Group),
+    Close,
+    Shape { class: String, shape: Shape },
+}
+
+/// A group of shapes.
+#[derive(Debug)]
+pub(super) struct Group {
+    pub(super) what: GroupKind,
+    pub(super) class: String,
+    /// All there is to tell of it; empty: nothing.
+    pub(super) title: String,
+}
+
+/// What a group of shapes stands for; numbers are those of the graph's nodes and edges.
+#[derive(Debug)]
+pub(super) enum GroupKind {
+    /// A sample of the legend.
+    Sample,
+    /// A machine that is called.
+    Machine,
+    Node {
+        id: Option<usize>,
+        name: String,
+        area: Area,
+    },
+    Edge {
+        id: Option<usize>,
+        from: Option<usize>,
+        to: Option<usize>,
+    },
+    /// What stands beside an edge.
+    Label { id: Option<usize> },
+}
+
+/// A shape, in the units of the picture.
+#[derive(Debug)]
+pub(super) enum Shape {
+    /// With the radius of its corners.
+    Rect(Area, f64),
+    Circle(Point, f64),
+    Text(Point, String),
+    /// In the language of paths.
+    Path(String),
 }
 
 /// A rectangle.
@@ -33,80 +82,100 @@ impl Area {
 }
 
 impl Sheet {
-    /// Returns everything written.
-    pub(super) fn finish(self) -> String {
-        self.text
+    /// Returns everything drawn.
+    pub(super) fn items(&self) -> &[Item] {
+        &self.items
     }
 
-    /// Opens a group with these classes; `title` is what a viewer tells of it.
-    pub(super) fn open(&mut self, classes: &str, title: &str) {
-        self.push(&format!("<g class=\"{classes}\">"));
-        if !title.is_empty() {
-            let title = escaped(title);
-            self.push(&format!("<title>{title}</title>"));
-        }
+    /// Opens a group; what is drawn until it is closed belongs to it.
+    pub(super) fn open(&mut self, group: Group) {
+        self.items.push(Item::Open(group));
     }
 
     pub(super) fn close(&mut self) {
-        self.push("</g>\n");
+        self.items.push(Item::Close);
     }
 
     pub(super) fn rect(&mut self, class: &str, area: Area, radius: f64) {
-        let Area {
-            x,
-            y,
-            width,
-            height,
-        } = area;
-        let [x, y, width, height, radius] = [x, y, width, height, radius].map(number);
-        self.push(&format!(
-            "<rect class=\"{class}\" x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\" rx=\"{radius}\"/>"
-        ));
+        self.shape(class, Shape::Rect(area, radius));
     }
 
     pub(super) fn circle(&mut self, class: &str, middle: Point, radius: f64) {
-        let [x, y, radius] = [middle.x, middle.y, radius].map(number);
-        self.push(&format!(
-            "<circle class=\"{class}\" cx=\"{x}\" cy=\"{y}\" r=\"{radius}\"/>"
-        ));
+        self.shape(class, Shape::Circle(middle, radius));
     }
 
     pub(super) fn text(&mut self, class: &str, at: Point, text: &str) {
-        let [x, y] = [at.x, at.y].map(number);
-        let text = escaped(text);
-        self.push(&format!(
-            "<text class=\"{class}\" x=\"{x}\" y=\"{y}\">{text}</text>"
-        ));
+        self.shape(class, Shape::Text(at, text.to_owned()));
     }
 
-    /// Writes a path; `way` is in the language of paths.
+    /// Draws a path; `way` is in the language of paths.
     pub(super) fn path(&mut self, class: &str, way: &str) {
-        self.push(&format!("<path class=\"{class}\" d=\"{way}\"/>"));
+        self.shape(class, Shape::Path(way.to_owned()));
     }
 
-    /// Writes a small drawing of strokes around `at`; `way` is relative to it.
+    /// Draws a few strokes around `at`; `way` is relative to it.
     pub(super) fn glyph(&mut self, class: &str, at: Point, way: &str) {
-        let start = self.point(at);
-        self.path(class, &format!("M{start} {way}"));
+        let [x, y] = [at.x, at.y].map(number);
+        self.path(class, &format!("M{x} {y} {way}"));
     }
 
-    /// Writes an arrow head whose tip is at `tip`.
+    /// Draws an arrow head whose tip is at `tip`.
     pub(super) fn arrow(&mut self, tip: Point, towards: Towards) {
-        let start = self.point(tip);
         let wings = match towards {
             Towards::Down => "l-4.5 -9 q4.5 2.4 9 0 z",
             Towards::Up => "l-4.5 9 q4.5 -2.4 9 0 z",
             Towards::Left => "l9 -4.5 q-2.4 4.5 0 9 z",
         };
-        self.path("arrow", &format!("M{start} {wings}"));
+        self.glyph("arrow", tip, wings);
     }
 
-    fn point(&self, at: Point) -> String {
-        format!("{} {}", number(at.x), number(at.y))
+    fn shape(&mut self, class: &str, shape: Shape) {
+        let class = class.to_owned();
+        self.items.push(Item::Shape { class, shape });
     }
 
-    fn push(&mut self, element: &str) {
-        self.text.push_str(element);
+    /// Writes everything drawn as elements of an SVG.
+    pub(super) fn svg(&self) -> String {
+        let mut text = String::new();
+        for item in &self.items {
+            text.push_str(&item.svg());
+        }
+        text
+    }
+}
+
+impl Item {
+    fn svg(&self) -> String {
+        let (class, shape) = match self {
+            Self::Open(group) if group.title.is_empty() => {
+                return format!("<g class=\"{}\">", group.class);
+            }
+            Self::Open(Group { class, title, .. }) => {
+                let title = escaped(title);
+                return format!("<g class=\"{class}\"><title>{title}</title>");
+            }
+            Self::Close => return "</g>\n".to_owned(),
+            Self::Shape { class, shape } => (class, shape),
+        };
+        match shape {
+            Shape::Rect(area, radius) => {
+                let [x, y, width, height, radius] =
+                    [area.x, area.y, area.width, area.height, *radius].map(number);
+                format!(
+                    "<rect class=\"{class}\" x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\" rx=\"{radius}\"/>"
+                )
+            }
+            Shape::Circle(middle, radius) => {
+                let [x, y, radius] = [middle.x, middle.y, *radius].map(number);
+                format!("<circle class=\"{class}\" cx=\"{x}\" cy=\"{y}\" r=\"{radius}\"/>")
+            }
+            Shape::Text(at, text) => {
+                let [x, y] = [at.x, at.y].map(number);
+                let text = escaped(text);
+                format!("<text class=\"{class}\" x=\"{x}\" y=\"{y}\">{text}</text>")
+            }
+            Shape::Path(way) => format!("<path class=\"{class}\" d=\"{way}\"/>"),
+        }
     }
 }
 
