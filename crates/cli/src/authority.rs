@@ -7,16 +7,13 @@ mod terminal;
 use std::io::IsTerminal as _;
 
 use interlock_clients::{
-    process::PERSONS_TOKEN,
-    process::{self, Process},
+    guarded::{Guarded, guarded_clients},
+    process::{self, PERSONS_TOKEN, Process},
 };
 use interlock_core::names::RunId;
 use interlock_store::{ClientProcess, TokenStanding};
 
 use crate::{app::App, failure::Failure, live};
-
-/// How many ancestors are looked at; a longer line is refused.
-const ANCESTORS_MAX: usize = 4096;
 
 /// Returns the person's name, or refuses.
 ///
@@ -79,30 +76,8 @@ pub(crate) fn not_below_an_agent(app: &App) -> Result<(), Failure> {
     not_below_a_guarded(&guarded(app, &[])?)
 }
 
-/// A client's process whose session an open run guards.
-#[derive(Debug)]
-struct Guarded {
-    process: ClientProcess,
-    run: RunId,
-}
-
-/// Lists the processes of guarded clients, but for those a person made the token below: a
-/// script that plays the client itself is its person's own, an agent started later is not.
 fn guarded(app: &App, own: &[ClientProcess]) -> Result<Vec<Guarded>, Failure> {
-    let home = app.home()?;
-    let mut guarded: Vec<Guarded> = Vec::new();
-    for binding in home.bound_sessions()? {
-        let binding = binding?;
-        let Some(process) = binding.process.filter(|process| !own.contains(process)) else {
-            continue;
-        };
-        // A run that cannot be read may be open.
-        if !live::is_over(&home, &binding.run).unwrap_or(false) {
-            let run = binding.run;
-            guarded.push(Guarded { process, run });
-        }
-    }
-    Ok(guarded)
+    Ok(guarded_clients(&app.home()?, own)?)
 }
 
 fn not_below_a_guarded(guarded: &[Guarded]) -> Result<(), Failure> {
@@ -138,20 +113,7 @@ pub(crate) fn ancestors() -> Result<Vec<ClientProcess>, Failure> {
 
 /// Lists the ancestors of a process, nearest first.
 fn ancestors_of(pid: u32) -> Result<Vec<Process>, Failure> {
-    let mut found = Vec::new();
-    let mut above = process::look(pid).map_or(0, |own| own.parent);
-    while above > 0 {
-        let Some(process) = process::look(above) else {
-            break;
-        };
-        above = process.parent;
-        found.push(process);
-        if found.len() > ANCESTORS_MAX {
-            return Err(anyhow::anyhow!(
-                "this process has too many ancestors to tell who it runs for"
-            )
-            .into());
-        }
-    }
-    Ok(found)
+    process::ancestors(pid).ok_or_else(|| {
+        anyhow::anyhow!("this process has too many ancestors to tell who it runs for").into()
+    })
 }

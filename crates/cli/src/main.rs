@@ -4,7 +4,6 @@ mod answer;
 mod app;
 mod args;
 mod authority;
-mod changes;
 mod commands;
 mod complete;
 mod demo;

@@ -2,7 +2,7 @@
 
 use std::io::{IsTerminal as _, Write as _};
 
-use interlock_clients::review::{Row, headline, rows};
+use interlock_clients::review::{Changes, Row, headline, rows, since_start};
 use interlock_core::{
     event::Event,
     machine::Machine,
@@ -15,7 +15,6 @@ use interlock_view::report::moves;
 
 use crate::{
     app::App,
-    changes::{Changes, since_start},
     failure::{Done, Exit, Failure},
     live::{Live, now_ms},
     output::Style,

@@ -15,6 +15,7 @@ mod duplicate_hook;
 mod failed;
 mod finish;
 mod gemini;
+pub mod guarded;
 mod held;
 pub mod hook;
 mod hook_setting;

@@ -22,6 +22,27 @@ pub struct Process {
     pub client: ClientProcess,
 }
 
+/// How many ancestors of a process are looked at.
+const ANCESTORS_MAX: usize = 4096;
+
+/// Lists the ancestors of a process, the nearest first; `None`: there are too many to tell.
+#[must_use]
+pub fn ancestors(pid: u32) -> Option<Vec<Process>> {
+    let mut found = Vec::new();
+    let mut above = look(pid).map_or(0, |own| own.parent);
+    while above > 0 {
+        let Some(process) = look(above) else {
+            break;
+        };
+        above = process.parent;
+        found.push(process);
+        if found.len() > ANCESTORS_MAX {
+            return None;
+        }
+    }
+    Some(found)
+}
+
 /// Finds the client's process above this hook: the nearest that is no shell.
 #[must_use]
 pub fn client_above() -> Option<ClientProcess> {

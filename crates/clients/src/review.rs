@@ -3,6 +3,8 @@
 //! INVARIANT: whatever an agent may have written is shown by [`visible`](visible()): nothing of it
 //! reaches a terminal as a command, and none of it can look like a line of ours.
 
+mod changes;
+
 use interlock_core::{
     event::{Event, PendingTransition},
     machine::Machine,
@@ -12,6 +14,8 @@ use interlock_core::{
 };
 use interlock_store::{EventLog as _, RunLog};
 use interlock_view::report::{Basis, meaning};
+
+pub use changes::{Changes, since_start};
 
 use crate::answer::cut;
 

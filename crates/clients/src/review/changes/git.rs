@@ -14,11 +14,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use interlock_clients::notify::find;
 use interlock_store::{Home, Revision};
 use tempfile::TempDir;
 
-use crate::app::variable;
+use crate::notify::find;
 
 /// Longest that all of it may take.
 const TIME_MAX: Duration = Duration::from_secs(20);
@@ -56,7 +55,7 @@ pub(super) fn difference(
     revision: &Revision,
     project: &Path,
 ) -> Result<Difference, String> {
-    let env = |name: &str| variable(name);
+    let env = |name: &str| std::env::var_os(name);
     let program = find("git", &env, project).ok_or("git is not found on PATH")?;
     let room = Room::new(home, revision, program)?;
     let mut found = Difference::default();
@@ -188,7 +187,7 @@ impl<'a> Room<'a> {
             .args(arguments)
             .current_dir(&self.revision.top)
             .env_clear()
-            .env("PATH", variable("PATH").unwrap_or_default())
+            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
             .env("HOME", at)
             .env("XDG_CONFIG_HOME", at)
             .env("LC_ALL", "C")

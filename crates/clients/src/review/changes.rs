@@ -22,20 +22,20 @@ const FILES_MAX: usize = 40;
 
 /// What has changed since a run began.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Changes {
+pub struct Changes {
     /// In one line.
-    pub(crate) head: String,
+    pub head: String,
     /// The difference, line by line; empty: there is none, or it is not known.
-    pub(crate) diff: Vec<String>,
+    pub diff: Vec<String>,
     /// What the difference does not show.
-    pub(crate) notes: Vec<String>,
+    pub notes: Vec<String>,
 }
 
 /// Finds what has changed since the run of `log` began.
 ///
 /// # Errors
 /// The log cannot be read.
-pub(crate) fn since_start(home: &Home, log: &RunLog) -> Result<Changes, StoreError> {
+pub fn since_start(home: &Home, log: &RunLog) -> Result<Changes, StoreError> {
     let written = written(log)?;
     let project = project_of(home, log)?;
     let Some(revision) = home.revision_of(log.run())? else {
