@@ -120,6 +120,15 @@ pub enum Ask {
     },
     /// A tool of a server is not what it was when the run saw it first.
     ReportTool(ToolChange),
+    /// A process below the run's client reached the console and was refused.
+    ReportConsole {
+        /// The id of the process.
+        pid: u32,
+        /// The name of its program.
+        program: String,
+        /// What it asked for: the method and the path.
+        request: String,
+    },
     /// A person takes a tool of a server as it was reported last.
     AcceptTool {
         /// The server.

@@ -113,6 +113,11 @@ pub fn decide(machine: &Machine, run: &Run, command: &Command) -> Decision {
         Ask::Resume { by } => work.resume(by),
         Ask::ReportFiles { files, before } => work.report_files(files, before.as_ref()),
         Ask::ReportProtected { changes } => work.report_protected(changes),
+        Ask::ReportConsole {
+            pid,
+            program,
+            request,
+        } => work.report_console(*pid, program, request),
         Ask::ReportToken { place } => work.report_token(*place),
         Ask::ReportTool(change) => work.report_tool(change),
         Ask::AcceptTool { server, tool, by } => work.accept_tool(server, tool, by),

@@ -761,6 +761,15 @@ pub enum Event {
         /// Where.
         place: TokenPlace,
     },
+    /// A process below the run's client reached the console, where only a person answers; it was refused.
+    ConsoleRefused {
+        /// The id of the process.
+        pid: u32,
+        /// The name of its program, as the system keeps it.
+        program: String,
+        /// What it asked for: the method and the path.
+        request: String,
+    },
     /// A tool of a server is not what it was when the run saw it first.
     ToolChanged(ToolChange),
     /// A person takes a tool of a server as it is now.

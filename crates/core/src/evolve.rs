@@ -263,6 +263,7 @@ fn apply(run: &mut Run, event: &Event) {
         Event::CallDenied { .. }
         | Event::TrustDecided { .. }
         | Event::TokenSeen { .. }
+        | Event::ConsoleRefused { .. }
         | Event::ToolStarted { .. }
         | Event::TransitionSelected { .. }
         | Event::Noted { .. }

@@ -50,6 +50,7 @@ fn severity(event: &Event) -> Severity {
     match event {
         Event::ProtectedChanged { .. }
         | Event::TokenSeen { .. }
+        | Event::ConsoleRefused { .. }
         | Event::ToolChanged(_)
         | Event::CallDenied { .. }
         | Event::TransitionRejected { .. }
@@ -66,6 +67,7 @@ fn severity(event: &Event) -> Severity {
         },
         Event::RunEnded { .. } if event.name() == "RunFailed" => Severity::Alarming,
         Event::CallAllowed { .. }
+        | Event::CallEnded { ok: true, .. }
         | Event::LineConfined { .. }
         | Event::LineEnded { .. }
         | Event::ModelCalled { .. }
@@ -159,6 +161,11 @@ fn detail(seq: u64, event: &Event) -> String {
             sentences.join(", ")
         }
         Event::TokenSeen { place } => format!("INTERLOCK_TOKEN {}", place.as_str()),
+        Event::ConsoleRefused {
+            pid,
+            program,
+            request,
+        } => format!("{program} (process {pid}): {request}"),
         Event::ToolChanged(change) => {
             format!(
                 "{} {}: {}",

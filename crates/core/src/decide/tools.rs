@@ -32,6 +32,17 @@ impl Work<'_> {
         Ok(Reply::Accepted)
     }
 
+    /// Records that the agent tried to answer in a person's place.
+    pub(super) fn report_console(&mut self, pid: u32, program: &str, request: &str) -> Answered {
+        self.open()?;
+        self.emit(Event::ConsoleRefused {
+            pid,
+            program: program.to_owned(),
+            request: request.to_owned(),
+        });
+        Ok(Reply::Accepted)
+    }
+
     /// Records a change that no person has seen yet.
     pub(super) fn report_tool(&mut self, change: &ToolChange) -> Answered {
         self.open()?;

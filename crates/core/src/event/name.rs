@@ -79,6 +79,7 @@ impl Event {
             Self::FilesChanged { .. } => "FilesChanged",
             Self::ProtectedChanged { .. } => "ProtectedChanged",
             Self::TokenSeen { .. } => "TokenSeen",
+            Self::ConsoleRefused { .. } => "ConsoleRefused",
             Self::ToolChanged(_) => "ToolChanged",
             Self::ToolAccepted { .. } => "ToolAccepted",
             Self::StageEntered { .. } => "StageEntered",
