@@ -57,6 +57,8 @@ pub struct RunCard {
     pub project_root: PathBuf,
     /// When it was made, in milliseconds since 1970.
     pub created_ms: u64,
+    /// When its last event was recorded, in milliseconds since 1970.
+    pub last_ms: u64,
     /// Whether it goes on, and if not, why.
     pub status: Status,
     /// The path of every open state.
@@ -115,6 +117,7 @@ impl RunCard {
             name: pin.name,
             project_root: PathBuf::from(pin.project_root),
             created_ms: pin.created_ms,
+            last_ms: pin.created_ms,
             status: Status::Running,
             state: Vec::new(),
             events: 0,
@@ -158,7 +161,7 @@ impl Entry {
 struct Index(BTreeMap<RunId, Entry>);
 
 impl Versioned for Index {
-    const VERSION: i64 = 1;
+    const VERSION: i64 = 2;
     const BYTES_MAX: u64 = 64 * 1024 * 1024;
 }
 
@@ -273,6 +276,7 @@ impl Home {
             status: status(&machine, &folded),
             state: state_paths(&machine, &folded).0,
             events: folded.seq,
+            last_ms: log.last_ms()?.unwrap_or(pin.created_ms),
             ..RunCard::of(pin)
         })
     }

@@ -346,6 +346,17 @@ impl RunLog {
         Ok((sqlite::from_integer(seq, &self.path)? + 1, hash))
     }
 
+    /// Returns when the last event was recorded; `None`: there is none.
+    pub(crate) fn last_ms(&self) -> Result<Option<u64>, StoreError> {
+        let last: Option<i64> = self
+            .connection
+            .prepare_cached("SELECT at_ms FROM events ORDER BY seq DESC LIMIT 1")
+            .and_then(|mut select| select.query_row([], |row| row.get(0)).optional())
+            .map_err(self.failed())?;
+        last.map(|last| sqlite::from_integer(last, &self.path))
+            .transpose()
+    }
+
     /// Folds the log from the newest snapshot that can be used, or from the start.
     pub(crate) fn fold(&self) -> Result<Snapshot, StoreError> {
         let begin = snapshot::newest(&self.connection, &self.path, &self.run)?;
