@@ -25,6 +25,7 @@ const LAYERS: &[&str] = &[
     "interlock-simulate",
     "interlock-runner",
     "interlock-gateway",
+    "interlock-console",
     "interlock",
 ];
 /// Crates that are never shipped, and that nothing shipped may need.
@@ -62,6 +63,7 @@ const KEPT_TO: &[(&str, &[&str])] = &[
             "interlock-tools",
             "interlock-runner",
             "interlock-gateway",
+            "interlock-console",
             "interlock",
         ],
     ),

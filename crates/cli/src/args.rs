@@ -9,7 +9,7 @@ mod workflows;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub(crate) use guard::{
-    DemoArgs, DoctorArgs, ExecArgs, GatewayArgs, Held, HookArgs, InitArgs, ServeArgs,
+    ConsoleArgs, DemoArgs, DoctorArgs, ExecArgs, GatewayArgs, Held, HookArgs, InitArgs, ServeArgs,
 };
 pub(crate) use help::command;
 pub(crate) use runs::{
@@ -251,6 +251,16 @@ The lines for people may change; scripts read those of --json.")]
         after_help = "Keys: a says yes to what waits, r says no with a note, ? shows all of them, q leaves."
     )]
     Watch,
+    /// Open the console: a web page on this machine that shows every run and takes your answers.
+    #[command(after_help = "Examples:
+  interlock console
+  interlock console --no-open       only print the address
+  interlock console --project .     begin with the runs of this project
+
+The page shows a number, and this terminal asks whether it is yours: nobody else gets in. It is served to
+this machine alone, as long as this command runs; a process below a guarded agent is refused, and the
+run's log says so. It cannot tell a person from an agent that drives the person's own browser.")]
+    Console(ConsoleArgs),
     /// Tell a collector what happened in a run, as OpenTelemetry spans.
     #[command(after_help = "Examples:
   interlock telemetry --stdout | jq .

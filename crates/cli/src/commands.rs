@@ -1,7 +1,8 @@
 //! From the command line to a command, one module each, and from its end to an exit code.
 
 pub(crate) mod check;
-pub(crate) mod convert;
+pub(crate) mod console;
+mod convert;
 pub(crate) mod demo;
 pub(crate) mod doctor;
 pub(crate) mod exec;
@@ -127,6 +128,7 @@ fn dispatch(app: &App, command: Command) -> Done {
         Command::Log(args) => log::run(app, &args),
         Command::Telemetry(args) => telemetry::run(app, &args),
         Command::Watch => watch::run(app),
+        Command::Console(args) => console::run(app, &args),
         Command::Workflows(args) => workflows::run(app, &args),
         Command::Runs(args) => list::runs(app, &args),
         Command::List(args) => list::run(app, &args),

@@ -130,6 +130,7 @@ fn every_command_has_help() {
         "log",
         "list",
         "watch",
+        "console",
         "telemetry",
         "demo",
         "token",

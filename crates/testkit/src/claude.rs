@@ -141,8 +141,17 @@ impl<'a> Session<'a> {
     /// # Errors
     /// When the client is not installed, cannot be started, or has not ended at its deadline.
     pub fn run(self) -> io::Result<Outcome> {
+        self.run_beside(|| ())
+    }
+
+    /// Runs the session to its end beside what `begin` has started, in the same network.
+    ///
+    /// # Errors
+    /// When the client is not installed, cannot be started, or has not ended at its deadline.
+    pub fn run_beside<T>(self, begin: impl FnOnce() -> T + Send) -> io::Result<Outcome> {
         let program = self.version.program()?;
         confined::run(|confinement| {
+            let _beside = begin();
             let model = Model::start(self.script.clone())?;
             let command = self.command(&program, &model, confinement);
             self.follow(command, &model, confinement)

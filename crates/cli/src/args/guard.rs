@@ -59,9 +59,33 @@ pub(crate) struct DemoArgs {
     /// Keep the temporary folder.
     #[arg(long)]
     pub(crate) keep: bool,
+    /// Stop where a person is asked, and open the console for the answer.
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) console: bool,
+    /// With `--console`: print its address, and open no browser.
+    #[arg(long, requires = "console")]
+    pub(crate) no_open: bool,
     /// Print JSON lines.
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ConsoleArgs {
+    /// Begin with the runs of this project.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) project: Option<PathBuf>,
+    /// The port; any that is free when left out.
+    #[arg(
+        long,
+        value_name = "PORT",
+        default_value_t = 0,
+        hide_default_value = true
+    )]
+    pub(crate) port: u16,
+    /// Print the address, and open no browser.
+    #[arg(long)]
+    pub(crate) no_open: bool,
 }
 
 #[derive(Debug, Args)]

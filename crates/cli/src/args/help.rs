@@ -19,7 +19,15 @@ const GROUPS: [(&str, &[&str]); 5] = [
     ),
     (
         "Look",
-        &["status", "runs", "workflows", "log", "watch", "graph"],
+        &[
+            "status",
+            "runs",
+            "workflows",
+            "log",
+            "watch",
+            "console",
+            "graph",
+        ],
     ),
     (
         "Tools",

@@ -1,30 +1,34 @@
 //! `demo`: the main job, in a temporary folder, with a scripted agent on the real hook path.
 
-use std::process::Command;
+use std::{path::PathBuf, process::Command};
 
 use interlock_core::command::{Answer, Ask, Command as RunCommand};
 use interlock_project::Library;
-use interlock_store::{Durability, EventLog as _, Home, NewRun, RunLog, SourceFile, submit};
+use interlock_store::{Durability, EventLog as _, NewRun, RunLog, SourceFile, submit};
 use serde_json::{Value, json};
 
 use crate::{
     app::{App, program},
     args::{DemoArgs, GraphFormat},
-    commands::graph,
+    authority,
+    commands::{console, graph},
     demo::{Agent, Project, RIGHT, Verdict, WRONG},
-    failure::{Done, Failure},
+    failure::{Done, Exit, Failure},
     live::{now_ms, reply},
     log_line,
     output::Style,
 };
 
 pub(crate) fn run(app: &App, args: &DemoArgs) -> Done {
+    if args.console {
+        return with_console(app, args);
+    }
     let stop = stop_flag()?;
     let project = Project::make()?;
     let mut story = Story::begin(app, args, &project)?;
     for act in [Story::plan, Story::implement, Story::test, Story::finish] {
         if stop.load(std::sync::atomic::Ordering::Relaxed) {
-            return Err(Failure::Said(crate::failure::Exit::Cancelled));
+            return Err(Failure::Said(Exit::Cancelled));
         }
         act(&mut story)?;
     }
@@ -35,6 +39,43 @@ pub(crate) fn run(app: &App, args: &DemoArgs) -> Done {
             project.keep().display()
         ))?;
     }
+    Ok(())
+}
+
+/// Plays the story up to the question, which a person answers in the console.
+fn with_console(app: &App, args: &DemoArgs) -> Done {
+    authority::at_a_terminal(app)?;
+    let project = Project::make()?;
+    remove_on_interrupt((!args.keep).then(|| project.root()))?;
+    let mut story = Story::begin(app, args, &project)?;
+    for act in [Story::plan, Story::implement, Story::test] {
+        act(&mut story)?;
+    }
+    let address = format!("#/runs/{}", story.log.run());
+    drop(story);
+    app.output.line("")?;
+    let served = console::serve(app, project.state(), 0, &address, !args.no_open);
+    if args.keep {
+        app.output.line(&format!(
+            "\nThe folder is kept: {}",
+            project.keep().display()
+        ))?;
+    }
+    served
+}
+
+/// Makes Ctrl-C remove the demo's folder and end the program.
+fn remove_on_interrupt(folder: Option<PathBuf>) -> Done {
+    let mut signals = signal_hook::iterator::Signals::new([signal_hook::consts::SIGINT])?;
+    std::thread::spawn(move || {
+        if signals.forever().next().is_some() {
+            if let Some(folder) = folder.as_ref().and_then(|root| root.parent()) {
+                // What cannot be removed lies in the system's temporary directory.
+                let _ = std::fs::remove_dir_all(folder);
+            }
+            std::process::exit(i32::from(Exit::Cancelled.code()));
+        }
+    });
     Ok(())
 }
 
@@ -60,7 +101,7 @@ impl<'a> Story<'a> {
         let source = Library::new(&root, None).open("bugfix")?;
         let loaded = interlock_formats::load(&source, None, &Library::new(&root, None))
             .map_err(|found| anyhow::anyhow!("{}", interlock_formats::render(&found, false)))?;
-        let home = Home::at(project.home().join("state").join("interlock"));
+        let home = project.state();
         let file = SourceFile {
             name: source.name.clone(),
             text: source.text.clone(),

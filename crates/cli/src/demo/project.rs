@@ -5,6 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use interlock_store::Home;
 use tempfile::TempDir;
 
 use crate::failure::Failure;
@@ -60,6 +61,11 @@ impl Project {
     /// Returns the home directory of the scripted agent.
     pub(crate) fn home(&self) -> PathBuf {
         self.folder.path().join("home")
+    }
+
+    /// Returns where the demo's runs lie.
+    pub(crate) fn state(&self) -> Home {
+        Home::at(self.home().join("state").join("interlock"))
     }
 
     /// Leaves the folder where it is and returns its path.

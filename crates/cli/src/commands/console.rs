@@ -1,0 +1,142 @@
+//! `console`: a web page on this machine that shows every run and takes a person's answers.
+
+use std::{
+    io::{IsTerminal as _, Write as _},
+    path::Path,
+    process::{Command, Stdio},
+};
+
+use interlock_clients::{forget_held, notify::find};
+use interlock_console::{Console, Settings};
+use interlock_core::run::Run;
+use interlock_project::configuration_directory;
+use interlock_store::Home;
+use rustix::termios::{QueueSelector, tcflush};
+
+use crate::{
+    app::{App, variable},
+    args::ConsoleArgs,
+    authority,
+    failure::{Done, Failure},
+    output::Style,
+    telemetry,
+};
+
+/// Programs that open an address in the person's browser.
+const OPENERS: [&str; 2] = ["xdg-open", "open"];
+
+pub(crate) fn run(app: &App, args: &ConsoleArgs) -> Done {
+    authority::at_a_terminal(app)?;
+    let home = app.home()?;
+    let fragment = match &args.project {
+        Some(project) => {
+            let root = interlock_project::project_root(&app.directory.join(project));
+            format!("#/runs?project={}", encoded(&root))
+        }
+        None => String::new(),
+    };
+    let opens = !args.no_open;
+    serve(app, home, args.port, &fragment, opens)
+}
+
+/// Serves the runs of `home` until standard input ends; the page opens at `fragment`.
+pub(crate) fn serve(app: &App, home: Home, port: u16, fragment: &str, opens: bool) -> Done {
+    let mut console = Console::start(Settings {
+        home,
+        person: authority::name(),
+        port,
+        changed: Box::new(after_answer),
+    })
+    .map_err(Failure::usage)?;
+    let address = format!("{}{fragment}", console.address());
+    let out = app.output;
+    out.line(&format!(
+        "The console is at {}",
+        out.styled(Style::Bold, &address)
+    ))?;
+    if cfg!(not(target_os = "linux")) {
+        out.line("On this system it is not looked up which process asks.")?;
+    }
+    if opens && !open(&address, &app.project()) {
+        out.line("Open it in a browser on this machine.")?;
+    }
+    out.line("It ends with Ctrl-C. Pages that ask to be let in show a number, and this terminal asks about it.")?;
+    while let Some(request) = console.next_pairing() {
+        if !request.is_waiting() {
+            continue;
+        }
+        out.text(&format!(
+            "\nA page asks to be let in. It shows the number {}. Is it yours? [y/N] ",
+            out.styled(Style::Bold, &request.number)
+        ))?;
+        std::io::stdout().flush()?;
+        let Some(word) = typed_from_now_on()? else {
+            out.line("")?;
+            return Ok(());
+        };
+        let yes = matches!(word.trim(), "y" | "Y" | "yes");
+        let said = match (yes, request.answer(yes)) {
+            (true, true) => "The page is in: for as long as it is open and used.",
+            (true, false) => "The page waits no more: have it ask again.",
+            (false, _) => "It was not let in.",
+        };
+        out.line(said)?;
+    }
+    Ok(())
+}
+
+/// Reads a line that a person types after the question was printed; `None`: nothing more comes.
+fn typed_from_now_on() -> Result<Option<String>, Failure> {
+    let input = std::io::stdin();
+    if input.is_terminal() {
+        // What was typed before answers nothing: nobody had seen the question.
+        let _ = tcflush(&input, QueueSelector::IFlush);
+    }
+    let mut line = String::new();
+    let read = input.read_line(&mut line)?;
+    Ok((read > 0).then_some(line))
+}
+
+/// Does what follows from an answer that a run took.
+fn after_answer(run: &Run) {
+    telemetry::nudge();
+    if run.is_over() {
+        // A mark that stays is looked at again by the next hook.
+        let _ = forget_held(
+            configuration_directory(variable).as_deref(),
+            run.id.as_str(),
+        );
+    }
+}
+
+/// Opens an address in the person's browser; `false`: no program for it is found.
+fn open(address: &str, project: &Path) -> bool {
+    let env = |name: &str| variable(name);
+    // Without a screen a browser in the terminal would take this one.
+    let has_screen = cfg!(target_os = "macos")
+        || ["DISPLAY", "WAYLAND_DISPLAY"]
+            .iter()
+            .any(|name| variable(name).is_some());
+    let program = OPENERS.iter().find_map(|name| find(name, &env, project));
+    let Some(program) = program.filter(|_| has_screen) else {
+        return false;
+    };
+    Command::new(program)
+        .arg(address)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .is_ok()
+}
+
+/// Writes a path as the value of a query.
+fn encoded(path: &Path) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte);
+    let text = path.to_string_lossy();
+    let bytes = text.bytes().map(|byte| match byte {
+        byte if plain(byte) => char::from(byte).to_string(),
+        byte => format!("%{byte:02X}"),
+    });
+    bytes.collect()
+}

@@ -1,0 +1,181 @@
+//! What a person says: yes or no to a request, and pause, resume, cancel.
+//!
+//! INVARIANT: an answer holds for what the person has seen. Where the request, its digest or the run has
+//! changed since, it is refused.
+
+use std::sync::Arc;
+
+use axum::{
+    body::Body,
+    extract::{Path, State},
+};
+use interlock_clients::review::headline;
+use interlock_core::{
+    Reply,
+    command::{Answer, Ask},
+    event::Event,
+    machine::Object,
+    names::RunId,
+    pending::pending,
+};
+use serde::Deserialize;
+use serde_json::json;
+
+use super::{Opened, Shared, body};
+use crate::reply::{Answered, Problem, json_reply};
+
+/// Characters of a note.
+const NOTE_CHARS_MAX: usize = 4_000;
+
+/// A person's answer.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Sent {
+    request: String,
+    decision: Word,
+    /// Of the request as it was shown.
+    digest: String,
+    /// How many events the run had then.
+    seen_seq: u64,
+    note: Option<String>,
+    /// Corrects the data of a transition.
+    #[serde(default)]
+    data: Object,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Word {
+    Yes,
+    No,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Because {
+    reason: Option<String>,
+}
+
+pub(super) async fn answer(
+    State(shared): State<Arc<Shared>>,
+    Path(id): Path<String>,
+    sent: Body,
+) -> Answered {
+    let sent: Sent = body(sent).await?;
+    let note = note(sent.note)?;
+    let asked = Arc::clone(&shared);
+    let found = shared
+        .blocking(move || {
+            let mut opened = asked.open(&RunId::new(id))?;
+            let Opened { machine, run, .. } = &opened;
+            let waiting = pending(machine, run);
+            let one = waiting.iter().find(|one| one.id().as_str() == sent.request);
+            let Some(one) = one.filter(|one| one.digest().to_string() == sent.digest) else {
+                return Err(Problem::moved(
+                    "what you answered has changed or waits no more: look at it again",
+                ));
+            };
+            let said = headline(machine, run, one);
+            let answer = Answer {
+                by: asked.person.clone(),
+                data: sent.data,
+                note,
+                path: Some(sent.request),
+                before: Some(sent.seen_seq),
+                ..Answer::default()
+            };
+            let (word, ask) = match sent.decision {
+                Word::Yes => ("approved", Ask::Approve(answer)),
+                Word::No => ("denied", Ask::Reject(answer)),
+            };
+            asked.take(&mut opened, ask, format!("{word} {said}"))
+        })
+        .await?;
+    json_reply(&found)
+}
+
+pub(super) async fn pause(
+    State(shared): State<Arc<Shared>>,
+    Path(id): Path<String>,
+    sent: Body,
+) -> Answered {
+    let reason = note(body::<Because>(sent).await?.reason)?;
+    tell(&shared, id, "paused", move |by| Ask::Pause { by, reason }).await
+}
+
+pub(super) async fn resume(
+    State(shared): State<Arc<Shared>>,
+    Path(id): Path<String>,
+    sent: Body,
+) -> Answered {
+    body::<Because>(sent).await?;
+    tell(&shared, id, "resumed", |by| Ask::Resume { by }).await
+}
+
+pub(super) async fn cancel(
+    State(shared): State<Arc<Shared>>,
+    Path(id): Path<String>,
+    sent: Body,
+) -> Answered {
+    body::<Because>(sent).await?;
+    tell(&shared, id, "cancelled", |by| Ask::Cancel { by }).await
+}
+
+/// Tells a run what a person wants of it.
+async fn tell(
+    shared: &Arc<Shared>,
+    id: String,
+    word: &'static str,
+    ask: impl FnOnce(String) -> Ask + Send + 'static,
+) -> Answered {
+    let asked = Arc::clone(shared);
+    let found = shared
+        .blocking(move || {
+            let mut opened = asked.open(&RunId::new(id))?;
+            if word == "cancelled" && opened.run.is_durable() {
+                // Programs that a dead runner left are ended by the command, and by it alone.
+                return Err(Problem::input(format!(
+                    "cancel this run with `interlock cancel {}`: it may have programs to end",
+                    opened.run.id
+                )));
+            }
+            let ask = ask(asked.person.clone());
+            asked.take(&mut opened, ask, word.to_owned())
+        })
+        .await?;
+    json_reply(&found)
+}
+
+impl Shared {
+    /// Asks a run, and says what came of it.
+    fn take(
+        &self,
+        opened: &mut Opened,
+        ask: Ask,
+        message: String,
+    ) -> Result<serde_json::Value, Problem> {
+        let decision = opened.ask(ask)?;
+        self.board.forget();
+        if let Reply::Refused(refusal) = decision.reply {
+            let status = axum::http::StatusCode::UNPROCESSABLE_ENTITY;
+            let problem = Problem::new(status, refusal.code.as_str(), refusal.message);
+            return Err(problem);
+        }
+        (self.changed)(&opened.run);
+        let log: Vec<&str> = decision.events.iter().map(Event::name).collect();
+        Ok(json!({ "message": message, "events": opened.run.seq, "log": log }))
+    }
+}
+
+fn note(text: Option<String>) -> Result<Option<String>, Problem> {
+    let text = text.filter(|text| !text.trim().is_empty());
+    if text
+        .as_ref()
+        .is_some_and(|text| text.chars().count() > NOTE_CHARS_MAX)
+    {
+        return Err(Problem::input(format!(
+            "a note has at most {NOTE_CHARS_MAX} characters"
+        )));
+    }
+    Ok(text)
+}

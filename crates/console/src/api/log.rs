@@ -1,0 +1,199 @@
+//! The log of a run: windows of it, one event, the moments worth a mark, and its check.
+
+use std::sync::Arc;
+
+use axum::{
+    extract::{Path, State},
+    http::Uri,
+};
+use interlock_core::names::RunId;
+use interlock_store::{EventLog as _, Recorded, VerifyError};
+use interlock_view::narrator::{Severity, describe};
+use serde_json::{Value, json};
+
+use super::{Shared, call::why};
+use crate::{
+    query::Query,
+    reply::{Answered, Problem, json_reply},
+};
+
+/// Lines of one window of the log.
+const WINDOW_MAX: usize = 1_000;
+const WINDOW: usize = 200;
+/// Marks of a timeline; where there are more, some are left out evenly.
+const MARKS_MAX: usize = 2_000;
+/// Characters of a detail that are sent.
+const DETAIL_CHARS_MAX: usize = 600;
+
+/// Describes an event in one line.
+pub(super) fn line(recorded: &Recorded) -> Value {
+    let told = describe(recorded.seq, &recorded.event);
+    let mut detail = told.detail;
+    if let Some((cut, _)) = detail.char_indices().nth(DETAIL_CHARS_MAX) {
+        detail.truncate(cut);
+        detail.push('…');
+    }
+    json!({
+        "seq": recorded.seq,
+        "at_ms": recorded.at_ms,
+        "title": told.title,
+        "detail": detail,
+        "level": word(told.severity),
+    })
+}
+
+const fn word(level: Severity) -> &'static str {
+    match level {
+        Severity::Routine => "routine",
+        Severity::Notable => "notable",
+        Severity::Alarming => "alarming",
+    }
+}
+
+/// Which events of a log are wanted.
+struct Filter {
+    kinds: Option<Vec<String>>,
+    level: Severity,
+    text: Option<String>,
+}
+
+impl Filter {
+    fn of(query: &Query) -> Result<Self, Problem> {
+        let kinds = query.text("kind");
+        Ok(Self {
+            kinds: kinds.map(|kinds| kinds.split(',').map(str::to_owned).collect()),
+            level: match query.text("level") {
+                None | Some("routine") => Severity::Routine,
+                Some("notable") => Severity::Notable,
+                Some("alarming") => Severity::Alarming,
+                Some(other) => {
+                    return Err(Problem::input(format!("`level` cannot be `{other}`")));
+                }
+            },
+            text: query.text("text").map(str::to_lowercase),
+        })
+    }
+
+    fn wants(&self, recorded: &Recorded) -> bool {
+        let told = describe(recorded.seq, &recorded.event);
+        let kind = self.kinds.as_ref();
+        kind.is_none_or(|kinds| kinds.iter().any(|kind| kind == told.title))
+            && told.severity >= self.level
+            && self.text.as_ref().is_none_or(|text| {
+                let is_in = |words: &str| words.to_lowercase().contains(text);
+                is_in(told.title) || is_in(&told.detail)
+            })
+    }
+}
+
+pub(super) async fn events(
+    State(shared): State<Arc<Shared>>,
+    Path(id): Path<String>,
+    uri: Uri,
+) -> Answered {
+    let query = Query::of(uri.query());
+    let from: u64 = query.value("from")?.unwrap_or(0);
+    let limit = query.value("limit")?.unwrap_or(WINDOW).clamp(1, WINDOW_MAX);
+    let filter = Filter::of(&query)?;
+    let asked = Arc::clone(&shared);
+    let found = shared
+        .blocking(move || {
+            let log = asked.home.open_run(&RunId::new(id))?;
+            let total = log.count()?;
+            let (mut lines, mut next) = (Vec::new(), None);
+            for recorded in log.events(from) {
+                let recorded = recorded?;
+                if !filter.wants(&recorded) {
+                    continue;
+                }
+                if lines.len() == limit {
+                    next = Some(recorded.seq);
+                    break;
+                }
+                lines.push(line(&recorded));
+            }
+            Ok(json!({ "events": lines, "next": next, "total": total }))
+        })
+        .await?;
+    json_reply(&found)
+}
+
+pub(super) async fn event(
+    State(shared): State<Arc<Shared>>,
+    Path((id, seq)): Path<(String, u64)>,
+) -> Answered {
+    let asked = Arc::clone(&shared);
+    let found = shared
+        .blocking(move || {
+            let opened = asked.open(&RunId::new(id))?;
+            let Some(recorded) = opened.log.events(seq).next().transpose()? else {
+                return Err(Problem::unknown(format!("the log has no event {seq}")));
+            };
+            let moment = asked.histories.at(&opened.log, seq)?;
+            let why = why(&opened.machine, &moment.run, &recorded.event);
+            let event = serde_json::to_value(&recorded.event)
+                .map_err(|error| Problem::input(error.to_string()))?;
+            let mut found = line(&recorded);
+            if let Value::Object(fields) = &mut found {
+                fields.insert("event".to_owned(), event);
+                fields.insert("hash".to_owned(), json!(recorded.hash.to_string()));
+                fields.insert("why".to_owned(), json!(why));
+            }
+            Ok(found)
+        })
+        .await?;
+    json_reply(&found)
+}
+
+pub(super) async fn timeline(
+    State(shared): State<Arc<Shared>>,
+    Path(id): Path<String>,
+) -> Answered {
+    let asked = Arc::clone(&shared);
+    let found = shared
+        .blocking(move || {
+            let log = asked.home.open_run(&RunId::new(id))?;
+            let (mut events, mut from_ms, mut to_ms) = (0_u64, None, 0);
+            let mut marks = Vec::new();
+            for recorded in log.events(0) {
+                let recorded = recorded?;
+                events = recorded.seq + 1;
+                from_ms.get_or_insert(recorded.at_ms);
+                to_ms = recorded.at_ms;
+                if describe(recorded.seq, &recorded.event).severity > Severity::Routine {
+                    marks.push(line(&recorded));
+                }
+            }
+            let every = marks.len().div_ceil(MARKS_MAX).max(1);
+            let marks: Vec<Value> = marks.into_iter().step_by(every).collect();
+            Ok(json!({
+                "events": events,
+                "from_ms": from_ms.unwrap_or(0),
+                "to_ms": to_ms,
+                "marks": marks,
+            }))
+        })
+        .await?;
+    json_reply(&found)
+}
+
+pub(super) async fn verify(State(shared): State<Arc<Shared>>, Path(id): Path<String>) -> Answered {
+    let asked = Arc::clone(&shared);
+    let found = shared
+        .blocking(move || {
+            let log = asked.home.open_run(&RunId::new(id))?;
+            let events = log.count()?;
+            match log.verify() {
+                Ok(events) => Ok(json!({ "ok": true, "events": events })),
+                Err(VerifyError::Broken(found)) => Ok(json!({
+                    "ok": false,
+                    "events": events,
+                    "seq": found.seq,
+                    "what": found.to_string(),
+                })),
+                Err(VerifyError::Store(error)) => Err(error.into()),
+            }
+        })
+        .await?;
+    json_reply(&found)
+}

@@ -1,0 +1,192 @@
+//! Where a run stood after any of its events: states, transitions, evidence, context, limits.
+
+use std::sync::Arc;
+
+use axum::{
+    extract::{Path, State},
+    http::Uri,
+};
+use interlock_core::{
+    holds::{Scope, unmet},
+    machine::{Machine, Transition},
+    names::{FramePath, RunId},
+    pending::pending,
+    place::{focus, machine_of},
+    run::Run,
+};
+use interlock_store::EventLog as _;
+use interlock_view::report::{Basis, LimitsReport, Targets, meaning, report, standing};
+use serde_json::{Value, json};
+
+use super::Shared;
+use crate::{
+    query::Query,
+    reply::{Answered, json_reply},
+};
+
+pub(super) async fn state(
+    State(shared): State<Arc<Shared>>,
+    Path(id): Path<String>,
+    uri: Uri,
+) -> Answered {
+    let at: Option<u64> = Query::of(uri.query()).value("at")?;
+    let asked = Arc::clone(&shared);
+    let found = shared
+        .blocking(move || {
+            let log = asked.home.open_run(&RunId::new(id))?;
+            let machine = log.machine()?;
+            let events = log.count()?;
+            let at = at.unwrap_or(events).min(events);
+            let before = asked.histories.at(&log, at.saturating_sub(1))?;
+            let moment = asked.histories.at(&log, at)?;
+            let mut found = describe(&machine, &moment.run);
+            if let Value::Object(fields) = &mut found {
+                let context = report(&machine, &before.run, None).context;
+                fields.insert("before".to_owned(), json!(context));
+                fields.insert("at".to_owned(), json!(at));
+                fields.insert("events".to_owned(), json!(events));
+                fields.insert("at_ms".to_owned(), json!(moment.at_ms));
+            }
+            Ok(found)
+        })
+        .await?;
+    json_reply(&found)
+}
+
+/// Says where a run stands, seen from the first line of execution that is open.
+fn describe(machine: &Machine, run: &Run) -> Value {
+    let seen = report(machine, run, None);
+    let path = focus(run, None);
+    let transitions: Vec<Value> = seen
+        .events
+        .iter()
+        .map(|event| {
+            let leads = match &event.targets {
+                Targets::Plain(state) => std::slice::from_ref(state),
+                Targets::OneOf(states) => states,
+            };
+            let (approval, why) = obstacles(machine, run, &path, event.event.as_str());
+            json!({
+                "event": event.event,
+                "leads": leads,
+                "open": event.ready,
+                "approval": approval,
+                "why": why,
+            })
+        })
+        .collect();
+    let mut waiting: Vec<Value> = pending(machine, run)
+        .iter()
+        .map(|one| json!({ "title": one.title, "kind": "approval" }))
+        .collect();
+    waiting.extend(standing(machine, run).iter().map(|one| {
+        let title = one.title.as_ref().unwrap_or(&one.path);
+        json!({ "title": title, "kind": one.kind })
+    }));
+    json!({
+        "status": seen.status,
+        "state": seen.state.0,
+        "context": seen.context,
+        "tools": seen.tools,
+        "transitions": transitions,
+        "limits": limits(seen.limits),
+        "evidence": evidence(machine, run, &path),
+        "waiting": waiting,
+    })
+}
+
+/// Says whether a person must approve `event`, and which guards do not hold.
+fn obstacles(machine: &Machine, run: &Run, path: &FramePath, event: &str) -> (bool, Vec<String>) {
+    let found = run
+        .frame(path)
+        .and_then(|frame| Some((frame, machine_of(machine, run, path)?)));
+    let Some((frame, own)) = found else {
+        return (false, Vec::new());
+    };
+    let rule = own.states.get(&frame.at).and_then(|state| {
+        let mut rules = state.on.iter();
+        rules.find(|(name, _)| name.as_str() == event)
+    });
+    let transitions: &[Transition] = rule.map_or(&[], |(_, rule)| &rule.transitions);
+    let scope = Scope {
+        machine: own,
+        run,
+        frame,
+    };
+    let mut why = Vec::new();
+    for transition in transitions {
+        let unmet = unmet(scope, &transition.guards);
+        if unmet.is_empty() {
+            return (transition.approval.is_some(), Vec::new());
+        }
+        why.extend(
+            unmet
+                .into_iter()
+                .map(|one| format!("{}: {}", one.guard, one.reason)),
+        );
+    }
+    let approval = transitions.iter().any(|one| one.approval.is_some());
+    (approval, why)
+}
+
+/// Lists what was seen of the commands and tools that the transitions from here rest on.
+fn evidence(machine: &Machine, run: &Run, path: &FramePath) -> Vec<Value> {
+    let found = run
+        .frame(path)
+        .and_then(|frame| machine_of(machine, run, path)?.states.get(&frame.at));
+    let Some(state) = found.filter(|_| !run.is_over()) else {
+        return Vec::new();
+    };
+    let mut all = Vec::new();
+    for (event, rule) in &state.on {
+        for index in 0..rule.transitions.len() {
+            let meant = meaning(machine, run, path, event, Some(index));
+            for basis in meant.map(|meant| meant.bases).unwrap_or_default() {
+                let told = of_basis(&basis);
+                all.extend(told.filter(|told| !all.contains(told)));
+            }
+        }
+    }
+    all
+}
+
+fn of_basis(basis: &Basis) -> Option<Value> {
+    let Basis::Seen {
+        what,
+        exit,
+        begun_seq,
+        holds,
+        ..
+    } = basis
+    else {
+        return None;
+    };
+    let seen = match (begun_seq, exit) {
+        (None, _) => "not seen".to_owned(),
+        (Some(seq), Some(exit)) => format!("exit {exit} (event {seq})"),
+        (Some(seq), None) => format!("exit not known (event {seq})"),
+    };
+    let stale = match (begun_seq, holds) {
+        (Some(_), false) => ", does not count now",
+        _ => "",
+    };
+    Some(json!({
+        "text": format!("`{what}`: {seen}{stale}"),
+        "holds": holds,
+        "seq": begun_seq,
+    }))
+}
+
+fn limits(limits: LimitsReport) -> Vec<Value> {
+    [
+        ("iterations", limits.iterations),
+        ("files", limits.files),
+        ("bytes", limits.bytes),
+    ]
+    .into_iter()
+    .filter_map(|(name, pair)| {
+        let [used, max] = pair?;
+        Some(json!({ "name": name, "used": used, "max": max }))
+    })
+    .collect()
+}

@@ -1,0 +1,43 @@
+//! The graph of a run: its picture once, and where the run stood in it at any moment.
+
+use std::sync::Arc;
+
+use axum::{
+    extract::{Path, State},
+    http::Uri,
+};
+use interlock_core::names::RunId;
+use interlock_graph::Graph;
+use interlock_store::EventLog as _;
+use serde_json::json;
+
+use super::Shared;
+use crate::{
+    query::Query,
+    reply::{Answered, json_reply},
+};
+
+/// Answers with the picture, which never changes while the run goes on, or with the marks of a moment in it.
+pub(super) async fn graph(
+    State(shared): State<Arc<Shared>>,
+    Path(id): Path<String>,
+    uri: Uri,
+) -> Answered {
+    let at: Option<u64> = Query::of(uri.query()).value("at")?;
+    let asked = Arc::clone(&shared);
+    let found = shared
+        .blocking(move || {
+            let log = asked.home.open_run(&RunId::new(id))?;
+            let Some(at) = at else {
+                let machine = log.machine()?;
+                return Ok(json!({ "scene": Graph::of(&machine, None, &[]).scene() }));
+            };
+            let at = at.min(log.count()?);
+            let moment = asked.histories.at(&log, at)?;
+            let machine = log.machine_of(&moment.run)?;
+            let graph = Graph::at(&machine, Some(&moment.run), &moment.trace);
+            Ok(json!({ "marks": graph.marks() }))
+        })
+        .await?;
+    json_reply(&found)
+}

@@ -1,0 +1,150 @@
+//! The list of runs, what waits in them, and one run.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
+
+use axum::{
+    extract::{Path, State},
+    http::Uri,
+};
+use interlock_clients::review::since_start;
+use interlock_core::names::RunId;
+use serde_json::{Value, json};
+
+use super::{Opened, Shared, now_ms};
+use crate::{
+    asks::asks,
+    board::RunRow,
+    query::Query,
+    reply::{Answered, json_reply},
+};
+
+/// Runs of one page of the list.
+const PAGE_MAX: usize = 500;
+const PAGE: usize = 100;
+
+pub(super) async fn projects(State(shared): State<Arc<Shared>>) -> Answered {
+    let asked = Arc::clone(&shared);
+    let rows = shared
+        .blocking(move || Ok(asked.board.rows(&asked.home)?))
+        .await?;
+    let mut found: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
+    for row in rows.iter().filter(|row| !row.project.is_empty()) {
+        let (runs, open) = found.entry(&row.project).or_default();
+        *runs += 1;
+        *open += usize::from(!row.is_over);
+    }
+    let projects: Vec<Value> = found
+        .into_iter()
+        .map(|(root, (runs, open))| json!({ "root": root, "runs": runs, "open": open }))
+        .collect();
+    json_reply(&json!({ "projects": projects }))
+}
+
+pub(super) async fn list(State(shared): State<Arc<Shared>>, uri: Uri) -> Answered {
+    let query = Query::of(uri.query());
+    let offset = query.value("offset")?.unwrap_or(0);
+    let limit = query.value("limit")?.unwrap_or(PAGE).min(PAGE_MAX);
+    let asked = Arc::clone(&shared);
+    let rows = shared
+        .blocking(move || Ok(asked.board.rows(&asked.home)?))
+        .await?;
+    let workflows: BTreeSet<&str> = rows.iter().map(|row| row.workflow.as_str()).collect();
+    let fitting: Vec<&RunRow> = rows.iter().filter(|row| fits(row, &query)).collect();
+    let shown: Vec<&&RunRow> = fitting.iter().skip(offset).take(limit).collect();
+    json_reply(&json!({
+        "total": fitting.len(),
+        "offset": offset,
+        "runs": shown,
+        "workflows": workflows.into_iter().filter(|name| !name.is_empty()).collect::<Vec<_>>(),
+    }))
+}
+
+fn fits(row: &RunRow, query: &Query) -> bool {
+    let is = |name: &str, value: &str| query.text(name).is_none_or(|wanted| wanted == value);
+    let status = query.text("status").is_none_or(|wanted| match wanted {
+        "open" => !row.is_over,
+        wanted => wanted == row.status,
+    });
+    let text = query.text("text").is_none_or(|wanted| {
+        let wanted = wanted.to_lowercase();
+        let name = row.name.as_deref().unwrap_or_default();
+        let words = [row.id.as_str(), name, &row.workflow, &row.project];
+        let mut words = words
+            .into_iter()
+            .chain(row.state.iter().map(String::as_str));
+        words.any(|word| word.to_lowercase().contains(&wanted))
+    });
+    status && text && is("project", &row.project) && is("workflow", &row.workflow)
+}
+
+pub(super) async fn inbox(State(shared): State<Arc<Shared>>) -> Answered {
+    let asked = Arc::clone(&shared);
+    let asks = shared
+        .blocking(move || {
+            let rows = asked.board.rows(&asked.home)?;
+            let mut all = Vec::new();
+            for row in rows.iter().filter(|row| row.waiting > 0) {
+                let opened = asked.open(&row.id)?;
+                all.extend(asks_of(&opened, row));
+            }
+            Ok(all)
+        })
+        .await?;
+    let mut asks = asks;
+    // What has waited longest comes first.
+    asks.sort_by_key(|ask| ask.get("asked_ms").and_then(Value::as_u64));
+    json_reply(&json!({ "asks": asks }))
+}
+
+fn asks_of(opened: &Opened, row: &RunRow) -> Vec<Value> {
+    let Opened { log, machine, run } = opened;
+    asks((machine, run), log, row, now_ms())
+}
+
+pub(super) async fn one(State(shared): State<Arc<Shared>>, Path(id): Path<String>) -> Answered {
+    let asked = Arc::clone(&shared);
+    let found = shared
+        .blocking(move || {
+            let id = RunId::new(id);
+            let opened = asked.open(&id)?;
+            let row = asked.row(&id)?;
+            let asks = asks_of(&opened, &row);
+            let Opened { machine, run, .. } = &opened;
+            let session = asked.home.session_of(&id)?.map(|binding| {
+                let session = binding.session;
+                json!({ "client": session.client, "session": session.session })
+            });
+            let open = !run.is_over();
+            let paused = run.paused.is_some();
+            let mut found = json!(row);
+            if let Value::Object(fields) = &mut found {
+                fields.insert("durable".to_owned(), json!(run.is_durable()));
+                fields.insert("session".to_owned(), json!(session));
+                let can = json!({
+                    "pause": open && !paused,
+                    "resume": open && paused,
+                    "cancel": open && !run.is_durable(),
+                });
+                fields.insert("can".to_owned(), can);
+                fields.insert("title".to_owned(), json!(machine.id));
+                fields.insert("asks".to_owned(), json!(asks));
+            }
+            Ok(found)
+        })
+        .await?;
+    json_reply(&found)
+}
+
+pub(super) async fn changes(State(shared): State<Arc<Shared>>, Path(id): Path<String>) -> Answered {
+    let asked = Arc::clone(&shared);
+    let changes = shared
+        .blocking(move || {
+            let opened = asked.open(&RunId::new(id))?;
+            Ok(since_start(&asked.home, &opened.log)?)
+        })
+        .await?;
+    json_reply(&json!({ "head": changes.head, "diff": changes.diff, "notes": changes.notes }))
+}

@@ -1,0 +1,190 @@
+//! What changes, as server-sent events: of one run with its new log lines, or of all.
+//!
+//! The id of an event is `RUN:SEQ`: a reader that comes back with it goes on exactly where it was.
+
+use std::{collections::BTreeMap, convert::Infallible, sync::Arc, time::Duration};
+
+use axum::{
+    body::Body,
+    extract::State,
+    http::{HeaderMap, HeaderValue, StatusCode, Uri, header},
+    response::Response,
+};
+use bytes::Bytes;
+use futures_util::stream;
+use interlock_core::names::RunId;
+use interlock_store::EventLog as _;
+use serde_json::{Value, json};
+use tokio::{sync::OwnedSemaphorePermit, time::sleep};
+
+use super::{Shared, log::line};
+use crate::{
+    board::RunRow,
+    gate::bearer,
+    query::Query,
+    reply::{Answered, Problem, make_visible},
+};
+
+/// Time between two looks at the store.
+const EVERY: Duration = Duration::from_millis(300);
+/// After so many looks without news a comment is sent, so that a reader that is gone is noticed.
+const QUIET_MAX: u32 = 50;
+/// Log lines of one event.
+const LINES_MAX: usize = 500;
+
+/// One reader.
+struct Reader {
+    shared: Arc<Shared>,
+    bearer: String,
+    follows: Follows,
+    /// What was sent of each run: how many events it had.
+    sent: BTreeMap<RunId, u64>,
+    waiting: Option<usize>,
+    _permit: OwnedSemaphorePermit,
+}
+
+enum Follows {
+    All,
+    /// One run, from this event on.
+    One(RunId, u64),
+}
+
+pub(super) async fn follow(
+    State(shared): State<Arc<Shared>>,
+    headers: HeaderMap,
+    uri: Uri,
+) -> Answered {
+    let query = Query::of(uri.query());
+    let follows = match query.text("run") {
+        Some(run) => Follows::One(RunId::new(run), after(&query, run)?),
+        None => Follows::All,
+    };
+    let permit = Arc::clone(&shared.streams)
+        .try_acquire_owned()
+        .map_err(|_| {
+            let status = StatusCode::TOO_MANY_REQUESTS;
+            Problem::new(
+                status,
+                "streams",
+                "too many pages follow this console: close some",
+            )
+        })?;
+    let mut reader = Reader {
+        bearer: bearer(&headers).unwrap_or_default().to_owned(),
+        follows,
+        sent: BTreeMap::new(),
+        waiting: None,
+        _permit: permit,
+        shared,
+    };
+    // Whatever is wrong with what is asked for is said before the stream begins.
+    let first = reader.news().await?;
+    let frames = stream::unfold((reader, Some(first)), |(mut reader, first)| async move {
+        let frame = match first {
+            Some(first) => first,
+            None => reader.next().await?,
+        };
+        Some((Ok::<_, Infallible>(Bytes::from(frame)), (reader, None)))
+    });
+    let mut response = Response::new(Body::from_stream(frames));
+    let kind = HeaderValue::from_static("text/event-stream");
+    response.headers_mut().insert(header::CONTENT_TYPE, kind);
+    Ok(response)
+}
+
+/// Reads where a reader of `run` was.
+fn after(query: &Query, run: &str) -> Result<u64, Problem> {
+    let Some(after) = query.text("after") else {
+        return Ok(u64::MAX);
+    };
+    let read = after.rsplit_once(':').filter(|(of, _)| *of == run);
+    read.and_then(|(_, seq)| seq.parse().ok())
+        .ok_or_else(|| Problem::input(format!("`after` is `{run}:SEQ`, not `{after}`")))
+}
+
+impl Reader {
+    /// Waits for news; `None`: the stream is over.
+    async fn next(&mut self) -> Option<String> {
+        for _ in 0..QUIET_MAX {
+            sleep(EVERY).await;
+            if !self.shared.pairings.is_good(&self.bearer, false) {
+                return None;
+            }
+            let news = self.news().await.ok()?;
+            if !news.is_empty() {
+                return Some(news);
+            }
+        }
+        Some(": still here\n\n".to_owned())
+    }
+
+    /// Returns what has changed since it was asked last, as frames.
+    async fn news(&mut self) -> Result<String, Problem> {
+        let asked = Arc::clone(&self.shared);
+        let rows = self
+            .shared
+            .blocking(move || Ok(asked.board.rows(&asked.home)?))
+            .await?;
+        let mut text = String::new();
+        if let Follows::One(id, from) = &self.follows {
+            let row = rows.iter().find(|row| row.id == *id);
+            let row = row.ok_or_else(|| Problem::unknown(format!("there is no run `{id}`")))?;
+            let (id, from) = (id.clone(), *from);
+            if self.sent.get(&id) == Some(&row.events) && from >= row.events {
+                return Ok(text);
+            }
+            let (lines, next) = self.lines(id.clone(), from).await?;
+            if !lines.is_empty() {
+                let mark = format!("{id}:{next}");
+                push(&mut text, "events", Some(&mark), json!(lines));
+            }
+            self.sent.insert(id.clone(), row.events);
+            push(&mut text, "run", None, json!(row));
+            self.follows = Follows::One(id, next);
+            return Ok(text);
+        }
+        let begins = self.waiting.is_none();
+        for row in rows.iter().filter(|_| !begins) {
+            if self.sent.get(&row.id) != Some(&row.events) {
+                push(&mut text, "run", None, json!(row));
+            }
+        }
+        self.sent = rows
+            .iter()
+            .map(|row| (row.id.clone(), row.events))
+            .collect();
+        let waiting = rows.iter().map(|row: &RunRow| row.waiting).sum();
+        if self.waiting != Some(waiting) {
+            self.waiting = Some(waiting);
+            push(&mut text, "inbox", None, json!({ "count": waiting }));
+        }
+        Ok(text)
+    }
+
+    /// Reads log lines from event `from` on, and says which comes after them.
+    async fn lines(&self, id: RunId, from: u64) -> Result<(Vec<Value>, u64), Problem> {
+        let asked = Arc::clone(&self.shared);
+        self.shared
+            .blocking(move || {
+                let log = asked.home.open_run(&id)?;
+                let from = from.min(log.count()?);
+                let read = log.events(from).take(LINES_MAX);
+                let lines: Vec<Value> = read
+                    .map(|recorded| recorded.map(|recorded| line(&recorded)))
+                    .collect::<Result<_, _>>()?;
+                let next = from.saturating_add(u64::try_from(lines.len()).unwrap_or(u64::MAX));
+                Ok((lines, next))
+            })
+            .await
+    }
+}
+
+/// Writes an event of the stream. Its data is one line: JSON has no line breaks outside of texts.
+fn push(text: &mut String, name: &str, id: Option<&str>, mut data: Value) {
+    make_visible(&mut data);
+    text.push_str(&format!("event: {name}\n"));
+    if let Some(id) = id {
+        text.push_str(&format!("id: {id}\n"));
+    }
+    text.push_str(&format!("data: {data}\n\n"));
+}

@@ -1,0 +1,89 @@
+//! What waits for a person, with all that a yes would mean.
+
+use interlock_clients::review::{Row, headline, rows};
+use interlock_core::{
+    machine::Machine,
+    pending::{About, Pending, pending},
+    run::Run,
+};
+use interlock_store::RunLog;
+use interlock_view::report::{StandsFor, standing};
+use serde_json::{Value, json};
+
+use crate::board::RunRow;
+
+/// Counts what waits for a person in a run.
+pub(crate) fn count_asks(machine: &Machine, run: &Run) -> usize {
+    pending(machine, run).len() + standing(machine, run).len()
+}
+
+/// Describes everything that waits in a run, as the inbox shows it.
+pub(crate) fn asks(
+    (machine, run): (&Machine, &Run),
+    log: &RunLog,
+    row: &RunRow,
+    now_ms: u64,
+) -> Vec<Value> {
+    let mut all: Vec<Value> = pending(machine, run)
+        .iter()
+        .map(|one| ask(machine, run, log, one, now_ms))
+        .collect();
+    all.extend(standing(machine, run).iter().map(|one| {
+        let kind = match one.kind {
+            StandsFor::Question => "question",
+            StandsFor::Pause => "pause",
+            StandsFor::Lost | StandsFor::LostCall => "effect",
+        };
+        let title = one.title.as_ref().unwrap_or(&one.path);
+        json!({
+            "id": one.id,
+            "kind": kind,
+            "path": one.path,
+            "title": title,
+            "headline": one.message,
+            "by": "interlock",
+            "asked_ms": one.since_ms,
+            "digest": "",
+            "seen_seq": run.seq,
+            "in_prompt": false,
+            "rows": [{
+                "name": "answer",
+                "text": "at a terminal, with `interlock resume`",
+                "warns": false,
+            }],
+        })
+    }));
+    for ask in &mut all {
+        if let Value::Object(fields) = ask {
+            fields.insert("run".to_owned(), json!(row.id));
+            fields.insert("run_name".to_owned(), json!(row.name));
+            fields.insert("workflow".to_owned(), json!(row.workflow));
+            fields.insert("project".to_owned(), json!(row.project));
+        }
+    }
+    all
+}
+
+fn ask(machine: &Machine, run: &Run, log: &RunLog, one: &Pending, now_ms: u64) -> Value {
+    let kind = match one.about() {
+        About::Transition(_) | About::Entry { .. } => "approval",
+        About::Call(_) => "grant",
+    };
+    let rows: Vec<Value> = rows(machine, run, Some(log), one, now_ms)
+        .into_iter()
+        .map(|Row { name, text, warns }| json!({ "name": name, "text": text, "warns": warns }))
+        .collect();
+    json!({
+        "id": one.id(),
+        "kind": kind,
+        "path": one.shown,
+        "title": one.title,
+        "headline": headline(machine, run, one),
+        "by": one.by(),
+        "asked_ms": one.request.at_ms,
+        "digest": one.digest(),
+        "seen_seq": run.seq,
+        "in_prompt": one.is_in_prompt(),
+        "rows": rows,
+    })
+}

@@ -1,0 +1,19 @@
+//! The console: a page on this machine that shows every run and takes a person's answers.
+//!
+//! It makes no decision: an answer goes the way that `interlock approve` goes. It is for the person, and a
+//! guarded agent on the same machine gains nothing by it: `gate` says who may ask, `peer` which process does.
+
+mod api;
+mod asks;
+mod board;
+mod gate;
+mod history;
+mod page;
+mod pairing;
+mod peer;
+mod query;
+mod reply;
+mod server;
+
+pub use pairing::PairingRequest;
+pub use server::{Console, ConsoleError, Settings};

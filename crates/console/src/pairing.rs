@@ -1,0 +1,301 @@
+//! How a page is let in: a number that the page shows and the person's terminal asks about.
+//!
+//! The page keeps 32 random bytes and sends their hash. The number is made of that hash and of bytes that are
+//! chosen after it, so nobody can look for a hash whose number is another page's. Only who knows the
+//! bytes gets the bearer, and only once. Bearers live in memory: they end with the process.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::{Duration, Instant},
+};
+
+use axum::http::StatusCode;
+use sha2::{Digest as _, Sha256};
+use tokio::sync::{mpsc, oneshot};
+
+use crate::reply::Problem;
+
+/// How long a page waits to be let in.
+pub(crate) const WAIT_MAX: Duration = Duration::from_secs(120);
+/// How long a bearer lasts that nobody uses.
+const IDLE_MAX: Duration = Duration::from_secs(30 * 60);
+/// Pages that may wait at once.
+const WAITING_MAX: usize = 4;
+/// Pages that may be in at once; the one that was idle longest goes.
+const BEARERS_MAX: usize = 16;
+
+type Hash = [u8; 32];
+
+/// A page that asks to be let in.
+#[derive(Debug)]
+pub struct PairingRequest {
+    /// The number that it shows.
+    pub number: String,
+    answer: oneshot::Sender<bool>,
+}
+
+impl PairingRequest {
+    /// Tells whether the page still waits.
+    #[must_use]
+    pub fn is_waiting(&self) -> bool {
+        !self.answer.is_closed()
+    }
+
+    /// Lets the page in, or refuses it; `false`: it waits no more.
+    pub fn answer(self, yes: bool) -> bool {
+        self.answer.send(yes).is_ok()
+    }
+}
+
+/// Who waits to be let in, and who is in.
+#[derive(Debug)]
+pub(crate) struct Pairings {
+    asks: mpsc::Sender<PairingRequest>,
+    inside: Mutex<Inside>,
+}
+
+#[derive(Debug, Default)]
+struct Inside {
+    waiting: BTreeMap<String, Waiting>,
+    /// When each bearer was used last, by its hash.
+    bearers: BTreeMap<Hash, Instant>,
+}
+
+#[derive(Debug)]
+struct Waiting {
+    key: Hash,
+    since: Instant,
+    answer: oneshot::Receiver<bool>,
+}
+
+/// What became of a page that waits.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Finished {
+    /// Nobody has answered yet.
+    Waits,
+    /// It is in, with this bearer.
+    Bearer(String),
+}
+
+impl Pairings {
+    pub(crate) fn new() -> (Self, mpsc::Receiver<PairingRequest>) {
+        let (asks, asked) = mpsc::channel(WAITING_MAX);
+        let inside = Mutex::default();
+        (Self { asks, inside }, asked)
+    }
+
+    /// Takes a page's key, and returns the id of its pairing and the number it shows.
+    pub(crate) fn begin(&self, key: &str) -> Result<(String, String), Problem> {
+        let key =
+            unhex(key).ok_or_else(|| Problem::input("`key` is the hex SHA-256 of 32 bytes"))?;
+        let random: [u8; 32] = random()?;
+        let id = hex(&random);
+        let number = number(&key, &random);
+        let mut inside = self.lock();
+        inside
+            .waiting
+            .retain(|_, one| one.since.elapsed() < WAIT_MAX);
+        if inside.waiting.len() >= WAITING_MAX {
+            return Err(too_many());
+        }
+        let (answer, answered) = oneshot::channel();
+        let request = PairingRequest {
+            number: number.clone(),
+            answer,
+        };
+        self.asks.try_send(request).map_err(|_| too_many())?;
+        inside.waiting.insert(
+            id.clone(),
+            Waiting {
+                key,
+                since: Instant::now(),
+                answer: answered,
+            },
+        );
+        Ok((id, number))
+    }
+
+    /// Tells a page that knows what its key is the hash of what became of it.
+    pub(crate) fn finish(&self, id: &str, secret: &str) -> Result<Finished, Problem> {
+        let refused = || {
+            Problem::forbidden(
+                "pairing",
+                "this page was not let in: ask again, and say yes at the terminal",
+            )
+        };
+        let mut inside = self.lock();
+        let waiting = inside.waiting.get_mut(id).ok_or_else(refused)?;
+        let secret = unhex(secret).ok_or_else(refused)?;
+        if !is_same(&Sha256::digest(secret).into(), &waiting.key) {
+            return Err(refused());
+        }
+        if waiting.since.elapsed() >= WAIT_MAX {
+            inside.waiting.remove(id);
+            return Err(refused());
+        }
+        match waiting.answer.try_recv() {
+            Ok(true) => {}
+            Err(oneshot::error::TryRecvError::Empty) => return Ok(Finished::Waits),
+            Ok(false) | Err(oneshot::error::TryRecvError::Closed) => {
+                inside.waiting.remove(id);
+                return Err(refused());
+            }
+        }
+        inside.waiting.remove(id);
+        let bearer = hex(&random::<32>()?);
+        inside.bearers.retain(|_, used| used.elapsed() < IDLE_MAX);
+        if inside.bearers.len() >= BEARERS_MAX {
+            let oldest = inside.bearers.iter().min_by_key(|(_, used)| **used);
+            let oldest = oldest.map(|(hash, _)| *hash);
+            oldest.and_then(|hash| inside.bearers.remove(&hash));
+        }
+        inside
+            .bearers
+            .insert(Sha256::digest(&bearer).into(), Instant::now());
+        Ok(Finished::Bearer(bearer))
+    }
+
+    /// Tells whether a bearer opens; `used`: it counts as used now.
+    ///
+    /// Bearers are found by their hash, so the time it takes tells nothing of them.
+    pub(crate) fn is_good(&self, bearer: &str, used: bool) -> bool {
+        let hash: Hash = Sha256::digest(bearer).into();
+        let mut inside = self.lock();
+        let good = |since: &Instant| since.elapsed() < IDLE_MAX;
+        match inside.bearers.get_mut(&hash) {
+            Some(since) if good(since) => {
+                if used {
+                    *since = Instant::now();
+                }
+                true
+            }
+            Some(_) => {
+                inside.bearers.remove(&hash);
+                false
+            }
+            None => false,
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inside> {
+        self.inside.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn too_many() -> Problem {
+    Problem::new(
+        StatusCode::TOO_MANY_REQUESTS,
+        "pairings",
+        "several pages wait to be let in: answer them at the terminal first",
+    )
+}
+
+/// Makes the six digits that a page shows.
+fn number(key: &Hash, random: &[u8; 32]) -> String {
+    let digest = Sha256::new()
+        .chain_update(random)
+        .chain_update(key)
+        .finalize();
+    let head = digest
+        .iter()
+        .take(8)
+        .fold(0_u64, |sum, byte| sum << 8 | u64::from(*byte));
+    let number = head % 1_000_000;
+    format!("{:03} {:03}", number / 1_000, number % 1_000)
+}
+
+fn random<const N: usize>() -> Result<[u8; N], Problem> {
+    let mut bytes = [0; N];
+    getrandom::fill(&mut bytes).map_err(|error| {
+        Problem::new(
+            StatusCode::INTERNAL_SERVER_ERROR,
+            "random",
+            format!("the system gives no random bytes: {error}"),
+        )
+    })?;
+    Ok(bytes)
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn unhex(text: &str) -> Option<Hash> {
+    if text.len() != 64 || !text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        return None;
+    }
+    let mut bytes = [0; 32];
+    for (byte, at) in bytes.iter_mut().zip((0..).step_by(2)) {
+        *byte = u8::from_str_radix(text.get(at..at + 2)?, 16).ok()?;
+    }
+    Some(bytes)
+}
+
+/// Compares two hashes in the same time wherever they differ.
+fn is_same(one: &Hash, other: &Hash) -> bool {
+    let pairs = one.iter().zip(other);
+    pairs.fold(0, |differs, (a, b)| differs | (a ^ b)) == 0
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a failed test panics")]
+mod tests {
+    use super::*;
+
+    const SECRET: &str = "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f";
+
+    fn key() -> String {
+        hex(&Sha256::digest(unhex(SECRET).unwrap()))
+    }
+
+    #[test]
+    fn a_page_is_let_in_once_by_a_yes_to_its_number() {
+        let (pairings, mut asked) = Pairings::new();
+        let (id, number) = pairings.begin(&key()).unwrap();
+        assert_eq!(pairings.finish(&id, SECRET), Ok(Finished::Waits));
+        let request = asked.try_recv().unwrap();
+        assert_eq!(request.number, number);
+        assert!(request.answer(true));
+        let other = SECRET.replace('0', "1");
+        pairings.finish(&id, &other).unwrap_err();
+        let Finished::Bearer(bearer) = pairings.finish(&id, SECRET).unwrap() else {
+            unreachable!("it was answered");
+        };
+        assert!(pairings.is_good(&bearer, true));
+        assert!(!pairings.is_good(&bearer.to_uppercase(), true));
+        // Nobody who heard the secret later gets a bearer of their own.
+        pairings.finish(&id, SECRET).unwrap_err();
+    }
+
+    #[test]
+    fn a_no_or_no_answer_at_all_lets_nobody_in() {
+        let (pairings, mut asked) = Pairings::new();
+        let (refused, _) = pairings.begin(&key()).unwrap();
+        assert!(asked.try_recv().unwrap().answer(false));
+        pairings.finish(&refused, SECRET).unwrap_err();
+        let (dropped, _) = pairings.begin(&key()).unwrap();
+        drop(asked.try_recv().unwrap());
+        pairings.finish(&dropped, SECRET).unwrap_err();
+        pairings.finish("unknown", SECRET).unwrap_err();
+        pairings.begin("short").unwrap_err();
+    }
+
+    #[test]
+    fn few_pages_wait_at_once() {
+        let (pairings, _asked) = Pairings::new();
+        for _ in 0..WAITING_MAX {
+            pairings.begin(&key()).unwrap();
+        }
+        assert_eq!(pairings.begin(&key()).unwrap_err().code, "pairings");
+    }
+
+    #[test]
+    fn the_same_key_shows_another_number_each_time() {
+        let (pairings, _asked) = Pairings::new();
+        let numbers: std::collections::BTreeSet<String> = (0..WAITING_MAX)
+            .map(|_| pairings.begin(&key()).unwrap().1)
+            .collect();
+        assert!(numbers.len() > 1, "{numbers:?}");
+    }
+}

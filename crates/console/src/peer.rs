@@ -1,0 +1,191 @@
+//! Which process has the other end of a connection, and whether it works for a guarded agent.
+//!
+//! On Linux the connection's socket is looked up in the system's tables, then among the open files of every
+//! process. One that cannot be found may read and answer nothing.
+
+use std::{net::SocketAddr, sync::OnceLock};
+
+use interlock_clients::{guarded::guarded_above, process};
+use interlock_core::names::RunId;
+use interlock_store::{Home, StoreError};
+
+use crate::reply::Problem;
+
+/// The other end of a connection.
+#[derive(Debug)]
+pub(crate) struct Connection {
+    peer: SocketAddr,
+    local: SocketAddr,
+    /// The processes that hold it; found once.
+    holders: OnceLock<Option<Vec<u32>>>,
+}
+
+/// A process that works for the agent of a guarded run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Agent {
+    pub(crate) run: RunId,
+    pub(crate) pid: u32,
+    pub(crate) program: String,
+}
+
+/// Who asks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Peer {
+    /// No guarded agent's process.
+    Other,
+    /// A guarded agent's.
+    Agent(Agent),
+}
+
+impl Connection {
+    pub(crate) const fn new(peer: SocketAddr, local: SocketAddr) -> Self {
+        Self {
+            peer,
+            local,
+            holders: OnceLock::new(),
+        }
+    }
+
+    /// Finds who is at the other end; waits for the disk.
+    ///
+    /// # Errors
+    /// It cannot be told.
+    pub(crate) fn peer(&self, home: &Home) -> Result<Peer, Problem> {
+        let found = self.holders.get_or_init(|| holders(self.peer, self.local));
+        let Some(found) = found else {
+            return Err(Problem::forbidden(
+                "peer",
+                "the process that asks cannot be found: open the console on this machine, as the user who runs it",
+            ));
+        };
+        for pid in found {
+            if let Some(agent) = agent(home, *pid)? {
+                return Ok(Peer::Agent(agent));
+            }
+        }
+        Ok(Peer::Other)
+    }
+}
+
+fn agent(home: &Home, pid: u32) -> Result<Option<Agent>, StoreError> {
+    Ok(guarded_above(home, pid)?.map(|run| Agent {
+        run,
+        pid,
+        program: process::look(pid).map_or_else(String::new, |found| found.name),
+    }))
+}
+
+#[cfg(target_os = "linux")]
+use linux::holders;
+
+/// Elsewhere the other end is not looked up: the page says so.
+#[cfg(not(target_os = "linux"))]
+fn holders(_peer: SocketAddr, _local: SocketAddr) -> Option<Vec<u32>> {
+    Some(Vec::new())
+}
+
+#[cfg(target_os = "linux")]
+mod linux {
+    use std::{
+        fs,
+        net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
+    };
+
+    /// Lists the processes that hold the socket at `peer` of the connection to `local`; `None`: none is seen.
+    pub(super) fn holders(peer: SocketAddr, local: SocketAddr) -> Option<Vec<u32>> {
+        let tables = ["/proc/net/tcp", "/proc/net/tcp6"];
+        let inode = tables.iter().find_map(|table| {
+            let text = fs::read_to_string(table).ok()?;
+            text.lines()
+                .skip(1)
+                .find_map(|line| inode_of(line, peer, local))
+        })?;
+        let wanted = format!("socket:[{inode}]");
+        let all = fs::read_dir("/proc").ok()?.flatten();
+        let ids = all.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+        let found: Vec<u32> = ids.filter(|pid| holds(*pid, &wanted)).collect();
+        (!found.is_empty()).then_some(found)
+    }
+
+    fn holds(pid: u32, wanted: &str) -> bool {
+        let open = fs::read_dir(format!("/proc/{pid}/fd"));
+        open.into_iter().flatten().flatten().any(|entry| {
+            let target = fs::read_link(entry.path());
+            target.is_ok_and(|target| target.as_os_str() == wanted)
+        })
+    }
+
+    /// Returns the socket of a line of the table where it is `peer`'s end of the connection to `local`.
+    ///
+    /// `sl local_address rem_address st tx:rx tr:when retrnsmt uid timeout inode …`
+    fn inode_of(line: &str, peer: SocketAddr, local: SocketAddr) -> Option<u64> {
+        let mut fields = line.split_whitespace().skip(1);
+        let own = address(fields.next()?)?;
+        let other = address(fields.next()?)?;
+        if own != plain(peer) || other != plain(local) {
+            return None;
+        }
+        // 0: no process holds it any more.
+        fields.nth(6)?.parse().ok().filter(|inode| *inode > 0)
+    }
+
+    /// Reads an address as the table has it: words of four bytes in the machine's order, then the port.
+    fn address(text: &str) -> Option<SocketAddr> {
+        let (ip, port) = text.split_once(':')?;
+        let port = u16::from_str_radix(port, 16).ok()?;
+        let mut bytes = Vec::new();
+        for at in (0..ip.len()).step_by(8) {
+            let word = u32::from_str_radix(ip.get(at..at + 8)?, 16).ok()?;
+            bytes.extend(word.to_ne_bytes());
+        }
+        let ip = match <[u8; 4]>::try_from(bytes.as_slice()) {
+            Ok(four) => IpAddr::V4(Ipv4Addr::from(four)),
+            Err(_) => IpAddr::V6(Ipv6Addr::from(<[u8; 16]>::try_from(bytes.as_slice()).ok()?)),
+        };
+        Some(plain(SocketAddr::new(ip, port)))
+    }
+
+    /// Writes an address of the older kind as such, also where a socket of the newer kind has it.
+    fn plain(address: SocketAddr) -> SocketAddr {
+        SocketAddr::new(address.ip().to_canonical(), address.port())
+    }
+
+    #[cfg(test)]
+    #[expect(clippy::unwrap_used, reason = "a failed test panics")]
+    mod tests {
+        use std::net::{TcpListener, TcpStream};
+
+        use super::*;
+
+        #[test]
+        fn both_kinds_of_addresses_are_read() {
+            let line = "   1: 0100007F:1F90 0100007F:C350 01 00000000:00000000 00:00000000 00000000  1000        0 4242 1";
+            let [peer, local] =
+                ["127.0.0.1:8080", "127.0.0.1:50000"].map(|text| text.parse().unwrap());
+            assert_eq!(inode_of(line, peer, local), Some(4242));
+            assert_eq!(inode_of(line, local, peer), None);
+            let mapped = "   1: 0000000000000000FFFF00000100007F:1F90 0000000000000000FFFF00000100007F:C350 01 00000000:00000000 00:00000000 00000000  1000        0 7 1";
+            assert_eq!(inode_of(mapped, peer, local), Some(7));
+            let gone = line.replace("4242", "0");
+            assert_eq!(inode_of(&gone, peer, local), None);
+        }
+
+        #[test]
+        fn a_connection_of_this_process_is_found() {
+            for address in ["127.0.0.1:0", "[::1]:0"] {
+                let Ok(listener) = TcpListener::bind(address) else {
+                    continue;
+                };
+                let local = listener.local_addr().unwrap();
+                let stream = TcpStream::connect(local).unwrap();
+                let peer = stream.local_addr().unwrap();
+                let found = holders(peer, local).unwrap();
+                assert!(found.contains(&std::process::id()), "{found:?}");
+                let (closing, _) = listener.accept().unwrap();
+                drop(stream);
+                drop(closing);
+                assert_eq!(holders(peer, local), None, "closed");
+            }
+        }
+    }
+}

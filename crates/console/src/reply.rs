@@ -1,0 +1,120 @@
+//! What is answered: JSON in which nothing steers a terminal or the eye, and problems.
+
+use axum::{
+    body::Body,
+    http::{HeaderValue, StatusCode, header},
+    response::{IntoResponse, Response},
+};
+use interlock_core::visible::visible_lines;
+use interlock_store::StoreError;
+use serde::Serialize;
+use serde_json::{Value, json};
+
+/// Why a request is not answered as it wants.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Problem {
+    pub(crate) status: StatusCode,
+    /// A stable word.
+    pub(crate) code: String,
+    /// One sentence for a person.
+    pub(crate) message: String,
+}
+
+impl Problem {
+    pub(crate) fn new(status: StatusCode, code: &str, message: impl Into<String>) -> Self {
+        Self {
+            status,
+            code: code.to_owned(),
+            message: message.into(),
+        }
+    }
+
+    pub(crate) fn forbidden(code: &str, message: impl Into<String>) -> Self {
+        Self::new(StatusCode::FORBIDDEN, code, message)
+    }
+
+    pub(crate) fn unknown(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::NOT_FOUND, "unknown", message)
+    }
+
+    pub(crate) fn input(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, "input", message)
+    }
+
+    pub(crate) fn moved(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::CONFLICT, "moved", message)
+    }
+}
+
+impl From<StoreError> for Problem {
+    fn from(error: StoreError) -> Self {
+        let message = error.to_string();
+        match error {
+            StoreError::MissingRun { .. } | StoreError::BadRunId { .. } => Self::unknown(message),
+            _ => Self::new(StatusCode::INTERNAL_SERVER_ERROR, "store", message),
+        }
+    }
+}
+
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response {
+        let body = json!({ "error": { "code": self.code, "message": self.message } });
+        let mut response = json_of(body);
+        *response.status_mut() = self.status;
+        response
+    }
+}
+
+/// What a handler answers.
+pub(crate) type Answered = Result<Response, Problem>;
+
+/// Answers with a value.
+///
+/// # Errors
+/// It cannot be written as JSON.
+pub(crate) fn json_reply(value: &impl Serialize) -> Answered {
+    let value = serde_json::to_value(value).map_err(|error| {
+        Problem::new(
+            StatusCode::INTERNAL_SERVER_ERROR,
+            "json",
+            format!("the answer cannot be written: {error}"),
+        )
+    })?;
+    Ok(json_of(value))
+}
+
+fn json_of(mut value: Value) -> Response {
+    make_visible(&mut value);
+    let mut response = Response::new(Body::from(value.to_string()));
+    let kind = HeaderValue::from_static("application/json");
+    response.headers_mut().insert(header::CONTENT_TYPE, kind);
+    response
+}
+
+/// Writes the characters of every text that [`steer`](interlock_core::visible::steers) as their codes.
+///
+/// Whatever an agent may have written reaches the page this way alone; keys are texts, too.
+pub(crate) fn make_visible(value: &mut Value) {
+    match value {
+        Value::String(text) => {
+            if text.contains(is_hidden) {
+                *text = visible_lines(text);
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(make_visible),
+        Value::Object(fields) => {
+            if fields.keys().any(|key| key.contains(is_hidden)) {
+                let shown = std::mem::take(fields).into_iter();
+                *fields = shown
+                    .map(|(key, value)| (visible_lines(&key), value))
+                    .collect();
+            }
+            fields.values_mut().for_each(make_visible);
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+fn is_hidden(letter: char) -> bool {
+    !matches!(letter, '\n' | '\t') && interlock_core::visible::steers(letter)
+}

@@ -1,0 +1,194 @@
+//! Listens on this machine, and serves each connection within bounds.
+
+use std::{
+    io,
+    net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
+    sync::Arc,
+    time::Duration,
+};
+
+use axum::{Extension, Router};
+use hyper::server::conn::http1;
+use hyper_util::{
+    rt::{TokioIo, TokioTimer},
+    service::TowerToHyperService,
+};
+use interlock_core::run::Run;
+use interlock_store::Home;
+use tokio::{
+    net::{TcpListener, TcpStream},
+    runtime::Runtime,
+    sync::{Semaphore, mpsc},
+    time::sleep,
+};
+
+use crate::{
+    api::{Shared, router},
+    pairing::PairingRequest,
+    peer::Connection,
+};
+
+/// Connections open at once.
+const CONNECTIONS_MAX: usize = 128;
+/// How long a client may take to send the head of a request.
+const HEAD_TIME: Duration = Duration::from_secs(10);
+/// The most bytes of a head that are read.
+const HEAD_BYTES_MAX: usize = 64 * 1024;
+/// How long is waited where the system gives no more connections.
+const NO_MORE_TIME: Duration = Duration::from_millis(100);
+/// How often a port is looked for that is free for both kinds of addresses.
+const TRIES_MAX: u32 = 32;
+
+/// What a console is made with.
+pub struct Settings {
+    /// The state directory.
+    pub home: Home,
+    /// The person's name, for the log.
+    pub person: String,
+    /// The port; 0: any that is free.
+    pub port: u16,
+    /// Called after each answer that a run took, with the run as it is then.
+    pub changed: Box<dyn Fn(&Run) + Send + Sync>,
+}
+
+impl std::fmt::Debug for Settings {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Settings").finish_non_exhaustive()
+    }
+}
+
+/// Why a console cannot be served.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ConsoleError {
+    /// The port cannot be had.
+    #[error("port {port} of this machine cannot be listened on: {source}")]
+    Listen {
+        /// The port that was asked for.
+        port: u16,
+        /// The underlying error.
+        source: io::Error,
+    },
+    /// The system gives no threads or no events.
+    #[error("the console cannot start: {0}")]
+    Start(#[source] io::Error),
+}
+
+/// A console that is served until it is dropped.
+#[derive(Debug)]
+pub struct Console {
+    // Never read: what it runs ends with it.
+    _runtime: Runtime,
+    port: u16,
+    pairings: mpsc::Receiver<PairingRequest>,
+}
+
+impl Console {
+    /// Listens, and begins to serve.
+    ///
+    /// # Errors
+    /// The port cannot be had, or the system gives no threads.
+    pub fn start(settings: Settings) -> Result<Self, ConsoleError> {
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(2)
+            .enable_all()
+            .build()
+            .map_err(ConsoleError::Start)?;
+        let (listeners, port) =
+            runtime
+                .block_on(listen(settings.port))
+                .map_err(|source| ConsoleError::Listen {
+                    port: settings.port,
+                    source,
+                })?;
+        let (shared, pairings) = Shared::new(settings, port);
+        let shared = Arc::new(shared);
+        let room = Arc::new(Semaphore::new(CONNECTIONS_MAX));
+        for listener in listeners {
+            let app = router(Arc::clone(&shared));
+            runtime.spawn(accept(listener, app, Arc::clone(&room)));
+        }
+        Ok(Self {
+            _runtime: runtime,
+            port,
+            pairings,
+        })
+    }
+
+    /// Returns the address of the page. It holds no secret.
+    #[must_use]
+    pub fn address(&self) -> String {
+        format!("http://localhost:{}/", self.port)
+    }
+
+    /// Waits for the next page that asks to be let in; `None`: none ever will.
+    pub fn next_pairing(&mut self) -> Option<PairingRequest> {
+        self.pairings.blocking_recv()
+    }
+}
+
+/// Listens on both loopback addresses with one port.
+///
+/// Whoever else had the other one would be `localhost` as well.
+async fn listen(port: u16) -> io::Result<(Vec<TcpListener>, u16)> {
+    let mut tries = 0;
+    loop {
+        tries += 1;
+        let four = TcpListener::bind(loopback(IpAddr::V4(Ipv4Addr::LOCALHOST), port)).await?;
+        let found = four.local_addr()?.port();
+        match TcpListener::bind(loopback(IpAddr::V6(Ipv6Addr::LOCALHOST), found)).await {
+            Ok(six) => return Ok((vec![four, six], found)),
+            // A machine without the newer kind has nobody there.
+            Err(error) if is_absent(&error) => return Ok((vec![four], found)),
+            Err(_) if port == 0 && tries < TRIES_MAX => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+const fn loopback(address: IpAddr, port: u16) -> SocketAddr {
+    SocketAddr::new(address, port)
+}
+
+fn is_absent(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::AddrNotAvailable | io::ErrorKind::Unsupported
+    ) || error.raw_os_error() == Some(EAFNOSUPPORT)
+}
+
+/// "Address family not supported", as Linux numbers it.
+const EAFNOSUPPORT: i32 = 97;
+
+async fn accept(listener: TcpListener, app: Router, room: Arc<Semaphore>) {
+    loop {
+        let Ok(permit) = Arc::clone(&room).acquire_owned().await else {
+            return;
+        };
+        match listener.accept().await {
+            Ok((stream, peer)) => {
+                let app = app.clone();
+                tokio::spawn(async move {
+                    serve(stream, peer, app).await;
+                    drop(permit);
+                });
+            }
+            Err(_) => sleep(NO_MORE_TIME).await,
+        }
+    }
+}
+
+async fn serve(stream: TcpStream, peer: SocketAddr, app: Router) {
+    let Ok(local) = stream.local_addr() else {
+        return;
+    };
+    let connection = Arc::new(Connection::new(peer, local));
+    let service = TowerToHyperService::new(app.layer(Extension(connection)));
+    // A connection that breaks is its client's affair.
+    let _ = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEAD_TIME)
+        .max_buf_size(HEAD_BYTES_MAX)
+        .serve_connection(TokioIo::new(stream), service)
+        .await;
+}

@@ -1,0 +1,149 @@
+import type {
+  Answer,
+  Ask,
+  Changes,
+  Done,
+  ErrorBody,
+  LetIn,
+  LogEvent,
+  LogWindow,
+  Marks,
+  Paired,
+  Project,
+  RunDetail,
+  RunList,
+  RunState,
+  Scene,
+  Seq,
+  Timeline,
+  Verified,
+} from './contract';
+
+const ROOT = '/api/v1/';
+
+/** The only place of the bearer: gone when the page is. */
+let bearer = '';
+
+let onClosed: (why: string) => void = () => {};
+
+/** An answer with a status of 400 and above; status 0 when there was no answer. */
+export class ApiError extends Error {
+  constructor(
+    readonly status: number,
+    readonly code: string,
+    message: string,
+  ) {
+    super(message);
+  }
+}
+
+/** Lets every later call carry `value`; calls `closed` once the server takes it no more. */
+export function useBearer(value: string, closed: (why: string) => void): void {
+  bearer = value;
+  onClosed = closed;
+}
+
+/** Returns a sentence for a person; null when the request was only given up. */
+export function sentence(error: unknown): string | null {
+  if (error instanceof DOMException && error.name === 'AbortError') return null;
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** Sends a request; throws an `ApiError` unless it succeeds. */
+export async function send(path: string, body?: unknown, signal?: AbortSignal, accept = 'application/json'): Promise<Response> {
+  const headers: Record<string, string> = { Accept: accept };
+  if (bearer) headers['Authorization'] = `Bearer ${bearer}`;
+  const init: RequestInit = { headers, cache: 'no-store', credentials: 'omit', redirect: 'error', signal: signal ?? null };
+  if (body !== undefined) {
+    headers['Content-Type'] = 'application/json';
+    init.method = 'POST';
+    init.body = JSON.stringify(body);
+  }
+  let response: Response;
+  try {
+    response = await fetch(ROOT + path, init);
+  } catch (error) {
+    if (sentence(error) === null) throw error;
+    throw new ApiError(0, 'network', 'The console does not answer. Is `interlock console` still running?');
+  }
+  if (response.ok) return response;
+  const failure = await failureOf(response);
+  if (failure.status === 401 && bearer) {
+    bearer = '';
+    onClosed(failure.message);
+  }
+  throw failure;
+}
+
+async function failureOf(response: Response): Promise<ApiError> {
+  try {
+    const { error } = (await response.json()) as ErrorBody;
+    return new ApiError(response.status, error.code, error.message);
+  } catch {
+    return new ApiError(response.status, 'http', `The console answered with status ${response.status}.`);
+  }
+}
+
+async function call<T>(path: string, body?: unknown, signal?: AbortSignal): Promise<T> {
+  return (await (await send(path, body, signal)).json()) as T;
+}
+
+/** Returns `?a=1&b=2` of the values that are not empty. */
+function query(values: Record<string, string | number>): string {
+  const given = Object.entries(values).filter(([, value]) => value !== '');
+  const text = new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString();
+  return text && `?${text}`;
+}
+
+const run = (id: string, rest = ''): string => `runs/${encodeURIComponent(id)}${rest}`;
+
+export interface RunFilter {
+  project: string;
+  workflow: string;
+  status: string;
+  text: string;
+}
+
+export interface LogFilter {
+  level: string;
+  kind: string;
+  text: string;
+}
+
+export const pair = (key: string) => call<Paired>('pair', { key });
+
+/** Returns null while the person has not answered yet. */
+export async function finishPairing(pairing: string, secret: string, signal: AbortSignal): Promise<LetIn | null> {
+  const response = await send('pair/finish', { pairing, secret }, signal);
+  return response.status === 202 ? null : ((await response.json()) as LetIn);
+}
+
+export const projects = () => call<{ projects: Project[] }>('projects');
+
+export const runs = (filter: RunFilter, offset: number, limit: number, signal: AbortSignal) =>
+  call<RunList>(`runs${query({ ...filter, offset, limit })}`, undefined, signal);
+
+export const inbox = () => call<{ asks: Ask[] }>('inbox');
+
+export const detail = (id: string, signal?: AbortSignal) => call<RunDetail>(run(id), undefined, signal);
+
+export const changes = (id: string, signal?: AbortSignal) => call<Changes>(run(id, '/changes'), undefined, signal);
+
+export const events = (id: string, filter: LogFilter | null, from: Seq, limit: number, signal: AbortSignal) =>
+  call<LogWindow>(run(id, `/events${query({ from, limit, ...filter })}`), undefined, signal);
+
+export const event = (id: string, seq: Seq, signal: AbortSignal) => call<LogEvent>(run(id, `/events/${seq}`), undefined, signal);
+
+export const timeline = (id: string, signal?: AbortSignal) => call<Timeline>(run(id, '/timeline'), undefined, signal);
+
+export const state = (id: string, at: Seq, signal: AbortSignal) => call<RunState>(run(id, `/state?at=${at}`), undefined, signal);
+
+export const scene = (id: string, signal?: AbortSignal) => call<{ scene: Scene }>(run(id, '/graph'), undefined, signal);
+
+export const marks = (id: string, at: Seq, signal: AbortSignal) => call<{ marks: Marks }>(run(id, `/graph?at=${at}`), undefined, signal);
+
+export const verify = (id: string) => call<Verified>(run(id, '/verify'));
+
+export const answer = (id: string, given: Answer) => call<Done>(run(id, '/answers'), given);
+
+export const act = (id: string, what: 'pause' | 'resume' | 'cancel') => call<Done>(run(id, `/${what}`), {});

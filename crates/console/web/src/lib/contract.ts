@@ -1,0 +1,252 @@
+/** What the server of the console sends and takes: the HTTP contract, version 1. */
+
+/** Milliseconds since 1970. */
+export type Millis = number;
+
+/** A number of events; "at SEQ" is the moment after the first SEQ events. */
+export type Seq = number;
+
+export type Level = 'routine' | 'notable' | 'alarming';
+
+export const STATUSES = [
+  'running',
+  'awaiting_approval',
+  'paused',
+  'waiting',
+  'completed',
+  'failed',
+  'cancelled',
+  'damaged',
+] as const;
+
+export type Status = (typeof STATUSES)[number];
+
+export interface ErrorBody {
+  error: { code: string; message: string };
+}
+
+export interface Paired {
+  pairing: string;
+  number: string;
+  expires_ms: number;
+}
+
+export interface LetIn {
+  bearer: string;
+  person: string;
+  version: string;
+}
+
+export interface Project {
+  root: string;
+  runs: number;
+  open: number;
+}
+
+export interface RunRow {
+  id: string;
+  name: string | null;
+  workflow: string;
+  project: string;
+  created_ms: Millis;
+  last_ms: Millis;
+  events: Seq;
+  status: Status;
+  state: string[];
+  waiting: number;
+  /** Why the log of the run cannot be read. */
+  damaged?: string;
+}
+
+export interface RunList {
+  total: number;
+  offset: number;
+  runs: RunRow[];
+  workflows: string[];
+}
+
+export interface AskRow {
+  /** Empty: the row goes on with the one before. */
+  name: string;
+  text: string;
+  warns: boolean;
+}
+
+export interface Ask {
+  run: string;
+  run_name: string | null;
+  workflow: string;
+  project: string;
+  id: string;
+  kind: 'approval' | 'grant';
+  path: string;
+  title: string;
+  headline: string;
+  by: string;
+  asked_ms: Millis;
+  digest: string;
+  seen_seq: Seq;
+  /** The agent's client asks the same in its own prompt. */
+  in_prompt: boolean;
+  rows: AskRow[];
+}
+
+export interface RunDetail extends RunRow {
+  /** Whether Interlock itself runs the steps. */
+  durable: boolean;
+  session: { client: string; session: string } | null;
+  can: { pause: boolean; resume: boolean; cancel: boolean };
+  title: string;
+  asks: Ask[];
+}
+
+export interface Changes {
+  head: string;
+  diff: string[];
+  notes: string[];
+}
+
+export interface LogLine {
+  seq: Seq;
+  at_ms: Millis;
+  title: string;
+  detail: string;
+  level: Level;
+}
+
+export interface LogWindow {
+  events: LogLine[];
+  next: Seq | null;
+  total: number;
+}
+
+export interface WhyCommand {
+  line: string;
+  reads: string[];
+  writes: string[];
+  reaches: string[];
+}
+
+export interface Why {
+  tool: string;
+  summary: string;
+  verdict: 'allowed' | 'asked' | 'denied';
+  code: string | null;
+  message: string | null;
+  /** One path as a text, several as a list. */
+  state: string | string[];
+  commands: WhyCommand[];
+  teach: string;
+  allowed_in: string[];
+}
+
+export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
+
+export interface LogEvent extends LogLine {
+  event: Json;
+  hash: string;
+  why: Why | null;
+}
+
+export interface Timeline {
+  events: Seq;
+  from_ms: Millis;
+  to_ms: Millis;
+  marks: LogLine[];
+}
+
+export interface Transition {
+  event: string;
+  leads: string[];
+  open: boolean;
+  /** A person has to agree. */
+  approval: boolean;
+  why: string[];
+}
+
+export interface Limit {
+  name: string;
+  used: number;
+  max: number;
+}
+
+export interface RunState {
+  at: Seq;
+  events: Seq;
+  at_ms: Millis;
+  status: Status;
+  /** One path as a text, several as a list. */
+  state: string | string[];
+  context: Record<string, Json>;
+  /** The context one event earlier. */
+  before: Record<string, Json>;
+  tools: string[] | null;
+  transitions: Transition[];
+  limits: Limit[];
+  evidence: { text: string; holds: boolean }[];
+  waiting: { title: string; kind: string }[];
+}
+
+export interface Group {
+  group: 'node' | 'edge' | 'label' | 'machine';
+  /** Of a label: the id of its edge. */
+  id?: string;
+  class: string;
+  title?: string;
+  /** x, y, width, height. */
+  area?: [number, number, number, number];
+  /** Of a node: the state. */
+  name?: string;
+  /** Of an edge: ids of nodes. */
+  from?: string;
+  to?: string;
+  items: Item[];
+}
+
+export type Shape =
+  | { rect: [number, number, number, number, number]; class: string }
+  | { circle: [number, number, number]; class: string }
+  | { text: [number, number]; value: string; class: string }
+  | { path: string; class: string };
+
+export type Item = Group | Shape;
+
+export interface Scene {
+  width: number;
+  height: number;
+  title: string;
+  items: Item[];
+}
+
+export interface NodeMark {
+  here: number;
+  parked: number;
+  inside: boolean;
+  interrupted: boolean;
+  visited: boolean;
+  over: boolean;
+  words: string | null;
+}
+
+export interface Marks {
+  nodes: Record<string, NodeMark>;
+  /** How often each edge was taken. */
+  edges: Record<string, number>;
+}
+
+export type Verified =
+  | { ok: true; events: Seq }
+  | { ok: false; events: Seq; seq: Seq; what: string };
+
+export interface Answer {
+  request: string;
+  decision: 'yes' | 'no';
+  digest: string;
+  seen_seq: Seq;
+  note?: string;
+}
+
+export interface Done {
+  message: string;
+  events: Seq;
+}

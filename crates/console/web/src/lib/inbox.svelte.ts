@@ -1,0 +1,70 @@
+import { activity, whenHere } from './activity.svelte';
+import * as api from './api';
+import type { Ask } from './contract';
+import { listen } from './live.svelte';
+import { notify } from './notify.svelte';
+
+const SETTLE_MS = 200;
+const POLL_MS = 10_000;
+
+export const keyOf = ({ run, kind, id }: Ask): string => `${run} ${kind} ${id}`;
+
+/** Everything that waits for the person. */
+class Inbox {
+  asks = $state.raw<Ask[]>([]);
+  known = $state(false);
+  error = $state('');
+  count = $state(0);
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #seen = new Set<string>();
+
+  readonly #reload = (): void => void this.load();
+
+  async load(): Promise<void> {
+    try {
+      const { asks } = await api.inbox();
+      const fresh = asks.filter((ask) => !this.#seen.has(keyOf(ask)));
+      const [first] = fresh;
+      if (this.known && first) notify(fresh.length === 1 ? first.headline : `${fresh.length} approvals wait`);
+      this.#seen = new Set(asks.map((ask) => keyOf(ask)));
+      this.asks = asks;
+      this.count = asks.length;
+      this.known = true;
+      this.error = '';
+    } catch (error) {
+      this.error = api.sentence(error) ?? '';
+    }
+  }
+
+  /** Loads soon; many calls make one. */
+  soon(): void {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => whenHere(this.#reload), SETTLE_MS);
+  }
+
+  /** Takes the number that the stream tells. */
+  heard(count: number): void {
+    if (!activity.here && count > this.count) notify(`${count} waiting for your answer`);
+    this.count = count;
+  }
+}
+
+export const inbox = new Inbox();
+
+/**
+ * Keeps the inbox up to date while the page is let in.
+ *
+ * The stream of one run does not tell of the others: then the inbox is asked again and again.
+ */
+export function keepInbox(onRun: boolean): () => void {
+  void inbox.load();
+  const timer = onRun ? setInterval(() => inbox.soon(), POLL_MS) : undefined;
+  const stop = listen((name, data) => {
+    if (name === 'inbox') inbox.heard((data as { count: number }).count);
+    if (name !== 'events') inbox.soon();
+  });
+  return () => {
+    clearInterval(timer);
+    stop();
+  };
+}
