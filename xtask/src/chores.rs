@@ -4,7 +4,9 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 
-use crate::{bench, conformance, docs, fuzz, journeys, lint, mutants, setup, soak, test, wasm};
+use crate::{
+    bench, conformance, console, docs, fuzz, journeys, lint, mutants, setup, soak, test, wasm,
+};
 
 /// Wrong use, as everywhere in the project.
 const USAGE: u8 = 2;
@@ -41,6 +43,12 @@ const CHORES: &[Chore] = &[
         arguments: "",
         about: "check the links of the documentation; build the book where mdbook is installed",
         run: docs::run,
+    },
+    Chore {
+        name: "console",
+        arguments: "",
+        about: "check and build the page of the console; what is built is committed",
+        run: console::run,
     },
     Chore {
         name: "bench",

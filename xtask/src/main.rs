@@ -9,6 +9,7 @@ mod arguments;
 mod bench;
 mod chores;
 mod conformance;
+mod console;
 mod docs;
 mod fuzz;
 mod journeys;

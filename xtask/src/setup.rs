@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context as _, Result};
 
-use crate::{arguments, npm, pip, tools};
+use crate::{arguments, console, npm, pip, tools};
 
 /// Where the real clients are named that the end-to-end tests run.
 const CLIENTS: &str = "tests/e2e";
@@ -12,6 +12,8 @@ const CLIENTS: &str = "tests/e2e";
 pub(crate) const MCP: &str = "tests/mcp";
 /// Where the published suites and types are named.
 const SUITES: &str = "tests/suites";
+/// Where the driver of the browser is named that the console is tested in.
+const BROWSER: &str = "tests/console";
 /// What is said of the packages for Python beside them.
 const PYTHON: &str = "tests/e2e/python";
 
@@ -28,6 +30,8 @@ pub(crate) fn install() -> Result<()> {
     unpack()?;
     say(MCP, npm::install(MCP)?);
     say(SUITES, npm::install(SUITES)?);
+    say(BROWSER, npm::install(BROWSER)?);
+    say(console::WEB, npm::install(console::WEB)?);
     say(PYTHON, pip::install(CLIENTS)?);
     Ok(())
 }

@@ -5,13 +5,14 @@ use std::{collections::BTreeSet, fs, path::Path, process::ExitCode, thread};
 use anyhow::{Context as _, Result, bail};
 use serde_json::Value;
 
-use crate::{lint, setup, steps::Steps, tools};
+use crate::{console, lint, setup, steps::Steps, tools};
 
 /// The test programs that run real clients, or take long for another reason; `--quick` leaves them out.
 const END_TO_END: &[&str] = &[
     "claude_code",
     "e2e_claude",
     "e2e_clients",
+    "e2e_console",
     "e2e_escape",
     "e2e_mods",
     "e2e_sessions",
@@ -42,6 +43,11 @@ pub(crate) fn run(arguments: &[&str]) -> Result<ExitCode> {
             Ok(installed) => installed,
             Err(panic) => std::panic::resume_unwind(panic),
         });
+        steps.own(
+            "console",
+            "the built page is that of its sources",
+            console::check,
+        );
     }
     tests(&mut steps, quick)?;
     cases(&mut steps)?;

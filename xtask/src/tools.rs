@@ -72,10 +72,11 @@ pub(crate) fn answer(command: &mut Command) -> Option<String> {
     output.status.success().then(|| text.trim().to_owned())
 }
 
-/// Programs that the tests of the shell start, with the package of Debian that has them.
-const SHELL_PROGRAMS: &[(&str, &str)] = &[
+/// Programs that the tests start, with the package of Debian that has them.
+const PROGRAMS: &[(&str, &str)] = &[
     ("bc", "bc"),
     ("bzip2", "bzip2"),
+    ("chromium", "chromium"),
     ("curl", "curl"),
     ("dash", "dash"),
     ("ed", "ed"),
@@ -109,11 +110,11 @@ const SHELL_PROGRAMS: &[(&str, &str)] = &[
     ("zstd", "zstd"),
 ];
 
-/// Returns the packages to install before the tests of the shell can be run.
-fn missing_shell_programs() -> Vec<&'static str> {
+/// Returns the packages to install before the tests can be run.
+fn missing_programs() -> Vec<&'static str> {
     let path = env::var_os("PATH").unwrap_or_default();
     let is_there = |name: &str| env::split_paths(&path).any(|place| place.join(name).is_file());
-    let missing = SHELL_PROGRAMS.iter().filter(|(name, _)| !is_there(name));
+    let missing = PROGRAMS.iter().filter(|(name, _)| !is_there(name));
     missing.map(|(_, package)| *package).collect()
 }
 
@@ -133,17 +134,17 @@ pub(crate) fn check_programs() -> Result<()> {
             bail!("`{name}` is not installed, and the tests call it: {remedy}");
         }
     }
-    install_shell_programs()?;
+    install_programs()?;
     check_node()
 }
 
 /// Installs the packages that are missing, where this process may.
-fn install_shell_programs() -> Result<()> {
-    let missing = missing_shell_programs();
+fn install_programs() -> Result<()> {
+    let missing = missing_programs();
     if missing.is_empty() {
         return Ok(());
     }
-    println!("tests of the shell: installing {}", missing.join(" "));
+    println!("programs of the tests: installing {}", missing.join(" "));
     let apt = |arguments: &[&str]| {
         let mut command = program("apt-get", arguments);
         command.env("DEBIAN_FRONTEND", "noninteractive");
@@ -155,10 +156,10 @@ fn install_shell_programs() -> Result<()> {
         apt(&["update"]);
         apt(&install);
     }
-    let missing = missing_shell_programs();
+    let missing = missing_programs();
     if !missing.is_empty() {
         bail!(
-            "the tests of the shell start programs that are not installed and could not be: `apt-get install {}` as root",
+            "the tests start programs that are not installed and could not be: `apt-get install {}` as root",
             missing.join(" ")
         );
     }

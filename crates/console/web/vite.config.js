@@ -7,7 +7,8 @@ export default defineConfig({
   root: import.meta.dirname,
   plugins: [svelte(), manifest()],
   build: {
-    outDir: '../dist',
+    // Elsewhere where somebody compares it with what is there.
+    outDir: process.env.CONSOLE_DIST ?? '../dist',
     emptyOutDir: true,
     target: 'es2022',
     sourcemap: false,
