@@ -9,7 +9,6 @@
 mod answers;
 mod door;
 mod page;
-mod real_client;
 
 use std::process::Stdio;
 

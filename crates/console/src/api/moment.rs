@@ -6,6 +6,7 @@ use axum::{
     extract::{Path, State},
     http::Uri,
 };
+use interlock_clients::review::headline;
 use interlock_core::{
     holds::{Scope, unmet},
     machine::{Machine, Transition},
@@ -77,7 +78,7 @@ fn describe(machine: &Machine, run: &Run) -> Value {
         .collect();
     let mut waiting: Vec<Value> = pending(machine, run)
         .iter()
-        .map(|one| json!({ "title": one.title, "kind": "approval" }))
+        .map(|one| json!({ "title": headline(machine, run, one), "kind": "approval" }))
         .collect();
     waiting.extend(standing(machine, run).iter().map(|one| {
         let title = one.title.as_ref().unwrap_or(&one.path);

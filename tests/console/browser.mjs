@@ -1,0 +1,215 @@
+// Drives the console in a real browser, by keyboard alone: reads a command a line, answers a line of JSON.
+import { readFileSync } from 'node:fs';
+import { createInterface } from 'node:readline';
+
+import { chromium } from 'playwright-core';
+
+const AXE = readFileSync(new URL('./node_modules/axe-core/axe.min.js', import.meta.url), 'utf8');
+const PATIENCE = 30_000;
+/** Presses of the tab key within which everything on a page is reached. */
+const TABS_MAX = 400;
+
+const browser = await chromium.launch({
+  executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
+  args: [
+    '--no-sandbox',
+    '--disable-gpu',
+    '--disable-quic',
+    '--no-first-run',
+    '--disable-background-networking',
+    '--disable-component-update',
+    '--disable-sync',
+  ],
+});
+/** What the page complained of. */
+const problems = [];
+let page;
+
+/** Returns what has the focus: its name and its role. */
+const focused = () =>
+  page.evaluate(() => {
+    const element = document.activeElement;
+    const name = element?.getAttribute('aria-label') ?? element?.textContent ?? '';
+    return { name: name.replace(/\s+/g, ' ').trim(), tag: element?.tagName ?? '' };
+  });
+
+/** Presses the tab key until something of this name has the focus. */
+async function tabTo(name) {
+  for (let presses = 0; presses < TABS_MAX; presses += 1) {
+    const found = await focused();
+    if (found.name.startsWith(name)) return;
+    await page.keyboard.press('Tab');
+  }
+  throw new Error(`the tab key never comes to "${name}"`);
+}
+
+async function go(name) {
+  await tabTo(name);
+  await page.keyboard.press('Enter');
+}
+
+/** Waits until the card that asks takes an answer. */
+const armed = () =>
+  page.waitForSelector('article button[aria-disabled="false"]', { timeout: PATIENCE });
+
+const COMMANDS = {
+  async open({ url, scheme, width, height }) {
+    const context = await browser.newContext({
+      viewport: { width: width ?? 1440, height: height ?? 960 },
+      colorScheme: scheme ?? 'light',
+    });
+    page = await context.newPage();
+    page.setDefaultTimeout(PATIENCE);
+    page.on('console', (message) => {
+      // What a refused answer logs by itself is no mistake of the page.
+      const refused = message.text().startsWith('Failed to load resource');
+      if (['error', 'warning'].includes(message.type()) && !refused) problems.push(message.text());
+    });
+    page.on('pageerror', (error) => problems.push(`uncaught: ${error.message}`));
+    page.on('dialog', (dialog) => {
+      problems.push(`dialog: ${dialog.message()}`);
+      return dialog.dismiss();
+    });
+    await page.addInitScript(() => {
+      document.addEventListener('securitypolicyviolation', (event) => {
+        console.error(`policy: ${event.violatedDirective} ${event.blockedURI}`);
+      });
+    });
+    await page.goto(url);
+    const number = await page.waitForSelector('.number.big');
+    return { number: await number.textContent() };
+  },
+
+  async inside() {
+    await page.waitForSelector('nav');
+    const kept = await page.evaluate(() => ({
+      storage: localStorage.length + sessionStorage.length,
+      cookies: document.cookie,
+    }));
+    return { ...kept, address: page.url() };
+  },
+
+  /** Looks at what waits, and at what has changed. */
+  async inbox() {
+    await go('Inbox');
+    await page.waitForSelector('article');
+    const early = await page.$('article .approve[aria-disabled="true"]');
+    await go('What changed');
+    await page.waitForSelector('article pre, article .head');
+    await armed();
+    const text = await page.innerText('article');
+    return { text, early: early !== null, title: await page.title() };
+  },
+
+  async reject({ note }) {
+    await armed();
+    await go('Reject…');
+    await page.waitForSelector('textarea:focus');
+    await page.keyboard.type(note);
+    await armed();
+    await go('Reject');
+    await page.waitForSelector('article', { state: 'detached' });
+    return {};
+  },
+
+  async approve() {
+    await armed();
+    await go('Approve');
+    await page.waitForSelector('article', { state: 'detached' });
+    return {};
+  },
+
+  async run({ id }) {
+    await go('Runs');
+    await page.waitForSelector(`a[href$="${id}"]`);
+    for (let presses = 0; presses < TABS_MAX; presses += 1) {
+      const href = await page.evaluate(() => document.activeElement?.getAttribute('href') ?? '');
+      if (href.endsWith(id)) break;
+      await page.keyboard.press('Tab');
+    }
+    await page.keyboard.press('Enter');
+    await page.waitForSelector('input[type=range]');
+    await page.waitForSelector('svg [role=treeitem]');
+    return { text: await page.innerText('main') };
+  },
+
+  /** Goes back in the history until the event of this name, and tells what stands there. */
+  async past({ event }) {
+    await tabTo('Moment of the run');
+    await page.keyboard.press('End');
+    const value = () => page.getAttribute('input[type=range]', 'aria-valuetext');
+    for (let steps = 0; steps < TABS_MAX; steps += 1) {
+      if ((await value())?.endsWith(event)) break;
+      const before = await value();
+      await page.keyboard.press('ArrowLeft');
+      await page.waitForFunction(
+        (known) => document.querySelector('input[type=range]').getAttribute('aria-valuetext') !== known,
+        before,
+      );
+    }
+    await page.waitForSelector('.why');
+    const buttons = await page.$$eval('main button', (all) =>
+      all.map((button) => (button.getAttribute('aria-label') ?? button.textContent).trim()),
+    );
+    return {
+      banner: await page.innerText('.past'),
+      why: await page.innerText('.why'),
+      inspector: await page.innerText('.inspector'),
+      here: await page.$$eval('svg g.node.here', (all) => all.map((node) => node.getAttribute('aria-label') ?? node.textContent)),
+      buttons,
+    };
+  },
+
+  async shot({ path }) {
+    // What fades in is there.
+    await page.waitForTimeout(400);
+    await page.screenshot({ path });
+    return {};
+  },
+
+  /** Looks at a page in both colours and at its narrowest: what axe finds, and what sticks out. */
+  async examine({ hash }) {
+    const found = [];
+    if (hash) {
+      await page.evaluate((to) => (location.hash = to), hash);
+      await page.waitForTimeout(600);
+    }
+    const size = page.viewportSize();
+    for (const colorScheme of ['light', 'dark']) {
+      await page.emulateMedia({ colorScheme });
+      const session = await page.context().newCDPSession(page);
+      const script = `${AXE};axe.run(document,{resultTypes:['violations']}).then(r=>JSON.stringify(r.violations.map(v=>v.id+': '+v.nodes.map(n=>n.html.slice(0,120)).join(' | '))))`;
+      const { result } = await session.send('Runtime.evaluate', {
+        expression: script,
+        awaitPromise: true,
+        returnByValue: true,
+      });
+      found.push(...JSON.parse(result.value ?? '["axe did not run"]').map((one) => `${colorScheme}: ${one}`));
+      await session.detach();
+    }
+    await page.setViewportSize({ width: 360, height: 800 });
+    await page.waitForTimeout(200);
+    const wide = await page.evaluate(() => document.documentElement.scrollWidth);
+    if (wide > 360) found.push(`${wide} wide in a window of 360`);
+    await page.setViewportSize(size);
+    await page.emulateMedia({ colorScheme: 'light' });
+    return { found };
+  },
+
+  async problems() {
+    return { problems };
+  },
+};
+
+for await (const line of createInterface({ input: process.stdin })) {
+  const { do: name, ...options } = JSON.parse(line);
+  let answer;
+  try {
+    answer = await COMMANDS[name](options);
+  } catch (error) {
+    const body = await page?.innerText('body').catch(() => '');
+    answer = { error: `${name}: ${error.message}\n${body}` };
+  }
+  process.stdout.write(`${JSON.stringify(answer)}\n`);
+}
+await browser.close();
