@@ -100,3 +100,81 @@ impl History {
         Ok(moment)
     }
 }
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a failed test panics")]
+mod tests {
+    use interlock_core::{event::Event, machine::Object};
+    use interlock_formats::{NoWorkflows, Source, load};
+    use interlock_graph::Graph;
+    use interlock_store::{Durability, Home, NewRun, SourceFile};
+
+    use super::*;
+
+    const FLOW: &str = "id: w\ninitial: a\nstates:\n  a: {on: {NEXT: b}}\n  b: {on: {BACK: a, DONE: end}}\n  end: {type: final}\n";
+    /// Events of the log: several strides, and not a whole number of them.
+    const EVENTS: u64 = 2 * STRIDE + 321;
+
+    fn started(home: &Home) -> RunLog {
+        let file = SourceFile {
+            name: "w.yaml".to_owned(),
+            text: FLOW.to_owned(),
+        };
+        let source = Source {
+            name: file.name.clone(),
+            text: file.text.clone(),
+        };
+        let loaded = load(&source, None, &NoWorkflows).unwrap();
+        let new = NewRun {
+            machine: &loaded.machine,
+            source: &file,
+            project_root: "/p".as_ref(),
+            name: None,
+            durability: Durability::default(),
+            at_ms: 1,
+        };
+        let mut log = home.start_run(&new, Object::new(), "me").unwrap().log;
+        let begun = log.count().unwrap();
+        let event = |seq: u64| match seq % 2 {
+            0 => Event::RunResumed {
+                by: "me".to_owned(),
+            },
+            _ => Event::RunPaused {
+                by: "me".to_owned(),
+                reason: Some(seq.to_string()),
+            },
+        };
+        let events: Vec<Event> = (begun..EVENTS).map(event).collect();
+        log.append(begun, 2, &events).unwrap();
+        log
+    }
+
+    #[test]
+    fn each_moment_is_the_fold_of_the_events_before_it_in_whatever_order_they_are_looked_at() {
+        let folder = tempfile::tempdir().unwrap();
+        let log = started(&Home::at(folder.path().join("state")));
+        let machine = log.machine().unwrap();
+        let events: Vec<Event> = log.events(0).map(|one| one.unwrap().event).collect();
+        let mut folds = vec![Run::new(log.run().clone())];
+        for event in &events {
+            folds.push(evolve(folds.last().unwrap().clone(), event));
+        }
+        let histories = Histories::default();
+        // Steps back and on, jumps, both ends, and the edges of the strides.
+        let walk = (0..40).map(|step| step * 977 % (EVENTS + 1));
+        let edges = [0, 1, STRIDE - 1, STRIDE, STRIDE + 1, EVENTS - 1, EVENTS];
+        for at in edges.into_iter().rev().chain(walk).chain(edges) {
+            let moment = histories.at(&log, at).unwrap();
+            let place = usize::try_from(at).unwrap();
+            assert_eq!(Some(&moment.run), folds.get(place), "after {at} events");
+            if edges.contains(&at) {
+                let before = events.get(..place).unwrap();
+                let wanted = Graph::of(&machine, folds.get(place), before).marks();
+                let found = Graph::at(&machine, Some(&moment.run), &moment.trace).marks();
+                assert_eq!(found, wanted, "after {at} events");
+            }
+        }
+        let beyond = histories.at(&log, EVENTS + 99).unwrap();
+        assert_eq!(Some(&beyond.run), folds.last());
+    }
+}

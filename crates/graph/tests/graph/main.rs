@@ -10,6 +10,7 @@
 mod marked;
 mod picture;
 mod random;
+mod scene;
 mod written;
 
 use std::{fs, path::PathBuf};

@@ -14,11 +14,11 @@ use roxmltree::Document;
 
 use crate::own;
 
-fn frame(at: &str) -> Frame {
+pub(crate) fn frame(at: &str) -> Frame {
     Frame::entering(None, at.into(), std::sync::Arc::default(), 0, 0)
 }
 
-fn run(root: Frame) -> Run {
+pub(crate) fn run(root: Frame) -> Run {
     Run {
         phase: Phase::Open,
         root,
@@ -26,7 +26,7 @@ fn run(root: Frame) -> Run {
     }
 }
 
-fn started(initial: &str) -> Event {
+pub(crate) fn started(initial: &str) -> Event {
     Event::RunStarted {
         run: "r".into(),
         machine: "m".into(),
@@ -39,7 +39,7 @@ fn started(initial: &str) -> Event {
     }
 }
 
-fn taken(path: &FramePath, from: &str, event: &str, to: &str, how: How) -> Event {
+pub(crate) fn taken(path: &FramePath, from: &str, event: &str, to: &str, how: How) -> Event {
     Event::TransitionTaken {
         path: path.clone(),
         event: event.into(),
