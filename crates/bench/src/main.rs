@@ -7,6 +7,7 @@
 mod arguments;
 mod beside;
 mod check;
+mod console;
 mod durable;
 mod engine;
 mod gateway;
@@ -41,6 +42,7 @@ const MEASUREMENTS: &[Measurement] = &[
     ("hook", process::hook),
     ("exec", process::exec),
     ("memory", memory::peak),
+    ("console", console::console),
     ("models", models::turns),
     ("stages", stages::turns),
     ("branches", stages::branches),

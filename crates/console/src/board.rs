@@ -2,18 +2,20 @@
 
 use std::{
     collections::BTreeMap,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError},
     time::{Duration, Instant},
 };
 
 use interlock_core::names::RunId;
-use interlock_store::{EventLog as _, Home, Listed, RunSummary, StoreError};
+use interlock_store::{EventLog as _, Home, Listed, RunList, RunSummary, StoreError};
 use serde::Serialize;
 
 use crate::asks::count_asks;
 
 /// How long a list counts as new.
 const FRESH: Duration = Duration::from_millis(250);
+/// How long it is shown while somebody reads the next one.
+const STALE: Duration = Duration::from_secs(2);
 
 /// A run in the list.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -46,36 +48,63 @@ struct Known {
 
 /// Reads the list of runs.
 #[derive(Debug, Default)]
-pub(crate) struct Board(Mutex<State>);
+pub(crate) struct Board {
+    /// Held by whoever reads the list.
+    reading: Mutex<Reading>,
+    newest: Mutex<Option<(Instant, Rows)>>,
+}
+
+/// All runs, the newest first.
+type Rows = Arc<Vec<RunRow>>;
 
 #[derive(Debug, Default)]
-struct State {
+struct Reading {
+    list: RunList,
     known: BTreeMap<RunId, Known>,
-    newest: Option<(Instant, Arc<Vec<RunRow>>)>,
 }
 
 impl Board {
-    /// Lists all runs, the newest first, as they were a moment ago; waits for the disk.
+    /// Lists all runs, as they were a moment ago; waits for the disk.
     ///
     /// # Errors
     /// The state directory cannot be read.
-    pub(crate) fn rows(&self, home: &Home) -> Result<Arc<Vec<RunRow>>, StoreError> {
-        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((read, rows)) = &state.newest
-            && read.elapsed() < FRESH
-        {
-            return Ok(Arc::clone(rows));
-        }
-        let runs = home.list_runs()?;
+    pub(crate) fn rows(&self, home: &Home) -> Result<Rows, StoreError> {
+        let newest = lock(&self.newest).clone();
+        let known = newest.filter(|(read, _)| read.elapsed() < STALE);
+        let mut reading = match (known, self.reading.try_lock()) {
+            (Some((read, rows)), _) if read.elapsed() < FRESH => return Ok(rows),
+            // Somebody else reads it just now.
+            (Some((_, rows)), Err(TryLockError::WouldBlock)) => return Ok(rows),
+            (_, Ok(reading)) => reading,
+            (None, Err(TryLockError::WouldBlock)) => lock(&self.reading),
+            (_, Err(TryLockError::Poisoned(poisoned))) => poisoned.into_inner(),
+        };
+        let rows = Arc::new(reading.read(home)?);
+        *lock(&self.newest) = Some((Instant::now(), Arc::clone(&rows)));
+        Ok(rows)
+    }
+
+    /// Has the next list read anew.
+    pub(crate) fn forget(&self) {
+        *lock(&self.newest) = None;
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Reading {
+    fn read(&mut self, home: &Home) -> Result<Vec<RunRow>, StoreError> {
         let mut known = BTreeMap::new();
         let mut rows = Vec::new();
-        for run in &runs {
+        for run in self.list.runs(home)? {
             let row = row(run);
             if row.is_over {
                 rows.push(row);
                 continue;
             }
-            let before = state.known.get(&row.id).copied();
+            let before = self.known.get(&row.id).copied();
             let now = match before.filter(|known| known.events == row.events) {
                 Some(known) => known,
                 None => Known {
@@ -87,15 +116,8 @@ impl Board {
             let waiting = now.waiting;
             rows.push(RunRow { waiting, ..row });
         }
-        let rows = Arc::new(rows);
-        state.known = known;
-        state.newest = Some((Instant::now(), Arc::clone(&rows)));
+        self.known = known;
         Ok(rows)
-    }
-
-    /// Has the next list read anew.
-    pub(crate) fn forget(&self) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).newest = None;
     }
 }
 
@@ -109,24 +131,24 @@ fn waiting(home: &Home, run: &RunId) -> usize {
 }
 
 /// Describes a run of the list.
-pub(crate) fn row(run: &RunSummary) -> RunRow {
-    match &run.listed {
+fn row(run: RunSummary) -> RunRow {
+    match run.listed {
         Listed::Known(card) => RunRow {
-            id: run.id.clone(),
-            name: card.name.clone(),
+            id: run.id,
+            is_over: card.is_over(),
+            name: card.name,
             workflow: card.workflow.to_string(),
             project: card.project_root.to_string_lossy().into_owned(),
             created_ms: card.created_ms,
             last_ms: card.last_ms,
             events: card.events,
             status: card.status.as_str(),
-            state: card.state.clone(),
+            state: card.state,
             waiting: 0,
             damaged: None,
-            is_over: card.is_over(),
         },
         Listed::Damaged { why } => RunRow {
-            id: run.id.clone(),
+            id: run.id,
             name: None,
             workflow: String::new(),
             project: String::new(),
@@ -136,7 +158,7 @@ pub(crate) fn row(run: &RunSummary) -> RunRow {
             status: "damaged",
             state: Vec::new(),
             waiting: 0,
-            damaged: Some(why.clone()),
+            damaged: Some(why),
             is_over: true,
         },
     }

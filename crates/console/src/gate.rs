@@ -14,10 +14,10 @@ use axum::{
 };
 
 use crate::{
-    api::Shared,
     page,
     peer::{Agent, Connection, Peer},
     reply::Problem,
+    shared::Shared,
 };
 
 /// Where the API lies.

@@ -14,6 +14,8 @@ mod peer;
 mod query;
 mod reply;
 mod server;
+mod shared;
 
 pub use pairing::PairingRequest;
-pub use server::{Console, ConsoleError, Settings};
+pub use server::{Console, ConsoleError};
+pub use shared::Settings;

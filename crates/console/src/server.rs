@@ -13,8 +13,6 @@ use hyper_util::{
     rt::{TokioIo, TokioTimer},
     service::TowerToHyperService,
 };
-use interlock_core::run::Run;
-use interlock_store::Home;
 use tokio::{
     net::{TcpListener, TcpStream},
     runtime::Runtime,
@@ -23,9 +21,10 @@ use tokio::{
 };
 
 use crate::{
-    api::{Shared, router},
+    api::router,
     pairing::PairingRequest,
     peer::Connection,
+    shared::{Settings, Shared},
 };
 
 /// Connections open at once.
@@ -38,24 +37,6 @@ const HEAD_BYTES_MAX: usize = 64 * 1024;
 const NO_MORE_TIME: Duration = Duration::from_millis(100);
 /// How often a port is looked for that is free for both kinds of addresses.
 const TRIES_MAX: u32 = 32;
-
-/// What a console is made with.
-pub struct Settings {
-    /// The state directory.
-    pub home: Home,
-    /// The person's name, for the log.
-    pub person: String,
-    /// The port; 0: any that is free.
-    pub port: u16,
-    /// Called after each answer that a run took, with the run as it is then.
-    pub changed: Box<dyn Fn(&Run) + Send + Sync>,
-}
-
-impl std::fmt::Debug for Settings {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Settings").finish_non_exhaustive()
-    }
-}
 
 /// Why a console cannot be served.
 #[derive(Debug, thiserror::Error)]

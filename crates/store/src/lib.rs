@@ -87,7 +87,7 @@ pub use error::StoreError;
 pub use gateways::{GatewayCard, ManifestFile, ServedTool};
 pub use home::Home;
 pub use id::{random_word, run_id};
-pub use list::{Listed, RunCard, RunSummary};
+pub use list::{Listed, RunCard, RunList, RunSummary};
 pub use log::{AppendError, EventLog, Recorded};
 pub use messages::Messages;
 pub use mods::ClientMod;

@@ -165,6 +165,45 @@ impl Versioned for Index {
     const BYTES_MAX: u64 = 64 * 1024 * 1024;
 }
 
+impl Index {
+    /// Reads it; whatever is wrong with it, the runs are the truth.
+    fn read(root: &Path) -> Self {
+        let found = files::read(&root.join(INDEX)).ok().flatten();
+        found.unwrap_or_default()
+    }
+
+    /// Writes it where it is not what it was `before`; a list can be shown without having been remembered.
+    fn write(&self, root: &Path, before: &Self) {
+        if self != before {
+            let _ = files::write(&root.join(INDEX), self, Sync::Later);
+        }
+    }
+}
+
+/// A list of all runs that is looked at again and again, with its index in memory.
+#[derive(Debug, Default)]
+pub struct RunList(Option<Index>);
+
+impl RunList {
+    /// Lists all runs, as [`Home::list_runs`] does.
+    ///
+    /// # Errors
+    /// The state directory itself cannot be read.
+    pub fn runs(&mut self, home: &Home) -> Result<Vec<RunSummary>, StoreError> {
+        let Some(root) = home.existing()? else {
+            return Ok(Vec::new());
+        };
+        let before = self.0.take().unwrap_or_else(|| Index::read(&root));
+        let (runs, after) = home.listed_after(&root, &before, (None, |_| true))?;
+        after.write(&root, &before);
+        self.0 = Some(after);
+        Ok(runs)
+    }
+}
+
+/// The file of the index.
+const INDEX: &str = "index.json";
+
 /// A file younger than this may change again without looking different.
 const SETTLED_SECONDS: i64 = 2;
 
@@ -211,9 +250,19 @@ impl Home {
         let Some(root) = self.existing()? else {
             return Ok(Vec::new());
         };
-        let path = root.join("index.json");
-        // Whatever is wrong with the index, the runs are the truth.
-        let before: Index = files::read(&path).ok().flatten().unwrap_or_default();
+        let before = Index::read(&root);
+        let (runs, after) = self.listed_after(&root, &before, (projects, wanted))?;
+        after.write(&root, &before);
+        Ok(runs)
+    }
+
+    /// Lists runs where the index was `before`, and returns it as it is then.
+    fn listed_after(
+        &self,
+        root: &Path,
+        before: &Index,
+        (projects, wanted): (Option<&[&Path]>, impl Fn(&RunId) -> bool),
+    ) -> Result<(Vec<RunSummary>, Index), StoreError> {
         let mut after = Index::default();
         let mut runs = Vec::new();
         for id in self.run_ids()? {
@@ -229,15 +278,11 @@ impl Home {
                     continue;
                 }
             }
-            let (listed, entry) = self.summarise(&root, &id, before.0.get(&id));
+            let (listed, entry) = self.summarise(root, &id, before.0.get(&id));
             after.0.extend(entry.map(|entry| (id.clone(), entry)));
             runs.push(RunSummary { id, listed });
         }
-        if after != before {
-            // A list can be shown without having been remembered.
-            let _ = files::write(&path, &after, Sync::Later);
-        }
-        Ok(runs)
+        Ok((runs, after))
     }
 
     fn summarise(

@@ -21,8 +21,9 @@ use interlock_core::{
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{Opened, Shared, body};
+use super::body;
 use crate::reply::{Answered, Problem, json_reply};
+use crate::shared::{Opened, Shared};
 
 /// Characters of a note.
 const NOTE_CHARS_MAX: usize = 4_000;

@@ -11,7 +11,8 @@ use interlock_store::{EventLog as _, Recorded, VerifyError};
 use interlock_view::narrator::{Severity, describe};
 use serde_json::{Value, json};
 
-use super::{Shared, call::why};
+use super::call::why;
+use crate::shared::Shared;
 use crate::{
     query::Query,
     reply::{Answered, Problem, json_reply},

@@ -19,7 +19,7 @@ use interlock_store::EventLog as _;
 use interlock_view::report::{Basis, LimitsReport, Targets, meaning, report, standing};
 use serde_json::{Value, json};
 
-use super::Shared;
+use crate::shared::Shared;
 use crate::{
     query::Query,
     reply::{Answered, json_reply},

@@ -6,7 +6,8 @@ use axum::{body::Body, extract::State, http::StatusCode};
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{Shared, body};
+use super::body;
+use crate::shared::Shared;
 use crate::{
     pairing::{Finished, WAIT_MAX},
     reply::{Answered, json_reply},

@@ -11,7 +11,7 @@ use interlock_graph::Graph;
 use interlock_store::EventLog as _;
 use serde_json::json;
 
-use super::Shared;
+use crate::shared::Shared;
 use crate::{
     query::Query,
     reply::{Answered, json_reply},

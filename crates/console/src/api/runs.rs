@@ -13,7 +13,7 @@ use interlock_clients::review::since_start;
 use interlock_core::names::RunId;
 use serde_json::{Value, json};
 
-use super::{Opened, Shared, now_ms};
+use crate::shared::{Opened, Shared, now_ms};
 use crate::{
     asks::asks,
     board::RunRow,

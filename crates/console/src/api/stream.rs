@@ -17,7 +17,8 @@ use interlock_store::EventLog as _;
 use serde_json::{Value, json};
 use tokio::{sync::OwnedSemaphorePermit, time::sleep};
 
-use super::{Shared, log::line};
+use super::log::line;
+use crate::shared::Shared;
 use crate::{
     board::RunRow,
     gate::bearer,

@@ -1,0 +1,240 @@
+//! The console over HTTP: a step of the scrubber in a long run, and a list of many runs.
+
+use std::{
+    io::{BufRead as _, BufReader, Read as _, Write as _},
+    net::TcpStream,
+    thread,
+    time::{Duration, Instant},
+};
+
+use anyhow::{Context as _, Result, ensure};
+use interlock_console::{Console, Settings};
+use interlock_core::{event::Event, machine::Object, names::RunId};
+use interlock_store::{Durability, EventLog as _, Home, NewRun, RunLog, SourceFile};
+use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
+
+use crate::{arguments::Arguments, sample::median, table::Table, workflow};
+
+/// Events of the long run.
+const EVENTS: u64 = 100_000;
+/// Runs of the long list.
+const RUNS: usize = 10_000;
+/// Events that are written at once.
+const BATCH: u64 = 2_000;
+/// Requests that a median is taken of.
+const REQUESTS: u64 = 101;
+
+const STEP: Duration = Duration::from_millis(50);
+const PAINT: Duration = Duration::from_secs(1);
+const LIST: Duration = Duration::from_millis(200);
+
+/// Measures what a person waits for.
+pub(crate) fn console(_: &Arguments, table: &mut Table) -> Result<()> {
+    let folder = tempfile::tempdir()?;
+    let home = Home::at(folder.path().join("state"));
+    let run = long_run(&home)?;
+    let mut page = Page::open(home)?;
+    let path = format!("runs/{run}");
+    let mut first = Duration::ZERO;
+    for rest in [
+        "",
+        "/graph",
+        "/timeline",
+        "/state",
+        &format!("/graph?at={EVENTS}"),
+        "/events?from=99800",
+    ] {
+        first += page.get(&format!("{path}{rest}"))?;
+    }
+    table.time(
+        format!("console: all that a page of a run of {EVENTS} events asks first"),
+        first,
+        PAINT,
+    );
+    let (mut back, mut far) = (Vec::new(), Vec::new());
+    for step in 0..REQUESTS {
+        let at = EVENTS / 2 - step;
+        back.push(
+            page.get(&format!("{path}/state?at={at}"))?
+                + page.get(&format!("{path}/graph?at={at}"))?,
+        );
+        let at = step * 7_919 * 13 % EVENTS;
+        far.push(
+            page.get(&format!("{path}/state?at={at}"))?
+                + page.get(&format!("{path}/graph?at={at}"))?,
+        );
+    }
+    table.time(
+        "console: a step back of the scrubber, state and graph",
+        median(back),
+        STEP,
+    );
+    table.time(
+        "console: a jump of the scrubber, state and graph",
+        median(far),
+        STEP,
+    );
+    list(table)
+}
+
+/// Measures the list of many runs.
+fn list(table: &mut Table) -> Result<()> {
+    let folder = tempfile::tempdir()?;
+    let home = Home::at(folder.path().join("state"));
+    for number in 0..RUNS {
+        let log = start(&home)?;
+        if number % 100 > 0 {
+            end(log)?;
+        }
+    }
+    let mut page = Page::open(home)?;
+    // The first look reads each run once; then an index knows them.
+    thread::sleep(Duration::from_secs(3));
+    page.get("runs")?;
+    let mut times = Vec::new();
+    for _ in 0..11 {
+        thread::sleep(Duration::from_millis(300));
+        times.push(page.get("runs?status=open&limit=100")?);
+    }
+    table.time(format!("console: {RUNS} runs listed"), median(times), LIST);
+    Ok(())
+}
+
+fn start(home: &Home) -> Result<RunLog> {
+    let text = workflow::ring(20);
+    let machine = workflow::machine(&text)?;
+    let source = SourceFile {
+        name: "bench.json".to_owned(),
+        text,
+    };
+    let new = NewRun {
+        machine: &machine,
+        source: &source,
+        project_root: home.path(),
+        name: None,
+        durability: Durability::Process,
+        at_ms: 1_000,
+    };
+    Ok(home.start_run(&new, Object::new(), "bench")?.log)
+}
+
+fn end(mut log: RunLog) -> Result<()> {
+    let by = "bench".to_owned();
+    let count = log.count()?;
+    Ok(log.append(count, 2_000, &[Event::RunCancelled { by }])?)
+}
+
+/// Makes a run that was paused and resumed for long.
+fn long_run(home: &Home) -> Result<RunId> {
+    let mut log = start(home)?;
+    let mut seq = log.count()?;
+    while seq < EVENTS {
+        let to = (seq + BATCH).min(EVENTS);
+        let events: Vec<Event> = (seq..to).map(paused_or_resumed).collect();
+        log.append(seq, 1_000 + seq, &events)?;
+        seq = to;
+    }
+    Ok(log.run().clone())
+}
+
+fn paused_or_resumed(seq: u64) -> Event {
+    let by = "bench".to_owned();
+    if seq.is_multiple_of(2) {
+        Event::RunResumed { by }
+    } else {
+        let reason = Some(format!("lunch number {seq}"));
+        Event::RunPaused { by, reason }
+    }
+}
+
+/// A page that was let in, with one connection.
+struct Page {
+    stream: BufReader<TcpStream>,
+    port: u16,
+    bearer: String,
+}
+
+impl Page {
+    fn open(home: Home) -> Result<Self> {
+        let mut console = Console::start(Settings {
+            home,
+            person: "bench".to_owned(),
+            port: 0,
+            changed: Box::new(|_| ()),
+        })?;
+        let address = console.address();
+        let port = address
+            .trim_matches(|letter: char| !letter.is_ascii_digit())
+            .parse()?;
+        thread::spawn(move || {
+            while let Some(request) = console.next_pairing() {
+                request.answer(true);
+            }
+        });
+        let stream = BufReader::new(TcpStream::connect(("127.0.0.1", port))?);
+        let mut page = Self {
+            stream,
+            port,
+            bearer: String::new(),
+        };
+        let secret = [7_u8; 32];
+        let hex =
+            |bytes: &[u8]| -> String { bytes.iter().map(|byte| format!("{byte:02x}")).collect() };
+        let key = hex(&Sha256::digest(secret));
+        let begun = page.post("pair", &json!({ "key": key }))?;
+        let finish = json!({ "pairing": begun.get("pairing"), "secret": hex(&secret) });
+        loop {
+            let found = page.post("pair/finish", &finish)?;
+            if let Some(bearer) = found.get("bearer").and_then(Value::as_str) {
+                page.bearer = bearer.to_owned();
+                return Ok(page);
+            }
+            thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    /// Asks for something; returns how long the whole answer took.
+    fn get(&mut self, path: &str) -> Result<Duration> {
+        let begun = Instant::now();
+        self.send("GET", path, "")?;
+        Ok(begun.elapsed())
+    }
+
+    fn post(&mut self, path: &str, body: &Value) -> Result<Value> {
+        let body = self.send("POST", path, &body.to_string())?;
+        Ok(serde_json::from_slice(&body)?)
+    }
+
+    fn send(&mut self, method: &str, path: &str, body: &str) -> Result<Vec<u8>> {
+        let (port, bearer, bytes) = (self.port, &self.bearer, body.len());
+        let request = format!(
+            "{method} /api/v1/{path} HTTP/1.1\r\nHost: localhost:{port}\r\nOrigin: http://localhost:{port}\r\n\
+             Sec-Fetch-Site: same-origin\r\nContent-Type: application/json\r\nAuthorization: Bearer {bearer}\r\n\
+             Content-Length: {bytes}\r\n\r\n{body}"
+        );
+        self.stream.get_mut().write_all(request.as_bytes())?;
+        let mut status = String::new();
+        self.stream.read_line(&mut status)?;
+        let mut length = 0;
+        loop {
+            let mut line = String::new();
+            self.stream.read_line(&mut line)?;
+            let line = line.trim().to_lowercase();
+            if line.is_empty() {
+                break;
+            }
+            if let Some(value) = line.strip_prefix("content-length:") {
+                length = value.trim().parse().context("a length")?;
+            }
+        }
+        let mut body = vec![0; length];
+        self.stream.read_exact(&mut body)?;
+        ensure!(
+            status.contains(" 20"),
+            "{path}: {status} {}",
+            String::from_utf8_lossy(&body)
+        );
+        Ok(body)
+    }
+}

@@ -1,0 +1,159 @@
+//! What all requests share: the state directory, who is in, and what was read before.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, PoisonError},
+    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
+};
+
+use axum::http::StatusCode;
+use interlock_core::{
+    Decision,
+    command::{Ask, Command},
+    machine::Machine,
+    names::RunId,
+    run::Run,
+};
+use interlock_store::{EventLog as _, Home, RunLog, submit};
+use tokio::sync::{Semaphore, mpsc};
+
+use crate::{
+    board::{Board, RunRow},
+    history::Histories,
+    pairing::{PairingRequest, Pairings},
+    peer::Agent,
+    reply::Problem,
+};
+
+/// Streams open at once.
+const STREAMS_MAX: usize = 64;
+/// How often an agent's knocking is written into the log of its run.
+const REPORT_EVERY: Duration = Duration::from_secs(1);
+
+/// What a console is made with.
+pub struct Settings {
+    /// The state directory.
+    pub home: Home,
+    /// The person's name, for the log.
+    pub person: String,
+    /// The port; 0: any that is free.
+    pub port: u16,
+    /// Called after each answer that a run took, with the run as it is then.
+    pub changed: Box<dyn Fn(&Run) + Send + Sync>,
+}
+
+impl std::fmt::Debug for Settings {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Settings").finish_non_exhaustive()
+    }
+}
+
+/// What all requests share.
+pub(crate) struct Shared {
+    pub(crate) home: Home,
+    pub(crate) port: u16,
+    pub(crate) pairings: Pairings,
+    pub(crate) person: String,
+    pub(crate) changed: Box<dyn Fn(&Run) + Send + Sync>,
+    pub(crate) board: Board,
+    pub(crate) histories: Histories,
+    pub(crate) streams: Arc<Semaphore>,
+    /// When an agent's request was last written into the log of its run.
+    reported: Mutex<BTreeMap<RunId, Instant>>,
+}
+
+/// A run that has been opened.
+pub(crate) struct Opened {
+    pub(crate) log: RunLog,
+    pub(crate) machine: Machine,
+    pub(crate) run: Run,
+}
+
+impl Shared {
+    pub(crate) fn new(settings: Settings, port: u16) -> (Self, mpsc::Receiver<PairingRequest>) {
+        let (pairings, asked) = Pairings::new();
+        let shared = Self {
+            home: settings.home,
+            port,
+            pairings,
+            person: settings.person,
+            changed: settings.changed,
+            board: Board::default(),
+            histories: Histories::default(),
+            streams: Arc::new(Semaphore::new(STREAMS_MAX)),
+            reported: Mutex::default(),
+        };
+        (shared, asked)
+    }
+
+    /// Does what waits for the disk on a thread of its own.
+    pub(crate) async fn blocking<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> Result<T, Problem> + Send + 'static,
+    ) -> Result<T, Problem> {
+        tokio::task::spawn_blocking(work).await.unwrap_or_else(|_| {
+            let status = StatusCode::INTERNAL_SERVER_ERROR;
+            Err(Problem::new(
+                status,
+                "bug",
+                "the console has a bug: please report it",
+            ))
+        })
+    }
+
+    /// Records in a run's log that its agent came here, at most once a second.
+    pub(crate) fn report(&self, agent: &Agent, request: &str) {
+        let mut reported = self.reported.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = reported.get(&agent.run);
+        if known.is_some_and(|last| last.elapsed() < REPORT_EVERY) {
+            return;
+        }
+        reported.insert(agent.run.clone(), Instant::now());
+        drop(reported);
+        let ask = Ask::ReportConsole {
+            pid: agent.pid,
+            program: agent.program.clone(),
+            request: request.to_owned(),
+        };
+        // It is refused whether the log takes it or not.
+        let _ = self.open(&agent.run).map(|mut opened| opened.ask(ask));
+    }
+
+    pub(crate) fn open(&self, id: &RunId) -> Result<Opened, Problem> {
+        let log = self.home.open_run(id)?;
+        let (machine, run) = (log.machine()?, log.load()?);
+        Ok(Opened { log, machine, run })
+    }
+
+    /// Returns a run as the list has it.
+    pub(crate) fn row(&self, id: &RunId) -> Result<RunRow, Problem> {
+        let rows = self.board.rows(&self.home)?;
+        let found = rows.iter().find(|row| row.id == *id);
+        found
+            .cloned()
+            .ok_or_else(|| Problem::unknown(format!("there is no run `{id}`")))
+    }
+}
+
+impl Opened {
+    pub(crate) fn ask(&mut self, ask: Ask) -> Result<Decision, Problem> {
+        let command = Command {
+            at_ms: now_ms(),
+            ask,
+        };
+        Ok(submit(
+            &mut self.log,
+            &self.machine,
+            &mut self.run,
+            &command,
+        )?)
+    }
+}
+
+/// Returns the time, in milliseconds since 1970.
+pub(crate) fn now_ms() -> u64 {
+    let since = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}
