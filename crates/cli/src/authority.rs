@@ -114,6 +114,6 @@ pub(crate) fn ancestors() -> Result<Vec<ClientProcess>, Failure> {
 /// Lists the ancestors of a process, nearest first.
 fn ancestors_of(pid: u32) -> Result<Vec<Process>, Failure> {
     process::ancestors(pid).ok_or_else(|| {
-        anyhow::anyhow!("this process has too many ancestors to tell who it runs for").into()
+        anyhow::anyhow!("it cannot be told who this process runs for: the processes above it are too many, or keep changing").into()
     })
 }

@@ -41,17 +41,21 @@ fn is_over(home: &Home, run: &RunId) -> Result<bool, StoreError> {
 
 /// Finds the open run whose client is `pid` or above it.
 ///
-/// Where nobody can tell, since there are too many processes above or a binding cannot be read, it is an error.
-///
 /// # Errors
-/// The bindings of sessions cannot be read, or the processes above are too many.
+/// The bindings of sessions cannot be read, or it cannot be told which processes are above.
 pub fn guarded_above(home: &Home, pid: u32) -> Result<Option<RunId>, StoreError> {
-    let own = process::look(pid);
-    let above = process::ancestors(pid).ok_or_else(|| StoreError::Unsafe {
+    let unknown = || StoreError::Unsafe {
         path: format!("/proc/{pid}").into(),
-        why: "it has too many ancestors to tell who it runs for".to_owned(),
-    })?;
-    let line: Vec<ClientProcess> = (own.into_iter().chain(above))
+        why: "it cannot be told who it runs for".to_owned(),
+    };
+    let own = process::look(pid).ok_or_else(unknown)?;
+    let above = process::ancestors(pid).ok_or_else(unknown)?;
+    // Its number may have been given to another process meanwhile.
+    if process::look(pid).is_none_or(|now| now.client != own.client) {
+        return Err(unknown());
+    }
+    let line: Vec<ClientProcess> = std::iter::once(own)
+        .chain(above)
         .map(|process| process.client)
         .collect();
     for binding in home.bound_sessions()? {

@@ -25,22 +25,49 @@ pub struct Process {
 /// How many ancestors of a process are looked at.
 const ANCESTORS_MAX: usize = 4096;
 
-/// Lists the ancestors of a process, the nearest first; `None`: there are too many to tell.
+/// How often ancestors are looked at again that changed meanwhile.
+const WALKS_MAX: usize = 8;
+
+/// Lists the ancestors of a process, the nearest first; `None`: it cannot be told who they are.
+///
+/// A process above that ends hands its children to another one: what is returned was so at one moment, and a walk
+/// during which something changed is begun anew.
 #[must_use]
 pub fn ancestors(pid: u32) -> Option<Vec<Process>> {
-    let mut found = Vec::new();
-    let mut above = look(pid).map_or(0, |own| own.parent);
-    while above > 0 {
-        let Some(process) = look(above) else {
+    (0..WALKS_MAX).find_map(|_| walk(pid).ok()).flatten()
+}
+
+/// What was seen of the processes above one changed while they were looked at.
+struct Changed;
+
+/// Walks up once; `None`: there are too many.
+fn walk(pid: u32) -> Result<Option<Vec<Process>>, Changed> {
+    let own = look(pid).ok_or(Changed)?;
+    let mut found: Vec<Process> = Vec::new();
+    let mut below = own.clone();
+    while below.parent > 0 {
+        let Some(process) = look(below.parent) else {
+            // Either it has ended, and its child has another parent by now, or the system hides it.
+            is_still(&below)?;
             break;
         };
-        above = process.parent;
-        found.push(process);
-        if found.len() > ANCESTORS_MAX {
-            return None;
+        if found.len() >= ANCESTORS_MAX {
+            return Ok(None);
         }
+        found.push(process.clone());
+        below = process;
     }
-    Some(found)
+    for process in std::iter::once(&own).chain(&found) {
+        is_still(process)?;
+    }
+    Ok(Some(found))
+}
+
+fn is_still(process: &Process) -> Result<(), Changed> {
+    match look(process.client.pid) {
+        Some(now) if now.client == process.client && now.parent == process.parent => Ok(()),
+        _ => Err(Changed),
+    }
 }
 
 /// Finds the client's process above this hook: the nearest that is no shell.

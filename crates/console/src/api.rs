@@ -9,7 +9,7 @@ mod picture;
 mod runs;
 mod stream;
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use axum::{
     Router,
@@ -20,11 +20,15 @@ use axum::{
 };
 use http_body_util::{BodyExt as _, Limited};
 use serde::de::DeserializeOwned;
+use tokio::time::timeout;
 
 use crate::{gate, page, reply::Problem, shared::Shared};
 
 /// The most bytes of a body that are read.
 const BODY_BYTES_MAX: usize = 64 * 1024;
+/// How long a body may take.
+const BODY_TIME: Duration = Duration::from_secs(10);
+
 /// Makes the routes.
 pub(crate) fn router(shared: Arc<Shared>) -> Router {
     let api = Router::new()
@@ -60,8 +64,9 @@ async fn unknown(uri: Uri) -> Problem {
 
 /// Reads a body as JSON.
 async fn body<T: DeserializeOwned>(body: Body) -> Result<T, Problem> {
-    let read = Limited::new(body, BODY_BYTES_MAX).collect().await;
-    let bytes = read.map_err(|_| {
+    let read = Limited::new(body, BODY_BYTES_MAX).collect();
+    let read = timeout(BODY_TIME, read).await.ok().and_then(Result::ok);
+    let bytes = read.ok_or_else(|| {
         Problem::input(format!(
             "the body is cut off, or longer than {BODY_BYTES_MAX} bytes"
         ))

@@ -12,6 +12,9 @@ use serde_json::{Value, json};
 
 use crate::board::RunRow;
 
+/// Characters of the name of who asks.
+const NAME_CHARS_MAX: usize = 60;
+
 /// Counts what waits for a person in a run.
 pub(crate) fn count_asks(machine: &Machine, run: &Run) -> usize {
     pending(machine, run).len() + standing(machine, run).len()
@@ -79,11 +82,20 @@ fn ask(machine: &Machine, run: &Run, log: &RunLog, one: &Pending, now_ms: u64) -
         "path": one.shown,
         "title": one.title,
         "headline": headline(machine, run, one),
-        "by": one.by(),
+        "by": asker(one),
         "asked_ms": one.request.at_ms,
         "digest": one.digest(),
         "seen_seq": run.seq,
         "in_prompt": one.is_in_prompt(),
         "rows": rows,
     })
+}
+
+/// Names who asks: what an agent calls itself is never taken for a person's name.
+fn asker(one: &Pending) -> String {
+    let name: String = one.by().chars().take(NAME_CHARS_MAX).collect();
+    match one.about() {
+        About::Call(grant) if grant.call.agent.is_some() => format!("sub-agent `{name}`"),
+        _ => name,
+    }
 }

@@ -107,9 +107,16 @@ impl Reading {
             let before = self.known.get(&row.id).copied();
             let now = match before.filter(|known| known.events == row.events) {
                 Some(known) => known,
-                None => Known {
-                    events: row.events,
-                    waiting: waiting(home, &row.id),
+                // One that cannot be read is looked at again the next time.
+                None => match waiting(home, &row.id) {
+                    Ok(waiting) => Known {
+                        events: row.events,
+                        waiting,
+                    },
+                    Err(_) => {
+                        rows.push(row);
+                        continue;
+                    }
                 },
             };
             known.insert(row.id.clone(), now);
@@ -121,13 +128,10 @@ impl Reading {
     }
 }
 
-/// Counts what waits in a run; one that cannot be read is listed as damaged next time.
-fn waiting(home: &Home, run: &RunId) -> usize {
-    let count = || -> Result<usize, StoreError> {
-        let log = home.open_run(run)?;
-        Ok(count_asks(&log.machine()?, &log.load()?))
-    };
-    count().unwrap_or_default()
+/// Counts what waits in a run.
+fn waiting(home: &Home, run: &RunId) -> Result<usize, StoreError> {
+    let log = home.open_run(run)?;
+    Ok(count_asks(&log.machine()?, &log.load()?))
 }
 
 /// Describes a run of the list.

@@ -22,18 +22,20 @@ use crate::{
 
 /// Where the API lies.
 pub(crate) const API: &str = "/api/v1/";
+/// Characters of a refused request that are recorded.
+const REQUEST_CHARS_MAX: usize = 200;
 /// What may be asked without a bearer: how to get one.
 const OPEN: [&str; 2] = ["/api/v1/pair", "/api/v1/pair/finish"];
 
 /// Checks a request, and answers it where it may be asked.
 pub(crate) async fn admit(
     State(shared): State<Arc<Shared>>,
-    Extension(connection): Extension<Arc<Connection>>,
+    Extension(connection): Extension<Connection>,
     request: Request,
     next: Next,
 ) -> Response {
     let (parts, body) = request.into_parts();
-    let checked = check(&shared, &connection, &parts).await;
+    let checked = check(&shared, connection, &parts).await;
     let mut response = match checked {
         Ok(()) => next.run(Request::from_parts(parts, body)).await,
         Err(problem) => problem.into_response(),
@@ -42,14 +44,11 @@ pub(crate) async fn admit(
     response
 }
 
-async fn check(
-    shared: &Arc<Shared>,
-    connection: &Arc<Connection>,
-    parts: &Parts,
-) -> Result<(), Problem> {
+async fn check(shared: &Arc<Shared>, connection: Connection, parts: &Parts) -> Result<(), Problem> {
     check_place(shared.port, &parts.method, &parts.uri, &parts.headers)?;
     let request = format!("{} {}", parts.method, parts.uri.path());
-    let (asked, connection) = (Arc::clone(shared), Arc::clone(connection));
+    let request: String = request.chars().take(REQUEST_CHARS_MAX).collect();
+    let asked = Arc::clone(shared);
     let peer = shared
         .blocking(move || match connection.peer(&asked.home)? {
             Peer::Other => Ok(None),

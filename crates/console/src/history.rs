@@ -5,7 +5,7 @@
 
 use std::{
     collections::BTreeMap,
-    sync::{Mutex, PoisonError},
+    sync::{Arc, Mutex, PoisonError},
 };
 
 use interlock_core::{evolve, names::RunId, run::Run};
@@ -28,9 +28,9 @@ pub(crate) struct Moment {
     pub(crate) at_ms: u64,
 }
 
-/// The folds that are kept.
+/// The folds that are kept, by run.
 #[derive(Debug, Default)]
-pub(crate) struct Histories(Mutex<Vec<History>>);
+pub(crate) struct Histories(Mutex<Vec<(RunId, Arc<Mutex<History>>)>>);
 
 #[derive(Debug)]
 struct History {
@@ -45,27 +45,31 @@ impl Histories {
     /// # Errors
     /// The log cannot be read.
     pub(crate) fn at(&self, log: &RunLog, at: u64) -> Result<Moment, StoreError> {
-        let mut history = self.take(log.run());
-        let found = history.at(log, at);
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        all.retain(|one| one.run != history.run);
-        all.push(history);
-        let many = all.len().saturating_sub(RUNS_MAX);
-        all.drain(..many);
-        found
+        let history = self.history(log.run());
+        let mut history = history.lock().unwrap_or_else(PoisonError::into_inner);
+        history.at(log, at)
     }
 
-    /// Takes what is kept of a run: whoever looks at the same run meanwhile folds anew.
-    fn take(&self, run: &RunId) -> History {
+    /// Returns what is kept of a run; that of the run that nobody looked at for longest goes.
+    fn history(&self, run: &RunId) -> Arc<Mutex<History>> {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let place = all.iter().position(|one| one.run == *run);
-        place
-            .map(|place| all.remove(place))
-            .unwrap_or_else(|| History {
-                run: run.clone(),
-                kept: BTreeMap::new(),
-                last: None,
-            })
+        let place = all.iter().position(|(known, _)| known == run);
+        let found = match place {
+            Some(place) => all.remove(place),
+            None => {
+                let history = History {
+                    run: run.clone(),
+                    kept: BTreeMap::new(),
+                    last: None,
+                };
+                (run.clone(), Arc::new(Mutex::new(history)))
+            }
+        };
+        let history = Arc::clone(&found.1);
+        all.push(found);
+        let many = all.len().saturating_sub(RUNS_MAX);
+        all.drain(..many);
+        history
     }
 }
 

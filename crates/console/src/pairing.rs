@@ -6,7 +6,7 @@
 
 use std::{
     collections::BTreeMap,
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
 
@@ -18,10 +18,14 @@ use crate::reply::Problem;
 
 /// How long a page waits to be let in.
 pub(crate) const WAIT_MAX: Duration = Duration::from_secs(120);
+/// How long after its last question a page counts as gone.
+const GONE_AFTER: Duration = Duration::from_secs(5);
 /// How long a bearer lasts that nobody uses.
 const IDLE_MAX: Duration = Duration::from_secs(30 * 60);
 /// Pages that may wait at once.
 const WAITING_MAX: usize = 4;
+/// Questions that the terminal has not come to yet.
+const QUEUE_MAX: usize = 64;
 /// Pages that may be in at once; the one that was idle longest goes.
 const BEARERS_MAX: usize = 16;
 
@@ -33,19 +37,30 @@ pub struct PairingRequest {
     /// The number that it shows.
     pub number: String,
     answer: oneshot::Sender<bool>,
+    seen: Arc<Mutex<Instant>>,
 }
 
 impl PairingRequest {
     /// Tells whether the page still waits.
     #[must_use]
     pub fn is_waiting(&self) -> bool {
-        !self.answer.is_closed()
+        !self.answer.is_closed() && is_asking(&self.seen)
     }
 
     /// Lets the page in, or refuses it; `false`: it waits no more.
     pub fn answer(self, yes: bool) -> bool {
-        self.answer.send(yes).is_ok()
+        let waits = self.is_waiting();
+        self.answer.send(yes && waits).is_ok() && waits
     }
+}
+
+/// Tells whether a page has asked lately.
+fn is_asking(seen: &Mutex<Instant>) -> bool {
+    lock(seen).elapsed() < GONE_AFTER
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Who waits to be let in, and who is in.
@@ -66,6 +81,8 @@ struct Inside {
 struct Waiting {
     key: Hash,
     since: Instant,
+    /// When the page asked last what became of it.
+    seen: Arc<Mutex<Instant>>,
     answer: oneshot::Receiver<bool>,
 }
 
@@ -80,7 +97,8 @@ pub(crate) enum Finished {
 
 impl Pairings {
     pub(crate) fn new() -> (Self, mpsc::Receiver<PairingRequest>) {
-        let (asks, asked) = mpsc::channel(WAITING_MAX);
+        // Those of pages that are gone may still stand in the queue.
+        let (asks, asked) = mpsc::channel(QUEUE_MAX);
         let inside = Mutex::default();
         (Self { asks, inside }, asked)
     }
@@ -95,14 +113,16 @@ impl Pairings {
         let mut inside = self.lock();
         inside
             .waiting
-            .retain(|_, one| one.since.elapsed() < WAIT_MAX);
+            .retain(|_, one| one.since.elapsed() < WAIT_MAX && is_asking(&one.seen));
         if inside.waiting.len() >= WAITING_MAX {
             return Err(too_many());
         }
         let (answer, answered) = oneshot::channel();
+        let seen = Arc::new(Mutex::new(Instant::now()));
         let request = PairingRequest {
             number: number.clone(),
             answer,
+            seen: Arc::clone(&seen),
         };
         self.asks.try_send(request).map_err(|_| too_many())?;
         inside.waiting.insert(
@@ -110,6 +130,7 @@ impl Pairings {
             Waiting {
                 key,
                 since: Instant::now(),
+                seen,
                 answer: answered,
             },
         );
@@ -130,6 +151,7 @@ impl Pairings {
         if !is_same(&Sha256::digest(secret).into(), &waiting.key) {
             return Err(refused());
         }
+        *lock(&waiting.seen) = Instant::now();
         if waiting.since.elapsed() >= WAIT_MAX {
             inside.waiting.remove(id);
             return Err(refused());
@@ -179,7 +201,7 @@ impl Pairings {
     }
 
     fn lock(&self) -> MutexGuard<'_, Inside> {
-        self.inside.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.inside)
     }
 }
 

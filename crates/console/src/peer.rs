@@ -3,21 +3,19 @@
 //! On Linux the connection's socket is looked up in the system's tables, then among the open files of every
 //! process. One that cannot be found may read and answer nothing.
 
-use std::{net::SocketAddr, sync::OnceLock};
+use std::net::SocketAddr;
 
 use interlock_clients::{guarded::guarded_above, process};
 use interlock_core::names::RunId;
-use interlock_store::{Home, StoreError};
+use interlock_store::Home;
 
 use crate::reply::Problem;
 
-/// The other end of a connection.
-#[derive(Debug)]
+/// The two ends of a connection.
+#[derive(Debug, Clone, Copy)]
 pub(crate) struct Connection {
     peer: SocketAddr,
     local: SocketAddr,
-    /// The processes that hold it; found once.
-    holders: OnceLock<Option<Vec<u32>>>,
 }
 
 /// A process that works for the agent of a guarded run.
@@ -39,40 +37,35 @@ pub(crate) enum Peer {
 
 impl Connection {
     pub(crate) const fn new(peer: SocketAddr, local: SocketAddr) -> Self {
-        Self {
-            peer,
-            local,
-            holders: OnceLock::new(),
-        }
+        Self { peer, local }
     }
 
     /// Finds who is at the other end; waits for the disk.
     ///
+    /// Looked up anew for each request: a process may hand its connection to another one.
+    ///
     /// # Errors
     /// It cannot be told.
-    pub(crate) fn peer(&self, home: &Home) -> Result<Peer, Problem> {
-        let found = self.holders.get_or_init(|| holders(self.peer, self.local));
-        let Some(found) = found else {
-            return Err(Problem::forbidden(
+    pub(crate) fn peer(self, home: &Home) -> Result<Peer, Problem> {
+        let unknown = |_| {
+            Problem::forbidden(
                 "peer",
                 "the process that asks cannot be found: open the console on this machine, as the user who runs it",
-            ));
+            )
         };
+        let found = holders(self.peer, self.local).ok_or(()).map_err(unknown)?;
         for pid in found {
-            if let Some(agent) = agent(home, *pid)? {
-                return Ok(Peer::Agent(agent));
+            let run = guarded_above(home, pid).map_err(|error| {
+                let message = format!("it cannot be told whether an agent asks: {error}");
+                Problem::forbidden("peer", message)
+            })?;
+            if let Some(run) = run {
+                let program = process::look(pid).map_or_else(String::new, |found| found.name);
+                return Ok(Peer::Agent(Agent { run, pid, program }));
             }
         }
         Ok(Peer::Other)
     }
-}
-
-fn agent(home: &Home, pid: u32) -> Result<Option<Agent>, StoreError> {
-    Ok(guarded_above(home, pid)?.map(|run| Agent {
-        run,
-        pid,
-        program: process::look(pid).map_or_else(String::new, |found| found.name),
-    }))
 }
 
 #[cfg(target_os = "linux")]

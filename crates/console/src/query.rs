@@ -1,4 +1,4 @@
-//! The query of an address: names and values, each at most once.
+//! The query of an address: names and values; of several with one name the last counts.
 
 use std::{collections::BTreeMap, str::FromStr};
 

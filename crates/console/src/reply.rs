@@ -104,10 +104,14 @@ pub(crate) fn make_visible(value: &mut Value) {
         Value::Array(items) => items.iter_mut().for_each(make_visible),
         Value::Object(fields) => {
             if fields.keys().any(|key| key.contains(is_hidden)) {
-                let shown = std::mem::take(fields).into_iter();
-                *fields = shown
-                    .map(|(key, value)| (visible_lines(&key), value))
-                    .collect();
+                for (key, value) in std::mem::take(fields) {
+                    let mut key = visible_lines(&key);
+                    // Two keys that look alike stay two.
+                    while fields.contains_key(&key) {
+                        key.push('\u{2032}');
+                    }
+                    fields.insert(key, value);
+                }
             }
             fields.values_mut().for_each(make_visible);
         }

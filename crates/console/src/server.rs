@@ -17,18 +17,24 @@ use tokio::{
     net::{TcpListener, TcpStream},
     runtime::Runtime,
     sync::{Semaphore, mpsc},
-    time::sleep,
+    time::{sleep, timeout},
 };
 
 use crate::{
     api::router,
     pairing::PairingRequest,
-    peer::Connection,
+    peer::{Connection, Peer},
     shared::{Settings, Shared},
 };
 
-/// Connections open at once.
+/// Connections of the person's that are open at once.
 const CONNECTIONS_MAX: usize = 128;
+/// Connections whose process is looked up at once.
+const LOOKUPS_MAX: usize = 4;
+/// Connections that are told that they are refused at once; more are closed without a word.
+const REFUSALS_MAX: usize = 8;
+/// How long a connection of which nothing good is known may take for one request.
+const REFUSAL_TIME: Duration = Duration::from_secs(2);
 /// How long a client may take to send the head of a request.
 const HEAD_TIME: Duration = Duration::from_secs(10);
 /// The most bytes of a head that are read.
@@ -84,10 +90,13 @@ impl Console {
                 })?;
         let (shared, pairings) = Shared::new(settings, port);
         let shared = Arc::new(shared);
-        let room = Arc::new(Semaphore::new(CONNECTIONS_MAX));
+        let rooms = Rooms {
+            inside: Arc::new(Semaphore::new(CONNECTIONS_MAX)),
+            lookups: Arc::new(Semaphore::new(LOOKUPS_MAX)),
+            refusals: Arc::new(Semaphore::new(REFUSALS_MAX)),
+        };
         for listener in listeners {
-            let app = router(Arc::clone(&shared));
-            runtime.spawn(accept(listener, app, Arc::clone(&room)));
+            runtime.spawn(accept(listener, Arc::clone(&shared), rooms.clone()));
         }
         Ok(Self {
             _runtime: runtime,
@@ -141,34 +150,72 @@ fn is_absent(error: &io::Error) -> bool {
 /// "Address family not supported", as Linux numbers it.
 const EAFNOSUPPORT: i32 = 97;
 
-async fn accept(listener: TcpListener, app: Router, room: Arc<Semaphore>) {
+/// Who is served at once.
+#[derive(Debug, Clone)]
+struct Rooms {
+    inside: Arc<Semaphore>,
+    lookups: Arc<Semaphore>,
+    refusals: Arc<Semaphore>,
+}
+
+async fn accept(listener: TcpListener, shared: Arc<Shared>, rooms: Rooms) {
+    let app = router(Arc::clone(&shared));
     loop {
-        let Ok(permit) = Arc::clone(&room).acquire_owned().await else {
-            return;
-        };
         match listener.accept().await {
             Ok((stream, peer)) => {
-                let app = app.clone();
-                tokio::spawn(async move {
-                    serve(stream, peer, app).await;
-                    drop(permit);
-                });
+                let (shared, rooms, app) = (Arc::clone(&shared), rooms.clone(), app.clone());
+                tokio::spawn(let_in(stream, peer, (shared, rooms, app)));
             }
             Err(_) => sleep(NO_MORE_TIME).await,
         }
     }
 }
 
-async fn serve(stream: TcpStream, peer: SocketAddr, app: Router) {
+/// Serves a connection: the person's in the room that is theirs, any other only to tell it why not.
+///
+/// INVARIANT: what an agent opens takes nothing from the person.
+async fn let_in(
+    stream: TcpStream,
+    peer: SocketAddr,
+    (shared, rooms, app): (Arc<Shared>, Rooms, Router),
+) {
     let Ok(local) = stream.local_addr() else {
         return;
     };
-    let connection = Arc::new(Connection::new(peer, local));
-    let service = TowerToHyperService::new(app.layer(Extension(connection)));
+    let connection = Connection::new(peer, local);
+    let asked = Arc::clone(&shared);
+    let Ok(looking) = rooms.lookups.acquire_owned().await else {
+        return;
+    };
+    let found = shared.blocking(move || connection.peer(&asked.home)).await;
+    drop(looking);
+    let app = app.layer(Extension(connection));
+    if !matches!(found, Ok(Peer::Other)) {
+        if let Ok(_permit) = rooms.refusals.try_acquire_owned() {
+            // The gate says and records why.
+            let _ = timeout(REFUSAL_TIME, serve(stream, app, REFUSAL_TIME)).await;
+        } else if let Ok(Peer::Agent(agent)) = found {
+            let record = Arc::clone(&shared);
+            let _ = shared
+                .blocking(move || {
+                    record.report(&agent, "a connection");
+                    Ok(())
+                })
+                .await;
+        }
+        return;
+    }
+    if let Ok(_permit) = rooms.inside.acquire_owned().await {
+        serve(stream, app, HEAD_TIME).await;
+    }
+}
+
+async fn serve(stream: TcpStream, app: Router, head_time: Duration) {
+    let service = TowerToHyperService::new(app);
     // A connection that breaks is its client's affair.
     let _ = http1::Builder::new()
         .timer(TokioTimer::new())
-        .header_read_timeout(HEAD_TIME)
+        .header_read_timeout(head_time)
         .max_buf_size(HEAD_BYTES_MAX)
         .serve_connection(TokioIo::new(stream), service)
         .await;

@@ -121,7 +121,8 @@ impl Shared {
 
     pub(crate) fn open(&self, id: &RunId) -> Result<Opened, Problem> {
         let log = self.home.open_run(id)?;
-        let (machine, run) = (log.machine()?, log.load()?);
+        let run = log.load()?;
+        let machine = log.machine_of(&run)?;
         Ok(Opened { log, machine, run })
     }
 

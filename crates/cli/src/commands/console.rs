@@ -2,6 +2,7 @@
 
 use std::{
     io::{IsTerminal as _, Write as _},
+    os::unix::process::CommandExt as _,
     path::Path,
     process::{Command, Stdio},
 };
@@ -30,7 +31,12 @@ pub(crate) fn run(app: &App, args: &ConsoleArgs) -> Done {
     let home = app.home()?;
     let fragment = match &args.project {
         Some(project) => {
-            let root = interlock_project::project_root(&app.directory.join(project));
+            let folder = app.directory.join(project);
+            if !folder.is_dir() {
+                let folder = folder.display();
+                return Err(Failure::usage(anyhow::anyhow!("`{folder}` is no folder")));
+            }
+            let root = interlock_project::project_root(&folder);
             format!("#/runs?project={}", encoded(&root))
         }
         None => String::new(),
@@ -39,7 +45,7 @@ pub(crate) fn run(app: &App, args: &ConsoleArgs) -> Done {
     serve(app, home, args.port, &fragment, opens)
 }
 
-/// Serves the runs of `home` until standard input ends; the page opens at `fragment`.
+/// Serves the runs of `home` until Ctrl-C, or until no answer can be typed any more; the page opens at `fragment`.
 pub(crate) fn serve(app: &App, home: Home, port: u16, fragment: &str, opens: bool) -> Done {
     let mut console = Console::start(Settings {
         home,
@@ -65,19 +71,20 @@ pub(crate) fn serve(app: &App, home: Home, port: u16, fragment: &str, opens: boo
         if !request.is_waiting() {
             continue;
         }
+        forget_typed();
         out.text(&format!(
             "\nA page asks to be let in. It shows the number {}. Is it yours? [y/N] ",
             out.styled(Style::Bold, &request.number)
         ))?;
         std::io::stdout().flush()?;
-        let Some(word) = typed_from_now_on()? else {
+        let Some(word) = typed()? else {
             out.line("")?;
             return Ok(());
         };
-        let yes = matches!(word.trim(), "y" | "Y" | "yes");
+        let yes = matches!(word.trim().to_lowercase().as_str(), "y" | "yes");
         let said = match (yes, request.answer(yes)) {
             (true, true) => "The page is in: for as long as it is open and used.",
-            (true, false) => "The page waits no more: have it ask again.",
+            (true, false) => "That page waits no more: answer the number that yours shows now.",
             (false, _) => "It was not let in.",
         };
         out.line(said)?;
@@ -85,15 +92,18 @@ pub(crate) fn serve(app: &App, home: Home, port: u16, fragment: &str, opens: boo
     Ok(())
 }
 
-/// Reads a line that a person types after the question was printed; `None`: nothing more comes.
-fn typed_from_now_on() -> Result<Option<String>, Failure> {
+/// Throws away what was typed before the question is shown: it answers nothing, since nobody had seen it.
+fn forget_typed() {
     let input = std::io::stdin();
     if input.is_terminal() {
-        // What was typed before answers nothing: nobody had seen the question.
         let _ = tcflush(&input, QueueSelector::IFlush);
     }
+}
+
+/// Reads a line; `None`: nothing more comes.
+fn typed() -> Result<Option<String>, Failure> {
     let mut line = String::new();
-    let read = input.read_line(&mut line)?;
+    let read = std::io::stdin().read_line(&mut line)?;
     Ok((read > 0).then_some(line))
 }
 
@@ -121,13 +131,19 @@ fn open(address: &str, project: &Path) -> bool {
     let Some(program) = program.filter(|_| has_screen) else {
         return false;
     };
-    Command::new(program)
+    let started = Command::new(program)
         .arg(address)
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::null())
-        .spawn()
-        .is_ok()
+        // Ctrl-C here is not meant for the browser.
+        .process_group(0)
+        .spawn();
+    let Ok(mut child) = started else {
+        return false;
+    };
+    std::thread::spawn(move || child.wait());
+    true
 }
 
 /// Writes a path as the value of a query.

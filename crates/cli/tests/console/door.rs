@@ -41,7 +41,8 @@ fn a_request_that_is_not_the_pages_own_is_refused() {
     let foreign = format!("127.0.0.1:{port}");
     let other_port = format!("http://localhost:{}", port ^ 1);
     let uppercase = bearer.to_uppercase();
-    let rows: [(&str, &str, &str, Option<&str>, u16, &str); 16] = [
+    type Row<'t> = (&'t str, &'t str, &'t str, Option<&'t str>, u16, &'t str);
+    let rows: [Row<'_>; 16] = [
         ("GET", get, "Host", Some("evil.example"), 403, "host"),
         ("GET", get, "Host", Some(&foreign), 403, "host"),
         ("GET", get, "Host", Some(""), 403, "host"),
@@ -286,4 +287,84 @@ fn a_process_below_a_guarded_agent_is_refused_with_a_right_bearer_and_is_in_the_
         (&waits["id"], &waits["digest"]),
         (&ask["id"], &ask["digest"])
     );
+}
+
+/// One process below the agent asks for a page, is refused, and hands its connection to another one and ends.
+const HANDS_ON: &str = r#"
+import os, socket, sys
+port, first, second = int(sys.argv[1]), open('first').read(), open('second').read()
+ours, theirs = socket.socketpair(socket.AF_UNIX)
+if os.fork() == 0:
+    console = socket.create_connection(('127.0.0.1', port))
+    console.sendall(first.encode())
+    console.recv(65536)
+    socket.send_fds(theirs, [b'x'], [console.fileno()])
+    os._exit(0)
+_, (fd, *_), _, _ = socket.recv_fds(ours, 1, 1)
+os.wait()
+console = socket.socket(fileno=fd)
+console.sendall(second.encode())
+answer = b''
+while part := console.recv(65536):
+    answer += part
+print(answer.decode())
+"#;
+
+#[test]
+fn a_connection_that_is_handed_on_is_looked_up_again() {
+    let world = World::new();
+    world.asks();
+    let mut console = Console::open(&world.room);
+    let bearer = console.pair();
+    let text = |method: &str, path: &str, rest: &str| {
+        let mut text = format!("{method} {path} HTTP/1.1\r\n{rest}");
+        for (name, value) in console.headers(method, Some(&bearer)) {
+            text.push_str(&format!("{name}: {value}\r\n"));
+        }
+        text + "\r\n"
+    };
+    let last = "Connection: close\r\n";
+    world.room.write("first", &text("GET", "/", "")).unwrap();
+    world
+        .room
+        .write("second", &text("GET", "/api/v1/inbox", last))
+        .unwrap();
+    world.room.write("hands_on.py", HANDS_ON).unwrap();
+    let read = json!({ "file_path": "a" });
+    let line = format!("python3 hands_on.py {}", console.port);
+    let said = world.below_a_client(("c1", "Read", &read), &line);
+    // Either the connection was closed after the first refusal, or the second request is refused as well.
+    assert!(!said.contains("200 OK"), "{said}");
+    assert!(!said.contains("SHIP"), "{said}");
+    assert!(!world.events("ConsoleRefused").is_empty());
+}
+
+#[test]
+fn what_an_agent_opens_takes_no_room_from_the_person() {
+    let world = World::new();
+    world.asks();
+    let mut console = Console::open(&world.room);
+    let bearer = console.pair();
+    let read = json!({ "file_path": "a" });
+    // Connections that say nothing, held while the person asks.
+    let flood = format!(
+        "import socket, sys, time\n\
+         held = [socket.create_connection(('127.0.0.1', {})) for _ in range(300)]\n\
+         print('held', flush=True)\n\
+         open('held', 'w').close()\n\
+         import os\n\
+         [time.sleep(0.05) for _ in range(600) if not os.path.exists('answered')]\n",
+        console.port
+    );
+    world.room.write("flood.py", &flood).unwrap();
+    std::thread::scope(|scope| {
+        let agent = scope.spawn(|| world.below_a_client(("c1", "Read", &read), "python3 flood.py"));
+        while world.room.read("held").is_none() {
+            std::thread::yield_now();
+        }
+        let answer = console.get("inbox", &bearer);
+        world.room.write("answered", "").unwrap();
+        assert_eq!(answer.status, 200, "{answer:?}");
+        assert!(agent.join().unwrap().contains("held"));
+    });
 }

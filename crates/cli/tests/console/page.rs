@@ -33,7 +33,7 @@ pub(crate) struct Answer {
 
 impl Answer {
     pub(crate) fn json(&self) -> Value {
-        serde_json::from_str(&self.body).unwrap_or_else(|error| panic!("{error}: {self:?}"))
+        serde_json::from_str(&self.body).unwrap()
     }
 
     /// Returns the code of the problem.
@@ -175,6 +175,6 @@ impl Console {
 fn bytes(hex: &str) -> Vec<u8> {
     let pairs = (0..hex.len()).step_by(2);
     pairs
-        .map(|at| u8::from_str_radix(&hex[at..at + 2], 16).unwrap())
+        .map(|at| u8::from_str_radix(hex.get(at..at + 2).unwrap(), 16).unwrap())
         .collect()
 }

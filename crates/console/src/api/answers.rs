@@ -1,7 +1,7 @@
 //! What a person says: yes or no to a request, and pause, resume, cancel.
 //!
-//! INVARIANT: an answer holds for what the person has seen. Where the request, its digest or the run has
-//! changed since, it is refused.
+//! INVARIANT: an answer holds for what the person has seen. A request that is another, rests on something
+//! else, or came after the event up to which they looked is not answered.
 
 use std::sync::Arc;
 

@@ -131,7 +131,8 @@ pub(super) async fn event(
                 return Err(Problem::unknown(format!("the log has no event {seq}")));
             };
             let moment = asked.histories.at(&opened.log, seq)?;
-            let why = why(&opened.machine, &moment.run, &recorded.event);
+            let machine = opened.log.machine_of(&moment.run)?;
+            let why = why(&machine, &moment.run, &recorded.event);
             let event = serde_json::to_value(&recorded.event)
                 .map_err(|error| Problem::input(error.to_string()))?;
             let mut found = line(&recorded);

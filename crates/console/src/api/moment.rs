@@ -35,11 +35,11 @@ pub(super) async fn state(
     let found = shared
         .blocking(move || {
             let log = asked.home.open_run(&RunId::new(id))?;
-            let machine = log.machine()?;
             let events = log.count()?;
             let at = at.unwrap_or(events).min(events);
             let before = asked.histories.at(&log, at.saturating_sub(1))?;
             let moment = asked.histories.at(&log, at)?;
+            let machine = log.machine_of(&moment.run)?;
             let mut found = describe(&machine, &moment.run);
             if let Value::Object(fields) = &mut found {
                 let context = report(&machine, &before.run, None).context;

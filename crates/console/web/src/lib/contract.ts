@@ -78,7 +78,8 @@ export interface Ask {
   workflow: string;
   project: string;
   id: string;
-  kind: 'approval' | 'grant';
+  /** A question, a pause and an effect are answered at a terminal. */
+  kind: 'approval' | 'grant' | 'question' | 'pause' | 'effect';
   path: string;
   title: string;
   headline: string;

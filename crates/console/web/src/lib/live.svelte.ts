@@ -1,3 +1,4 @@
+import type { LogLine } from './contract';
 import { openStream } from './stream';
 
 type Listener = (name: string, data: unknown) => void;
@@ -13,15 +14,38 @@ export function listen(listener: Listener): () => void {
   return () => listeners.delete(listener);
 }
 
-/** Opens the stream of one run, or of all; returns a function that ends it. */
+/**
+ * Opens the stream of one run, or of all; returns a function that ends it.
+ *
+ * A hidden page has none: pages share the few connections of the browser. It goes on where it was once it is seen.
+ */
 export function openLive(run?: { id: string; events: number }): () => void {
-  const tell: Listener = (name, data) => listeners.forEach((listener) => listener(name, data));
-  return openStream({
-    ...(run && { run }),
-    onMessage: tell,
-    onConnected: (connected) => {
-      live.connected = connected;
-      if (connected) tell('connected', null);
-    },
-  });
+  let seen = run;
+  let close: (() => void) | undefined;
+  const tell: Listener = (name, data) => {
+    if (name === 'events' && seen) {
+      const last = (data as LogLine[]).at(-1);
+      if (last) seen = { ...seen, events: last.seq + 1 };
+    }
+    listeners.forEach((listener) => listener(name, data));
+  };
+  const open = (): void => {
+    close?.();
+    close = document.hidden
+      ? undefined
+      : openStream({
+          ...(seen && { run: seen }),
+          onMessage: tell,
+          onConnected: (connected) => {
+            live.connected = connected;
+            if (connected) tell('connected', null);
+          },
+        });
+  };
+  document.addEventListener('visibilitychange', open);
+  open();
+  return () => {
+    document.removeEventListener('visibilitychange', open);
+    close?.();
+  };
 }
