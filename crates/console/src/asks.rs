@@ -15,11 +15,6 @@ use crate::board::RunRow;
 /// Characters of the name of who asks.
 const NAME_CHARS_MAX: usize = 60;
 
-/// Counts what waits for a person in a run.
-pub(crate) fn count_asks(machine: &Machine, run: &Run) -> usize {
-    pending(machine, run).len() + standing(machine, run).len()
-}
-
 /// Describes everything that waits in a run, as the inbox shows it.
 pub(crate) fn asks(
     (machine, run): (&Machine, &Run),

@@ -6,11 +6,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use interlock_core::names::RunId;
+use interlock_core::{names::RunId, pending::pending};
 use interlock_store::{EventLog as _, Home, Listed, RunList, RunSummary, StoreError};
+use interlock_view::report::standing;
 use serde::Serialize;
-
-use crate::asks::count_asks;
 
 /// How long a list counts as new.
 const FRESH: Duration = Duration::from_millis(250);
@@ -128,10 +127,12 @@ impl Reading {
     }
 }
 
-/// Counts what waits in a run.
+/// Counts what waits for a person in a run.
 fn waiting(home: &Home, run: &RunId) -> Result<usize, StoreError> {
     let log = home.open_run(run)?;
-    Ok(count_asks(&log.machine()?, &log.load()?))
+    let run = log.load()?;
+    let machine = log.machine_of(&run)?;
+    Ok(pending(&machine, &run).len() + standing(&machine, &run).len())
 }
 
 /// Describes a run of the list.

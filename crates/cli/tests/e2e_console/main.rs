@@ -7,6 +7,7 @@
 )]
 
 mod browser;
+#[expect(dead_code, reason = "other tests ask for more")]
 #[path = "../console/page.rs"]
 mod page;
 mod real_client;
