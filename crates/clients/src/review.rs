@@ -6,13 +6,14 @@
 mod changes;
 
 use interlock_core::{
-    event::{Event, PendingTransition},
+    event::{CallRecord, Event, PendingTransition},
     machine::Machine,
     pending::{About, Pending},
     run::Run,
     visible::visible,
 };
 use interlock_store::{EventLog as _, RunLog};
+use interlock_tool_names::{NAMES, WRITERS};
 use interlock_view::report::{Basis, meaning};
 
 pub use changes::{Changes, since_start};
@@ -25,6 +26,8 @@ const VALUE_CHARS_MAX: usize = 400;
 const TEXT_CHARS_MAX: usize = 300;
 /// Characters of a headline that are shown.
 const HEADLINE_CHARS_MAX: usize = 160;
+/// What a summary ends with that was cut.
+const CUT: &str = "...";
 /// Values of the data that are shown.
 const VALUES_MAX: usize = 20;
 
@@ -135,9 +138,29 @@ pub fn rows(
                 rows.push(Row::new(name, visible(line)));
                 name = "";
             }
+            rows.extend(unseen(&grant.call).map(|text| Row {
+                warns: true,
+                ..Row::new("", text)
+            }));
         }
     }
     rows
+}
+
+/// Says what of a call a person does not see, since the log does not keep it.
+fn unseen(call: &CallRecord) -> Option<&'static str> {
+    let is_writer = |names: &&&[&str]| {
+        let common = names.first().is_some_and(|name| WRITERS.contains(name));
+        common && names.contains(&call.tool.as_str())
+    };
+    let writes = NAMES.iter().any(|names| is_writer(&names));
+    let lines = call.summary.lines().count();
+    if writes && lines < 2 {
+        // Stages put the difference into their summary.
+        return Some("what it would write is not shown: a yes lets it write anything there");
+    }
+    let is_cut = lines < 2 && call.summary.ends_with(CUT);
+    is_cut.then_some("it is longer: the rest is not shown")
 }
 
 fn of_basis(basis: &Basis, log: Option<&RunLog>, now_ms: u64) -> Row {

@@ -48,12 +48,11 @@ async fn check(shared: &Arc<Shared>, connection: Connection, parts: &Parts) -> R
     check_place(shared.port, &parts.method, &parts.uri, &parts.headers)?;
     let request = format!("{} {}", parts.method, parts.uri.path());
     let request: String = request.chars().take(REQUEST_CHARS_MAX).collect();
-    let asked = Arc::clone(shared);
     let peer = shared
-        .blocking(move || match connection.peer(&asked.home)? {
+        .blocking(move |shared| match connection.peer(&shared.home)? {
             Peer::Other => Ok(None),
             Peer::Agent(agent) => {
-                asked.report(&agent, &request);
+                shared.report(&agent, &request);
                 Ok(Some(agent))
             }
         })

@@ -4,7 +4,6 @@
 //! guarded agent on the same machine gains nothing by it: `gate` says who may ask, `peer` which process does.
 
 mod api;
-mod asks;
 mod board;
 mod gate;
 mod history;
@@ -13,6 +12,7 @@ mod pairing;
 mod peer;
 mod query;
 mod reply;
+mod requests;
 mod server;
 mod shared;
 

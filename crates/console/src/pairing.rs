@@ -66,7 +66,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 /// Who waits to be let in, and who is in.
 #[derive(Debug)]
 pub(crate) struct Pairings {
-    asks: mpsc::Sender<PairingRequest>,
+    queue: mpsc::Sender<PairingRequest>,
     inside: Mutex<Inside>,
 }
 
@@ -98,9 +98,9 @@ pub(crate) enum Finished {
 impl Pairings {
     pub(crate) fn new() -> (Self, mpsc::Receiver<PairingRequest>) {
         // Those of pages that are gone may still stand in the queue.
-        let (asks, asked) = mpsc::channel(QUEUE_MAX);
+        let (queue, requests) = mpsc::channel(QUEUE_MAX);
         let inside = Mutex::default();
-        (Self { asks, inside }, asked)
+        (Self { queue, inside }, requests)
     }
 
     /// Takes a page's key, and returns the id of its pairing and the number it shows.
@@ -124,7 +124,7 @@ impl Pairings {
             answer,
             seen: Arc::clone(&seen),
         };
-        self.asks.try_send(request).map_err(|_| too_many())?;
+        self.queue.try_send(request).map_err(|_| too_many())?;
         inside.waiting.insert(
             id.clone(),
             Waiting {

@@ -90,13 +90,13 @@ impl Console {
                 })?;
         let (shared, pairings) = Shared::new(settings, port);
         let shared = Arc::new(shared);
-        let rooms = Rooms {
-            inside: Arc::new(Semaphore::new(CONNECTIONS_MAX)),
+        let limits = Limits {
+            connections: Arc::new(Semaphore::new(CONNECTIONS_MAX)),
             lookups: Arc::new(Semaphore::new(LOOKUPS_MAX)),
             refusals: Arc::new(Semaphore::new(REFUSALS_MAX)),
         };
         for listener in listeners {
-            runtime.spawn(accept(listener, Arc::clone(&shared), rooms.clone()));
+            runtime.spawn(accept(listener, Arc::clone(&shared), limits.clone()));
         }
         Ok(Self {
             _runtime: runtime,
@@ -150,62 +150,62 @@ fn is_absent(error: &io::Error) -> bool {
 /// "Address family not supported", as Linux numbers it.
 const EAFNOSUPPORT: i32 = 97;
 
-/// Who is served at once.
+/// How much is done at once.
 #[derive(Debug, Clone)]
-struct Rooms {
-    inside: Arc<Semaphore>,
+struct Limits {
+    connections: Arc<Semaphore>,
     lookups: Arc<Semaphore>,
     refusals: Arc<Semaphore>,
 }
 
-async fn accept(listener: TcpListener, shared: Arc<Shared>, rooms: Rooms) {
+async fn accept(listener: TcpListener, shared: Arc<Shared>, limits: Limits) {
     let app = router(Arc::clone(&shared));
     loop {
         match listener.accept().await {
             Ok((stream, peer)) => {
-                let (shared, rooms, app) = (Arc::clone(&shared), rooms.clone(), app.clone());
-                tokio::spawn(let_in(stream, peer, (shared, rooms, app)));
+                let (shared, limits, app) = (Arc::clone(&shared), limits.clone(), app.clone());
+                tokio::spawn(serve_peer(stream, peer, (shared, limits, app)));
             }
             Err(_) => sleep(NO_MORE_TIME).await,
         }
     }
 }
 
-/// Serves a connection: the person's in the room that is theirs, any other only to tell it why not.
+/// Serves a connection, or tells whoever may not ask why not.
 ///
-/// INVARIANT: what an agent opens takes nothing from the person.
-async fn let_in(
+/// INVARIANT: connections of an agent do not count among those that are served.
+async fn serve_peer(
     stream: TcpStream,
     peer: SocketAddr,
-    (shared, rooms, app): (Arc<Shared>, Rooms, Router),
+    (shared, limits, app): (Arc<Shared>, Limits, Router),
 ) {
     let Ok(local) = stream.local_addr() else {
         return;
     };
     let connection = Connection::new(peer, local);
-    let asked = Arc::clone(&shared);
-    let Ok(looking) = rooms.lookups.acquire_owned().await else {
+    let Ok(looking) = limits.lookups.acquire_owned().await else {
         return;
     };
-    let found = shared.blocking(move || connection.peer(&asked.home)).await;
+    let found = shared
+        .blocking(move |shared| connection.peer(&shared.home))
+        .await;
     drop(looking);
     let app = app.layer(Extension(connection));
     if !matches!(found, Ok(Peer::Other)) {
-        if let Ok(_permit) = rooms.refusals.try_acquire_owned() {
+        if let Ok(_permit) = limits.refusals.try_acquire_owned() {
             // The gate says and records why.
             let _ = timeout(REFUSAL_TIME, serve(stream, app, REFUSAL_TIME)).await;
         } else if let Ok(Peer::Agent(agent)) = found {
-            let record = Arc::clone(&shared);
             let _ = shared
-                .blocking(move || {
-                    record.report(&agent, "a connection");
+                .blocking(move |shared| {
+                    shared.report(&agent, "a connection");
                     Ok(())
                 })
                 .await;
         }
         return;
     }
-    if let Ok(_permit) = rooms.inside.acquire_owned().await {
+    if let Ok(_permit) = limits.connections.acquire_owned().await {
         serve(stream, app, HEAD_TIME).await;
     }
 }

@@ -71,7 +71,7 @@ pub(crate) struct Opened {
 
 impl Shared {
     pub(crate) fn new(settings: Settings, port: u16) -> (Self, mpsc::Receiver<PairingRequest>) {
-        let (pairings, asked) = Pairings::new();
+        let (pairings, requests) = Pairings::new();
         let shared = Self {
             home: settings.home,
             port,
@@ -83,21 +83,20 @@ impl Shared {
             streams: Arc::new(Semaphore::new(STREAMS_MAX)),
             reported: Mutex::default(),
         };
-        (shared, asked)
+        (shared, requests)
     }
 
     /// Does what waits for the disk on a thread of its own.
     pub(crate) async fn blocking<T: Send + 'static>(
-        &self,
-        work: impl FnOnce() -> Result<T, Problem> + Send + 'static,
+        self: &Arc<Self>,
+        work: impl FnOnce(&Self) -> Result<T, Problem> + Send + 'static,
     ) -> Result<T, Problem> {
-        tokio::task::spawn_blocking(work).await.unwrap_or_else(|_| {
+        let shared = Arc::clone(self);
+        let done = tokio::task::spawn_blocking(move || work(&shared)).await;
+        done.unwrap_or_else(|_| {
             let status = StatusCode::INTERNAL_SERVER_ERROR;
-            Err(Problem::new(
-                status,
-                "bug",
-                "the console has a bug: please report it",
-            ))
+            let message = "the console has a bug: please report it";
+            Err(Problem::new(status, "bug", message))
         })
     }
 

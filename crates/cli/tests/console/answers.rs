@@ -9,7 +9,7 @@ fn looking(world: &World) -> (Console, String, Value) {
     let mut console = Console::open(&world.room);
     let bearer = console.pair();
     let inbox = console.get("inbox", &bearer).json();
-    let asks = inbox["asks"].as_array().unwrap();
+    let asks = inbox["requests"].as_array().unwrap();
     let ask = asks.iter().find(|ask| ask["kind"] == "approval");
     let ask = ask.cloned().unwrap_or_default();
     (console, bearer, ask)
@@ -61,7 +61,7 @@ fn a_yes_holds_for_what_was_seen_and_for_nothing_else() {
     // The same once more answers nothing.
     let (status, _) = answer(&console, &world.run, &bearer, &ask, &json!({}));
     assert_eq!(status, 409);
-    assert_eq!(console.get("inbox", &bearer).json()["asks"], json!([]));
+    assert_eq!(console.get("inbox", &bearer).json()["requests"], json!([]));
 }
 
 #[test]
@@ -232,4 +232,38 @@ fn what_is_not_there_is_said() {
     }
     let beyond = format!("runs/{}/events/9999", world.run);
     assert_eq!(console.get(&beyond, &bearer).status, 404);
+}
+
+#[test]
+fn a_card_says_what_of_a_call_it_does_not_show() {
+    let world = World::new();
+    let path = world.room.file("a.txt");
+    world.proposes(
+        "1",
+        "Write",
+        &json!({ "file_path": path, "content": "rm -rf ~" }),
+    );
+    let long = format!("https://example.com/{}EVIL", "a".repeat(300));
+    world.proposes("2", "WebFetch", &json!({ "url": long, "prompt": "p" }));
+    let (console, bearer, _) = looking(&world);
+    let inbox = console.get("inbox", &bearer).json();
+    let warned: Vec<&str> = inbox["requests"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|request| request["kind"] == "grant")
+        .flat_map(|request| request["rows"].as_array().unwrap())
+        .filter(|row| row["warns"] == true)
+        .filter_map(|row| row["text"].as_str())
+        .collect();
+    assert!(
+        warned
+            .iter()
+            .any(|text| text.contains("what it would write")),
+        "{inbox:#}"
+    );
+    assert!(
+        warned.iter().any(|text| text.contains("it is longer")),
+        "{inbox:#}"
+    );
 }

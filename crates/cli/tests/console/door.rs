@@ -260,7 +260,7 @@ fn a_process_below_a_guarded_agent_is_refused_with_a_right_bearer_and_is_in_the_
     world.asks();
     let mut console = Console::open(&world.room);
     let bearer = console.pair();
-    let ask = console.get("inbox", &bearer).json()["asks"][0].clone();
+    let ask = console.get("inbox", &bearer).json()["requests"][0].clone();
     let body = json!({
         "request": ask["id"], "decision": "yes", "digest": ask["digest"], "seen_seq": ask["seen_seq"],
     });
@@ -282,7 +282,7 @@ fn a_process_below_a_guarded_agent_is_refused_with_a_right_bearer_and_is_in_the_
         assert!(said.starts_with("HTTP/1.1 403"), "{method} {path}: {said}");
     }
     // The person's own page goes on.
-    let waits = console.get("inbox", &bearer).json()["asks"][0].clone();
+    let waits = console.get("inbox", &bearer).json()["requests"][0].clone();
     assert_eq!(
         (&waits["id"], &waits["digest"]),
         (&ask["id"], &ask["digest"])

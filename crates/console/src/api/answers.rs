@@ -64,10 +64,9 @@ pub(super) async fn answer(
 ) -> Answered {
     let sent: Sent = body(sent).await?;
     let note = note(sent.note)?;
-    let asked = Arc::clone(&shared);
     let found = shared
-        .blocking(move || {
-            let mut opened = asked.open(&RunId::new(id))?;
+        .blocking(move |shared| {
+            let mut opened = shared.open(&RunId::new(id))?;
             let Opened { machine, run, .. } = &opened;
             let waiting = pending(machine, run);
             let one = waiting.iter().find(|one| one.id().as_str() == sent.request);
@@ -78,7 +77,7 @@ pub(super) async fn answer(
             };
             let said = headline(machine, run, one);
             let answer = Answer {
-                by: asked.person.clone(),
+                by: shared.person.clone(),
                 data: sent.data,
                 note,
                 path: Some(sent.request),
@@ -89,7 +88,7 @@ pub(super) async fn answer(
                 Word::Yes => ("approved", Ask::Approve(answer)),
                 Word::No => ("denied", Ask::Reject(answer)),
             };
-            asked.take(&mut opened, ask, format!("{word} {said}"))
+            shared.take(&mut opened, ask, format!("{word} {said}"))
         })
         .await?;
     json_reply(&found)
@@ -129,10 +128,9 @@ async fn tell(
     word: &'static str,
     ask: impl FnOnce(String) -> Ask + Send + 'static,
 ) -> Answered {
-    let asked = Arc::clone(shared);
     let found = shared
-        .blocking(move || {
-            let mut opened = asked.open(&RunId::new(id))?;
+        .blocking(move |shared| {
+            let mut opened = shared.open(&RunId::new(id))?;
             if word == "cancelled" && opened.run.is_durable() {
                 // Programs that a dead runner left are ended by the command, and by it alone.
                 return Err(Problem::input(format!(
@@ -140,8 +138,8 @@ async fn tell(
                     opened.run.id
                 )));
             }
-            let ask = ask(asked.person.clone());
-            asked.take(&mut opened, ask, word.to_owned())
+            let ask = ask(shared.person.clone());
+            shared.take(&mut opened, ask, word.to_owned())
         })
         .await?;
     json_reply(&found)

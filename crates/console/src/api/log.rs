@@ -96,10 +96,9 @@ pub(super) async fn events(
     let from: u64 = query.value("from")?.unwrap_or(0);
     let limit = query.value("limit")?.unwrap_or(WINDOW).clamp(1, WINDOW_MAX);
     let filter = Filter::of(&query)?;
-    let asked = Arc::clone(&shared);
     let found = shared
-        .blocking(move || {
-            let log = asked.home.open_run(&RunId::new(id))?;
+        .blocking(move |shared| {
+            let log = shared.home.open_run(&RunId::new(id))?;
             let total = log.count()?;
             let (mut lines, mut next) = (Vec::new(), None);
             for recorded in log.events(from) {
@@ -123,14 +122,13 @@ pub(super) async fn event(
     State(shared): State<Arc<Shared>>,
     Path((id, seq)): Path<(String, u64)>,
 ) -> Answered {
-    let asked = Arc::clone(&shared);
     let found = shared
-        .blocking(move || {
-            let opened = asked.open(&RunId::new(id))?;
+        .blocking(move |shared| {
+            let opened = shared.open(&RunId::new(id))?;
             let Some(recorded) = opened.log.events(seq).next().transpose()? else {
                 return Err(Problem::unknown(format!("the log has no event {seq}")));
             };
-            let moment = asked.histories.at(&opened.log, seq)?;
+            let moment = shared.histories.at(&opened.log, seq)?;
             let machine = opened.log.machine_of(&moment.run)?;
             let why = why(&machine, &moment.run, &recorded.event);
             let event = serde_json::to_value(&recorded.event)
@@ -151,10 +149,9 @@ pub(super) async fn timeline(
     State(shared): State<Arc<Shared>>,
     Path(id): Path<String>,
 ) -> Answered {
-    let asked = Arc::clone(&shared);
     let found = shared
-        .blocking(move || {
-            let log = asked.home.open_run(&RunId::new(id))?;
+        .blocking(move |shared| {
+            let log = shared.home.open_run(&RunId::new(id))?;
             let (mut events, mut from_ms, mut to_ms) = (0_u64, None, 0);
             let mut marks = Vec::new();
             for recorded in log.events(0) {
@@ -180,10 +177,9 @@ pub(super) async fn timeline(
 }
 
 pub(super) async fn verify(State(shared): State<Arc<Shared>>, Path(id): Path<String>) -> Answered {
-    let asked = Arc::clone(&shared);
     let found = shared
-        .blocking(move || {
-            let log = asked.home.open_run(&RunId::new(id))?;
+        .blocking(move |shared| {
+            let log = shared.home.open_run(&RunId::new(id))?;
             let events = log.count()?;
             match log.verify() {
                 Ok(events) => Ok(json!({ "ok": true, "events": events })),

@@ -31,14 +31,13 @@ pub(super) async fn state(
     uri: Uri,
 ) -> Answered {
     let at: Option<u64> = Query::of(uri.query()).value("at")?;
-    let asked = Arc::clone(&shared);
     let found = shared
-        .blocking(move || {
-            let log = asked.home.open_run(&RunId::new(id))?;
+        .blocking(move |shared| {
+            let log = shared.home.open_run(&RunId::new(id))?;
             let events = log.count()?;
             let at = at.unwrap_or(events).min(events);
-            let before = asked.histories.at(&log, at.saturating_sub(1))?;
-            let moment = asked.histories.at(&log, at)?;
+            let before = shared.histories.at(&log, at.saturating_sub(1))?;
+            let moment = shared.histories.at(&log, at)?;
             let machine = log.machine_of(&moment.run)?;
             let mut found = describe(&machine, &moment.run);
             if let Value::Object(fields) = &mut found {

@@ -24,16 +24,15 @@ pub(super) async fn graph(
     uri: Uri,
 ) -> Answered {
     let at: Option<u64> = Query::of(uri.query()).value("at")?;
-    let asked = Arc::clone(&shared);
     let found = shared
-        .blocking(move || {
-            let log = asked.home.open_run(&RunId::new(id))?;
+        .blocking(move |shared| {
+            let log = shared.home.open_run(&RunId::new(id))?;
             let Some(at) = at else {
                 let machine = log.machine()?;
                 return Ok(json!({ "scene": Graph::of(&machine, None, &[]).scene() }));
             };
             let at = at.min(log.count()?);
-            let moment = asked.histories.at(&log, at)?;
+            let moment = shared.histories.at(&log, at)?;
             let machine = log.machine_of(&moment.run)?;
             let graph = Graph::at(&machine, Some(&moment.run), &moment.trace);
             Ok(json!({ "marks": graph.marks() }))

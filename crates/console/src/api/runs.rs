@@ -15,10 +15,10 @@ use serde_json::{Value, json};
 
 use crate::shared::{Opened, Shared, now_ms};
 use crate::{
-    asks::asks,
     board::RunRow,
     query::Query,
     reply::{Answered, json_reply},
+    requests::requests,
 };
 
 /// Runs of one page of the list.
@@ -26,9 +26,8 @@ const PAGE_MAX: usize = 500;
 const PAGE: usize = 100;
 
 pub(super) async fn projects(State(shared): State<Arc<Shared>>) -> Answered {
-    let asked = Arc::clone(&shared);
     let rows = shared
-        .blocking(move || Ok(asked.board.rows(&asked.home)?))
+        .blocking(move |shared| Ok(shared.board.rows(&shared.home)?))
         .await?;
     let mut found: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
     for row in rows.iter().filter(|row| !row.project.is_empty()) {
@@ -47,9 +46,8 @@ pub(super) async fn list(State(shared): State<Arc<Shared>>, uri: Uri) -> Answere
     let query = Query::of(uri.query());
     let offset = query.value("offset")?.unwrap_or(0);
     let limit = query.value("limit")?.unwrap_or(PAGE).min(PAGE_MAX);
-    let asked = Arc::clone(&shared);
     let rows = shared
-        .blocking(move || Ok(asked.board.rows(&asked.home)?))
+        .blocking(move |shared| Ok(shared.board.rows(&shared.home)?))
         .await?;
     let workflows: BTreeSet<&str> = rows.iter().map(|row| row.workflow.as_str()).collect();
     let fitting: Vec<&RunRow> = rows.iter().filter(|row| fits(row, &query)).collect();
@@ -81,41 +79,39 @@ fn fits(row: &RunRow, query: &Query) -> bool {
 }
 
 pub(super) async fn inbox(State(shared): State<Arc<Shared>>) -> Answered {
-    let asked = Arc::clone(&shared);
-    let asks = shared
-        .blocking(move || {
-            let rows = asked.board.rows(&asked.home)?;
+    let requests = shared
+        .blocking(move |shared| {
+            let rows = shared.board.rows(&shared.home)?;
             let mut all = Vec::new();
             for row in rows.iter().filter(|row| row.waiting > 0) {
                 // A run that cannot be read is listed as damaged, and hides no other.
-                if let Ok(opened) = asked.open(&row.id) {
-                    all.extend(asks_of(&opened, row));
+                if let Ok(opened) = shared.open(&row.id) {
+                    all.extend(requests_of(&opened, row));
                 }
             }
             Ok(all)
         })
         .await?;
-    let mut asks = asks;
+    let mut requests = requests;
     // What has waited longest comes first.
-    asks.sort_by_key(|ask| ask.get("asked_ms").and_then(Value::as_u64));
-    json_reply(&json!({ "asks": asks }))
+    requests.sort_by_key(|request| request.get("asked_ms").and_then(Value::as_u64));
+    json_reply(&json!({ "requests": requests }))
 }
 
-fn asks_of(opened: &Opened, row: &RunRow) -> Vec<Value> {
+fn requests_of(opened: &Opened, row: &RunRow) -> Vec<Value> {
     let Opened { log, machine, run } = opened;
-    asks((machine, run), log, row, now_ms())
+    requests((machine, run), log, row, now_ms())
 }
 
 pub(super) async fn one(State(shared): State<Arc<Shared>>, Path(id): Path<String>) -> Answered {
-    let asked = Arc::clone(&shared);
     let found = shared
-        .blocking(move || {
+        .blocking(move |shared| {
             let id = RunId::new(id);
-            let opened = asked.open(&id)?;
-            let row = asked.row(&id)?;
-            let asks = asks_of(&opened, &row);
+            let opened = shared.open(&id)?;
+            let row = shared.row(&id)?;
+            let requests = requests_of(&opened, &row);
             let Opened { machine, run, .. } = &opened;
-            let session = asked.home.session_of(&id)?.map(|binding| {
+            let session = shared.home.session_of(&id)?.map(|binding| {
                 let session = binding.session;
                 json!({ "client": session.client, "session": session.session })
             });
@@ -132,7 +128,7 @@ pub(super) async fn one(State(shared): State<Arc<Shared>>, Path(id): Path<String
                 });
                 fields.insert("can".to_owned(), can);
                 fields.insert("title".to_owned(), json!(machine.id));
-                fields.insert("asks".to_owned(), json!(asks));
+                fields.insert("requests".to_owned(), json!(requests));
             }
             Ok(found)
         })
@@ -141,11 +137,10 @@ pub(super) async fn one(State(shared): State<Arc<Shared>>, Path(id): Path<String
 }
 
 pub(super) async fn changes(State(shared): State<Arc<Shared>>, Path(id): Path<String>) -> Answered {
-    let asked = Arc::clone(&shared);
     let changes = shared
-        .blocking(move || {
-            let opened = asked.open(&RunId::new(id))?;
-            Ok(since_start(&asked.home, &opened.log)?)
+        .blocking(move |shared| {
+            let opened = shared.open(&RunId::new(id))?;
+            Ok(since_start(&shared.home, &opened.log)?)
         })
         .await?;
     json_reply(&json!({ "head": changes.head, "diff": changes.diff, "notes": changes.notes }))

@@ -121,10 +121,9 @@ impl Reader {
 
     /// Returns what has changed since it was asked last, as frames.
     async fn news(&mut self) -> Result<String, Problem> {
-        let asked = Arc::clone(&self.shared);
         let rows = self
             .shared
-            .blocking(move || Ok(asked.board.rows(&asked.home)?))
+            .blocking(move |shared| Ok(shared.board.rows(&shared.home)?))
             .await?;
         let mut text = String::new();
         if let Follows::One(id, from) = &self.follows {
@@ -164,10 +163,9 @@ impl Reader {
 
     /// Reads log lines from event `from` on, and says which comes after them.
     async fn lines(&self, id: RunId, from: u64) -> Result<(Vec<Value>, u64), Problem> {
-        let asked = Arc::clone(&self.shared);
         self.shared
-            .blocking(move || {
-                let log = asked.home.open_run(&id)?;
+            .blocking(move |shared| {
+                let log = shared.home.open_run(&id)?;
                 let from = from.min(log.count()?);
                 let read = log.events(from).take(LINES_MAX);
                 let lines: Vec<Value> = read

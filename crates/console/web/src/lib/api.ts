@@ -1,6 +1,6 @@
 import type {
   Answer,
-  Ask,
+  PersonRequest,
   Changes,
   Done,
   ErrorBody,
@@ -123,7 +123,7 @@ export const projects = () => call<{ projects: Project[] }>('projects');
 export const runs = (filter: RunFilter, offset: number, limit: number, signal: AbortSignal) =>
   call<RunList>(`runs${query({ ...filter, offset, limit })}`, undefined, signal);
 
-export const inbox = () => call<{ asks: Ask[] }>('inbox');
+export const inbox = () => call<{ requests: PersonRequest[] }>('inbox');
 
 export const detail = (id: string, signal?: AbortSignal) => call<RunDetail>(run(id), undefined, signal);
 

@@ -65,14 +65,14 @@ export interface RunList {
   workflows: string[];
 }
 
-export interface AskRow {
+export interface RequestRow {
   /** Empty: the row goes on with the one before. */
   name: string;
   text: string;
   warns: boolean;
 }
 
-export interface Ask {
+export interface PersonRequest {
   run: string;
   run_name: string | null;
   workflow: string;
@@ -89,7 +89,7 @@ export interface Ask {
   seen_seq: Seq;
   /** The agent's client asks the same in its own prompt. */
   in_prompt: boolean;
-  rows: AskRow[];
+  rows: RequestRow[];
 }
 
 export interface RunDetail extends RunRow {
@@ -98,7 +98,7 @@ export interface RunDetail extends RunRow {
   session: { client: string; session: string } | null;
   can: { pause: boolean; resume: boolean; cancel: boolean };
   title: string;
-  asks: Ask[];
+  requests: PersonRequest[];
 }
 
 export interface Changes {

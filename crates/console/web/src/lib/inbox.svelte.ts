@@ -1,17 +1,17 @@
 import { activity, whenHere } from './activity.svelte';
 import * as api from './api';
-import type { Ask } from './contract';
+import type { PersonRequest } from './contract';
 import { listen } from './live.svelte';
 import { notify } from './notify.svelte';
 
 const SETTLE_MS = 200;
 const POLL_MS = 10_000;
 
-export const keyOf = ({ run, kind, id }: Ask): string => `${run} ${kind} ${id}`;
+export const keyOf = ({ run, kind, id }: PersonRequest): string => `${run} ${kind} ${id}`;
 
 /** Everything that waits for the person. */
 class Inbox {
-  asks = $state.raw<Ask[]>([]);
+  requests = $state.raw<PersonRequest[]>([]);
   known = $state(false);
   error = $state('');
   count = $state(0);
@@ -22,13 +22,13 @@ class Inbox {
 
   async load(): Promise<void> {
     try {
-      const { asks } = await api.inbox();
-      const fresh = asks.filter((ask) => !this.#seen.has(keyOf(ask)));
+      const { requests } = await api.inbox();
+      const fresh = requests.filter((request) => !this.#seen.has(keyOf(request)));
       const [first] = fresh;
       if (this.known && first) notify(fresh.length === 1 ? first.headline : `${fresh.length} approvals wait`);
-      this.#seen = new Set(asks.map((ask) => keyOf(ask)));
-      this.asks = asks;
-      this.count = asks.length;
+      this.#seen = new Set(requests.map((request) => keyOf(request)));
+      this.requests = requests;
+      this.count = requests.length;
       this.known = true;
       this.error = '';
     } catch (error) {

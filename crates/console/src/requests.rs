@@ -16,7 +16,7 @@ use crate::board::RunRow;
 const NAME_CHARS_MAX: usize = 60;
 
 /// Describes everything that waits in a run, as the inbox shows it.
-pub(crate) fn asks(
+pub(crate) fn requests(
     (machine, run): (&Machine, &Run),
     log: &RunLog,
     row: &RunRow,
@@ -24,7 +24,7 @@ pub(crate) fn asks(
 ) -> Vec<Value> {
     let mut all: Vec<Value> = pending(machine, run)
         .iter()
-        .map(|one| ask(machine, run, log, one, now_ms))
+        .map(|one| request(machine, run, log, one, now_ms))
         .collect();
     all.extend(standing(machine, run).iter().map(|one| {
         let kind = match one.kind {
@@ -51,8 +51,8 @@ pub(crate) fn asks(
             }],
         })
     }));
-    for ask in &mut all {
-        if let Value::Object(fields) = ask {
+    for request in &mut all {
+        if let Value::Object(fields) = request {
             fields.insert("run".to_owned(), json!(row.id));
             fields.insert("run_name".to_owned(), json!(row.name));
             fields.insert("workflow".to_owned(), json!(row.workflow));
@@ -62,7 +62,7 @@ pub(crate) fn asks(
     all
 }
 
-fn ask(machine: &Machine, run: &Run, log: &RunLog, one: &Pending, now_ms: u64) -> Value {
+fn request(machine: &Machine, run: &Run, log: &RunLog, one: &Pending, now_ms: u64) -> Value {
     let kind = match one.about() {
         About::Transition(_) | About::Entry { .. } => "approval",
         About::Call(_) => "grant",
