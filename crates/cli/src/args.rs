@@ -257,9 +257,9 @@ The lines for people may change; scripts read those of --json.")]
   interlock console --no-open       only print the address
   interlock console --project .     begin with the runs of this project
 
-The page shows a number, and this terminal asks whether it is yours: nobody else gets in. It is served to
-this machine alone, as long as this command runs; a process below a guarded agent is refused, and the
-run's log says so. It cannot tell a person from an agent that drives the person's own browser.")]
+The page shows a number, and this terminal asks whether it is yours: nobody else gets in. It is
+served to this machine alone, as long as this command runs. A process below a guarded agent is
+refused, and the run's log says so. An agent that drives your own browser is not told from you.")]
     Console(ConsoleArgs),
     /// Tell a collector what happened in a run, as OpenTelemetry spans.
     #[command(after_help = "Examples:

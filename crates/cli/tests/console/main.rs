@@ -7,6 +7,7 @@
 )]
 
 mod answers;
+mod demo;
 mod door;
 mod page;
 

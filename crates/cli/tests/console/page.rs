@@ -3,6 +3,7 @@
 use std::{
     io::{Read as _, Write as _},
     net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream},
+    process::Command,
     time::Duration,
 };
 
@@ -45,10 +46,14 @@ impl Answer {
 impl Console {
     pub(crate) fn open(room: &Room) -> Self {
         let mut command = room.command(INTERLOCK);
-        command
-            .args(["console", "--no-open"])
-            .env("TERM", "xterm-256color");
-        let terminal = Terminal::start(&command, 40, 120).unwrap();
+        command.args(["console", "--no-open"]);
+        Self::start(&mut command)
+    }
+
+    /// Starts a command that serves a console.
+    pub(crate) fn start(command: &mut Command) -> Self {
+        command.env("TERM", "xterm-256color");
+        let terminal = Terminal::start(command, 40, 120).unwrap();
         let screen = terminal
             .wait_for("the address", |screen| {
                 screen.contains("It ends with Ctrl-C")
