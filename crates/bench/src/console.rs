@@ -9,12 +9,12 @@ use std::{
 
 use anyhow::{Context as _, Result, ensure};
 use interlock_console::{Console, Settings};
-use interlock_core::{event::Event, machine::Object, names::RunId};
-use interlock_store::{Durability, EventLog as _, Home, NewRun, RunLog, SourceFile};
+use interlock_core::{event::Event, names::RunId};
+use interlock_store::{EventLog as _, Home, RunLog};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
-use crate::{arguments::Arguments, sample::median, table::Table, workflow};
+use crate::{arguments::Arguments, log::started, sample::median, table::Table};
 
 /// Events of the long run.
 const EVENTS: u64 = 100_000;
@@ -83,7 +83,7 @@ fn list(table: &mut Table) -> Result<()> {
     let folder = tempfile::tempdir()?;
     let home = Home::at(folder.path().join("state"));
     for number in 0..RUNS {
-        let log = start(&home)?;
+        let log = started(&home)?.log;
         if number % 100 > 0 {
             end(log)?;
         }
@@ -101,24 +101,6 @@ fn list(table: &mut Table) -> Result<()> {
     Ok(())
 }
 
-fn start(home: &Home) -> Result<RunLog> {
-    let text = workflow::ring(20);
-    let machine = workflow::machine(&text)?;
-    let source = SourceFile {
-        name: "bench.json".to_owned(),
-        text,
-    };
-    let new = NewRun {
-        machine: &machine,
-        source: &source,
-        project_root: home.path(),
-        name: None,
-        durability: Durability::Process,
-        at_ms: 1_000,
-    };
-    Ok(home.start_run(&new, Object::new(), "bench")?.log)
-}
-
 fn end(mut log: RunLog) -> Result<()> {
     let by = "bench".to_owned();
     let count = log.count()?;
@@ -127,7 +109,7 @@ fn end(mut log: RunLog) -> Result<()> {
 
 /// Makes a run that was paused and resumed for long.
 fn long_run(home: &Home) -> Result<RunId> {
-    let mut log = start(home)?;
+    let mut log = started(home)?.log;
     let mut seq = log.count()?;
     while seq < EVENTS {
         let to = (seq + BATCH).min(EVENTS);

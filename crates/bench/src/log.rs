@@ -11,7 +11,9 @@ use interlock_core::{
     names::CallId,
     run::Run,
 };
-use interlock_store::{Durability, EventLog as _, Home, NewRun, RunLog, SourceFile, submit};
+use interlock_store::{
+    Durability, EventLog as _, Home, NewRun, RunLog, SourceFile, Started, submit,
+};
 use serde_json::json;
 
 use crate::{arguments::Arguments, engine::call, sample, table::Table, workflow};
@@ -55,8 +57,8 @@ pub(crate) fn load(_: &Arguments, table: &mut Table) -> Result<()> {
     Ok(())
 }
 
-/// Makes a run of calls, each proposed and recorded.
-fn written(home: &Home) -> Result<RunLog> {
+/// Starts a run of a ring of states.
+pub(crate) fn started(home: &Home) -> Result<Started> {
     let text = workflow::ring(20);
     let machine = workflow::machine(&text)?;
     let source = SourceFile {
@@ -71,8 +73,15 @@ fn written(home: &Home) -> Result<RunLog> {
         durability: Durability::Process,
         at_ms: 1_000,
     };
-    let started = home.start_run(&new, Object::new(), "bench")?;
-    let (mut log, mut run) = (started.log, started.run);
+    Ok(home.start_run(&new, Object::new(), "bench")?)
+}
+
+/// Makes a run of calls, each proposed and recorded.
+fn written(home: &Home) -> Result<RunLog> {
+    let machine = workflow::machine(&workflow::ring(20))?;
+    let Started {
+        mut log, mut run, ..
+    } = started(home)?;
     let input = json!({"file_path": "src/main.rs"});
     for number in 0.. {
         if run.seq >= EVENTS {
