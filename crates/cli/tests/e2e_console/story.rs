@@ -7,6 +7,7 @@ use std::{
         Arc, OnceLock,
         atomic::{AtomicBool, Ordering},
     },
+    time::Duration,
 };
 
 use interlock_testkit::{
@@ -159,7 +160,8 @@ fn a_person_says_no_then_yes_and_looks_back_by_keyboard_alone() {
             _ => text("done"),
         }]
     });
-    let session = Session::new(version, &room, script);
+    // A browser on a busy machine is slow.
+    let session = Session::new(version, &room, script).deadline(Duration::from_secs(300));
     let (sits, at) = (Arc::clone(&person), Arc::clone(&room));
     let begin = move || {
         assert!(sits.set(Person::sits_down(&at)).is_ok());
