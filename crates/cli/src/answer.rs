@@ -1,7 +1,7 @@
 //! A run is asked something by a person, and answers them.
 
 use interlock_clients::forget_held;
-use interlock_core::command::Ask;
+use interlock_core::{command::Ask, run::Run};
 use interlock_project::configuration_directory;
 use serde_json::{Value, json};
 
@@ -12,6 +12,18 @@ use crate::{
     review, standing, telemetry,
 };
 
+/// Does what follows from an answer that a run took.
+pub(crate) fn after(run: &Run) {
+    telemetry::nudge();
+    if run.is_over() {
+        // A mark that stays is looked at again by the next hook.
+        let _ = forget_held(
+            configuration_directory(variable).as_deref(),
+            run.id.as_str(),
+        );
+    }
+}
+
 /// Asks the run, prints its answer, and makes a refusal the exit code.
 pub(crate) fn ask_run(app: &App, mut live: Live, ask: Ask, as_json: bool) -> Done {
     let (word, meant) = match &ask {
@@ -21,14 +33,7 @@ pub(crate) fn ask_run(app: &App, mut live: Live, ask: Ask, as_json: bool) -> Don
     };
     let before = live.run.clone();
     let decision = live.ask(ask)?;
-    telemetry::nudge();
-    if live.run.is_over() {
-        // A mark that stays is looked at again by the next hook.
-        let _ = forget_held(
-            configuration_directory(variable).as_deref(),
-            live.run.id.as_str(),
-        );
-    }
+    after(&live.run);
     let (ok, code, mut message) = live::reply(&decision.reply);
     if ok && !meant.is_empty() {
         let seen = (&live.machine, &before);

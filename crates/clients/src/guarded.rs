@@ -20,10 +20,32 @@ pub struct Guarded {
 /// # Errors
 /// The bindings of sessions cannot be read.
 pub fn guarded_clients(home: &Home, own: &[ClientProcess]) -> Result<Vec<Guarded>, StoreError> {
+    guarded_among(home, |process| !own.contains(process))
+}
+
+/// Finds the open run whose client is `pid` or above it.
+///
+/// # Errors
+/// The bindings of sessions cannot be read, or it cannot be told which processes are above.
+pub fn guarded_above(home: &Home, pid: u32) -> Result<Option<RunId>, StoreError> {
+    let line = process::with_ancestors(pid).ok_or_else(|| StoreError::Unsafe {
+        path: format!("/proc/{pid}").into(),
+        why: "it cannot be told who it runs for".to_owned(),
+    })?;
+    let is_above = |client: &ClientProcess| line.iter().any(|process| process.client == *client);
+    let found = guarded_among(home, is_above)?.into_iter().next();
+    Ok(found.map(|guarded| guarded.run))
+}
+
+/// Lists the clients that are wanted and whose runs are open; no other run is read.
+fn guarded_among(
+    home: &Home,
+    wanted: impl Fn(&ClientProcess) -> bool,
+) -> Result<Vec<Guarded>, StoreError> {
     let mut guarded = Vec::new();
     for binding in home.bound_sessions()? {
         let binding = binding?;
-        let Some(process) = binding.process.filter(|process| !own.contains(process)) else {
+        let Some(process) = binding.process.filter(|process| wanted(process)) else {
             continue;
         };
         // A run that cannot be read may be open.
@@ -37,36 +59,4 @@ pub fn guarded_clients(home: &Home, own: &[ClientProcess]) -> Result<Vec<Guarded
 
 fn is_over(home: &Home, run: &RunId) -> Result<bool, StoreError> {
     Ok(home.open_run(run)?.load()?.is_over())
-}
-
-/// Finds the open run whose client is `pid` or above it.
-///
-/// # Errors
-/// The bindings of sessions cannot be read, or it cannot be told which processes are above.
-pub fn guarded_above(home: &Home, pid: u32) -> Result<Option<RunId>, StoreError> {
-    let unknown = || StoreError::Unsafe {
-        path: format!("/proc/{pid}").into(),
-        why: "it cannot be told who it runs for".to_owned(),
-    };
-    let own = process::look(pid).ok_or_else(unknown)?;
-    let above = process::ancestors(pid).ok_or_else(unknown)?;
-    // Its number may have been given to another process meanwhile.
-    if process::look(pid).is_none_or(|now| now.client != own.client) {
-        return Err(unknown());
-    }
-    let line: Vec<ClientProcess> = std::iter::once(own)
-        .chain(above)
-        .map(|process| process.client)
-        .collect();
-    for binding in home.bound_sessions()? {
-        let binding = binding?;
-        let is_above = binding
-            .process
-            .is_some_and(|process| line.contains(&process));
-        // A run that cannot be read may be open.
-        if is_above && !is_over(home, &binding.run).unwrap_or(false) {
-            return Ok(Some(binding.run));
-        }
-    }
-    Ok(None)
 }

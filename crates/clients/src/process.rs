@@ -30,36 +30,41 @@ const WALKS_MAX: usize = 8;
 
 /// Lists the ancestors of a process, the nearest first; `None`: it cannot be told who they are.
 ///
+/// As [`with_ancestors`].
+#[must_use]
+pub fn ancestors(pid: u32) -> Option<Vec<Process>> {
+    Some(with_ancestors(pid)?.into_iter().skip(1).collect())
+}
+
+/// Lists a process and its ancestors, the nearest first; `None`: it cannot be told who they are.
+///
 /// A process above that ends hands its children to another one: what is returned was so at one moment, and a walk
 /// during which something changed is begun anew.
 #[must_use]
-pub fn ancestors(pid: u32) -> Option<Vec<Process>> {
+pub fn with_ancestors(pid: u32) -> Option<Vec<Process>> {
     (0..WALKS_MAX).find_map(|_| walk(pid).ok()).flatten()
 }
 
 /// What was seen of the processes above one changed while they were looked at.
 struct Changed;
 
-/// Walks up once; `None`: there are too many.
+/// Walks up once, beginning with the process itself; `None`: there are too many.
 fn walk(pid: u32) -> Result<Option<Vec<Process>>, Changed> {
-    let own = look(pid).ok_or(Changed)?;
-    let mut found: Vec<Process> = Vec::new();
-    let mut below = own.clone();
+    let mut below = look(pid).ok_or(Changed)?;
+    let mut found = vec![below.clone()];
     while below.parent > 0 {
         let Some(process) = look(below.parent) else {
             // Either it has ended, and its child has another parent by now, or the system hides it.
             is_still(&below)?;
             break;
         };
-        if found.len() >= ANCESTORS_MAX {
+        if found.len() > ANCESTORS_MAX {
             return Ok(None);
         }
         found.push(process.clone());
         below = process;
     }
-    for process in std::iter::once(&own).chain(&found) {
-        is_still(process)?;
-    }
+    found.iter().try_for_each(is_still)?;
     Ok(Some(found))
 }
 

@@ -7,20 +7,18 @@ use std::{
     process::{Command, Stdio},
 };
 
-use interlock_clients::{forget_held, notify::find};
+use interlock_clients::notify::find;
 use interlock_console::{Console, Settings};
-use interlock_core::run::Run;
-use interlock_project::configuration_directory;
 use interlock_store::Home;
 use rustix::termios::{QueueSelector, tcflush};
 
 use crate::{
+    answer,
     app::{App, variable},
     args::ConsoleArgs,
     authority,
     failure::{Done, Failure},
     output::Style,
-    telemetry,
 };
 
 /// Programs that open an address in the person's browser.
@@ -37,7 +35,9 @@ pub(crate) fn run(app: &App, args: &ConsoleArgs) -> Done {
                 return Err(Failure::usage(anyhow::anyhow!("`{folder}` is no folder")));
             }
             let root = interlock_project::project_root(&folder);
-            format!("#/runs?project={}", encoded(&root))
+            let root = root.to_string_lossy();
+            let encoded: String = form_urlencoded::byte_serialize(root.as_bytes()).collect();
+            format!("#/runs?project={encoded}")
         }
         None => String::new(),
     };
@@ -51,7 +51,7 @@ pub(crate) fn serve(app: &App, home: Home, port: u16, fragment: &str, opens: boo
         home,
         person: authority::name(),
         port,
-        changed: Box::new(after_answer),
+        changed: Box::new(answer::after),
     })
     .map_err(Failure::usage)?;
     let address = format!("{}{fragment}", console.address());
@@ -107,18 +107,6 @@ fn typed() -> Result<Option<String>, Failure> {
     Ok((read > 0).then_some(line))
 }
 
-/// Does what follows from an answer that a run took.
-fn after_answer(run: &Run) {
-    telemetry::nudge();
-    if run.is_over() {
-        // A mark that stays is looked at again by the next hook.
-        let _ = forget_held(
-            configuration_directory(variable).as_deref(),
-            run.id.as_str(),
-        );
-    }
-}
-
 /// Opens an address in the person's browser; `false`: no program for it is found.
 fn open(address: &str, project: &Path) -> bool {
     let env = |name: &str| variable(name);
@@ -144,15 +132,4 @@ fn open(address: &str, project: &Path) -> bool {
     };
     std::thread::spawn(move || child.wait());
     true
-}
-
-/// Writes a path as the value of a query.
-fn encoded(path: &Path) -> String {
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte);
-    let text = path.to_string_lossy();
-    let bytes = text.bytes().map(|byte| match byte {
-        byte if plain(byte) => char::from(byte).to_string(),
-        byte => format!("%{byte:02X}"),
-    });
-    bytes.collect()
 }

@@ -17,13 +17,16 @@ use interlock_core::{
     machine::Object,
     names::RunId,
     pending::pending,
+    run::Run,
 };
 use serde::Deserialize;
 use serde_json::json;
 
 use super::body;
-use crate::reply::{Answered, Problem, json_reply};
-use crate::shared::{Opened, Shared};
+use crate::{
+    reply::{Answered, Problem, json_reply},
+    shared::{Opened, Shared},
+};
 
 /// Characters of a note.
 const NOTE_CHARS_MAX: usize = 4_000;
@@ -100,7 +103,10 @@ pub(super) async fn pause(
     sent: Body,
 ) -> Answered {
     let reason = note(body::<Because>(sent).await?.reason)?;
-    tell(&shared, id, "paused", move |by| Ask::Pause { by, reason }).await
+    tell(&shared, id, "paused", move |_, by| {
+        Ok(Ask::Pause { by, reason })
+    })
+    .await
 }
 
 pub(super) async fn resume(
@@ -109,7 +115,7 @@ pub(super) async fn resume(
     sent: Body,
 ) -> Answered {
     body::<Because>(sent).await?;
-    tell(&shared, id, "resumed", |by| Ask::Resume { by }).await
+    tell(&shared, id, "resumed", |_, by| Ok(Ask::Resume { by })).await
 }
 
 pub(super) async fn cancel(
@@ -118,7 +124,15 @@ pub(super) async fn cancel(
     sent: Body,
 ) -> Answered {
     body::<Because>(sent).await?;
-    tell(&shared, id, "cancelled", |by| Ask::Cancel { by }).await
+    let ask = |run: &Run, by| match run.is_durable() {
+        // Programs that a dead runner left are ended by the command, and by it alone.
+        true => Err(Problem::input(format!(
+            "cancel this run with `interlock cancel {}`: it may have programs to end",
+            run.id
+        ))),
+        false => Ok(Ask::Cancel { by }),
+    };
+    tell(&shared, id, "cancelled", ask).await
 }
 
 /// Tells a run what a person wants of it.
@@ -126,19 +140,12 @@ async fn tell(
     shared: &Arc<Shared>,
     id: String,
     word: &'static str,
-    ask: impl FnOnce(String) -> Ask + Send + 'static,
+    ask: impl FnOnce(&Run, String) -> Result<Ask, Problem> + Send + 'static,
 ) -> Answered {
     let found = shared
         .blocking(move |shared| {
             let mut opened = shared.open(&RunId::new(id))?;
-            if word == "cancelled" && opened.run.is_durable() {
-                // Programs that a dead runner left are ended by the command, and by it alone.
-                return Err(Problem::input(format!(
-                    "cancel this run with `interlock cancel {}`: it may have programs to end",
-                    opened.run.id
-                )));
-            }
-            let ask = ask(shared.person.clone());
+            let ask = ask(&opened.run, shared.person.clone())?;
             shared.take(&mut opened, ask, word.to_owned())
         })
         .await?;

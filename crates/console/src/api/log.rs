@@ -12,10 +12,10 @@ use interlock_view::narrator::{Severity, describe};
 use serde_json::{Value, json};
 
 use super::call::why;
-use crate::shared::Shared;
 use crate::{
     query::Query,
     reply::{Answered, Problem, json_reply},
+    shared::Shared,
 };
 
 /// Lines of one window of the log.

@@ -10,7 +10,7 @@ use interlock_clients::review::headline;
 use interlock_core::{
     holds::{Scope, unmet},
     machine::{Machine, Transition},
-    names::{FramePath, RunId},
+    names::{EventName, FramePath, RunId},
     pending::pending,
     place::{focus, machine_of},
     run::Run,
@@ -19,10 +19,10 @@ use interlock_store::EventLog as _;
 use interlock_view::report::{Basis, LimitsReport, Targets, meaning, report, standing};
 use serde_json::{Value, json};
 
-use crate::shared::Shared;
 use crate::{
     query::Query,
     reply::{Answered, json_reply},
+    shared::Shared,
 };
 
 pub(super) async fn state(
@@ -65,7 +65,7 @@ fn describe(machine: &Machine, run: &Run) -> Value {
                 Targets::Plain(state) => std::slice::from_ref(state),
                 Targets::OneOf(states) => states,
             };
-            let (approval, why) = obstacles(machine, run, &path, event.event.as_str());
+            let (approval, why) = obstacles(machine, run, &path, &event.event);
             json!({
                 "event": event.event,
                 "leads": leads,
@@ -96,18 +96,21 @@ fn describe(machine: &Machine, run: &Run) -> Value {
 }
 
 /// Says whether a person must approve `event`, and which guards do not hold.
-fn obstacles(machine: &Machine, run: &Run, path: &FramePath, event: &str) -> (bool, Vec<String>) {
+fn obstacles(
+    machine: &Machine,
+    run: &Run,
+    path: &FramePath,
+    event: &EventName,
+) -> (bool, Vec<String>) {
     let found = run
         .frame(path)
         .and_then(|frame| Some((frame, machine_of(machine, run, path)?)));
     let Some((frame, own)) = found else {
         return (false, Vec::new());
     };
-    let rule = own.states.get(&frame.at).and_then(|state| {
-        let mut rules = state.on.iter();
-        rules.find(|(name, _)| name.as_str() == event)
-    });
-    let transitions: &[Transition] = rule.map_or(&[], |(_, rule)| &rule.transitions);
+    let state = own.states.get(&frame.at);
+    let rule = state.and_then(|state| state.on.get(event));
+    let transitions: &[Transition] = rule.map_or(&[], |rule| &rule.transitions);
     let scope = Scope {
         machine: own,
         run,

@@ -7,10 +7,10 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::body;
-use crate::shared::Shared;
 use crate::{
     pairing::{Finished, WAIT_MAX},
     reply::{Answered, json_reply},
+    shared::Shared,
 };
 
 #[derive(Debug, Deserialize)]

@@ -11,10 +11,10 @@ use interlock_graph::Graph;
 use interlock_store::EventLog as _;
 use serde_json::json;
 
-use crate::shared::Shared;
 use crate::{
     query::Query,
     reply::{Answered, json_reply},
+    shared::Shared,
 };
 
 /// Answers with the picture, which never changes while the run goes on, or with the marks of a moment in it.

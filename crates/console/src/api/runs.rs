@@ -13,12 +13,12 @@ use interlock_clients::review::since_start;
 use interlock_core::names::RunId;
 use serde_json::{Value, json};
 
-use crate::shared::{Opened, Shared, now_ms};
 use crate::{
     board::RunRow,
     query::Query,
     reply::{Answered, json_reply},
     requests::requests,
+    shared::{Opened, Shared, now_ms},
 };
 
 /// Runs of one page of the list.
@@ -79,7 +79,7 @@ fn fits(row: &RunRow, query: &Query) -> bool {
 }
 
 pub(super) async fn inbox(State(shared): State<Arc<Shared>>) -> Answered {
-    let requests = shared
+    let mut requests = shared
         .blocking(move |shared| {
             let rows = shared.board.rows(&shared.home)?;
             let mut all = Vec::new();
@@ -92,7 +92,6 @@ pub(super) async fn inbox(State(shared): State<Arc<Shared>>) -> Answered {
             Ok(all)
         })
         .await?;
-    let mut requests = requests;
     // What has waited longest comes first.
     requests.sort_by_key(|request| request.get("asked_ms").and_then(Value::as_u64));
     json_reply(&json!({ "requests": requests }))

@@ -18,12 +18,12 @@ use serde_json::{Value, json};
 use tokio::{sync::OwnedSemaphorePermit, time::sleep};
 
 use super::log::line;
-use crate::shared::Shared;
 use crate::{
     board::RunRow,
     gate::bearer,
     query::Query,
     reply::{Answered, Problem, make_visible},
+    shared::Shared,
 };
 
 /// Time between two looks at the store.

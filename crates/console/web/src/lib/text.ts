@@ -19,7 +19,7 @@ export const short = (text: string, length = 12): string => (text.length > lengt
 /** Returns the paths of the states that a run is in. */
 export const statePaths = (state: string | string[]): string[] => [state].flat();
 
-/** Returns a path by its last two parts: "…/work/main". */
+/** Returns a path by its last two parts: "…/code/shop". */
 export function shortPath(path: string): string {
   const parts = path.split('/').filter(Boolean);
   return parts.length > 2 ? `…/${parts.slice(-2).join('/')}` : path;
