@@ -5,7 +5,7 @@ import { createInterface } from 'node:readline';
 import { chromium } from 'playwright-core';
 
 const AXE = readFileSync(new URL('./node_modules/axe-core/axe.min.js', import.meta.url), 'utf8');
-const PATIENCE = 30_000;
+const PATIENCE = 90_000;
 /** Presses of the tab key within which everything on a page is reached. */
 const TABS_MAX = 400;
 
@@ -71,6 +71,16 @@ const COMMANDS = {
       return dialog.dismiss();
     });
     await page.addInitScript(() => {
+      // How long the buttons that say yes were locked, at least: whoever asks later finds them open.
+      window.lockedMs = Infinity;
+      const since = new WeakMap();
+      new MutationObserver(() => {
+        for (const button of document.querySelectorAll('article .approve')) {
+          if (!since.has(button)) since.set(button, performance.now());
+          if (button.getAttribute('aria-disabled') === 'true') continue;
+          window.lockedMs = Math.min(window.lockedMs, performance.now() - since.get(button));
+        }
+      }).observe(document, { childList: true, subtree: true, attributeFilter: ['aria-disabled'] });
       document.addEventListener('securitypolicyviolation', (event) => {
         console.error(`policy: ${event.violatedDirective} ${event.blockedURI}`);
       });
@@ -93,12 +103,12 @@ const COMMANDS = {
   async inbox() {
     await go('Inbox');
     await page.waitForSelector('article');
-    const early = await page.$('article .approve[aria-disabled="true"]');
     await go('What changed');
     await page.waitForSelector('article pre, article .head');
     await armed();
     const text = await page.innerText('article');
-    return { text, early: early !== null, title: await page.title() };
+    const lockedMs = await page.evaluate(() => window.lockedMs);
+    return { text, lockedMs, title: await page.title() };
   },
 
   async reject({ note }) {
