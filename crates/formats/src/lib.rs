@@ -24,6 +24,7 @@ mod source;
 mod spans;
 mod stage;
 mod table;
+mod tree;
 mod yaml_text;
 
 pub use bundle::{Bundle, Link};
@@ -36,9 +37,13 @@ pub use load::{
     load_strictly, may_be_workflow, parent_of, workflow_names,
 };
 pub use loaded::Loaded;
+pub use native::FAILURES as FAILURE_NAMES;
+pub use node::{Entry, Kind, Node};
 pub use pipeline::{Input, InputKind};
 pub use render::render;
 pub use schema::{codemie_schema, flowstate_schema, pipeline_schema, schema};
-pub use source::{NoWorkflows, Source, Workflows};
+pub use source::{NoWorkflows, Source, Span, Workflows};
+pub use tree::{Tree, plain_kind};
+pub use yaml_text::{is_block, key_of as yaml_key, scalar as yaml_scalar};
 
 pub use interlock_validate::{Location, Place, Severity};

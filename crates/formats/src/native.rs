@@ -18,3 +18,4 @@ pub(crate) use guard::placeholder;
 pub(crate) use guard_fields::{EVIDENCE, GUARD_FIELDS, PIPELINE_GUARD, PIPELINE_GUARD_FIELDS};
 pub(crate) use machine::{Current, Reader, Reading, Reads, Start, empty, read};
 pub(crate) use names::check as check_name;
+pub use state::FAILURES;

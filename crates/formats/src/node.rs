@@ -11,21 +11,27 @@ pub(crate) use pointers::Pointers;
 
 /// A value and where it was written.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Node {
-    pub(crate) span: Span,
-    pub(crate) kind: Kind,
+pub struct Node {
+    /// Where it was written; a value that is left out stands at its key.
+    pub span: Span,
+    /// What it is.
+    pub kind: Kind,
 }
 
 /// What a value is.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Kind {
+pub enum Kind {
+    /// Nothing, written or left out.
     Null,
+    /// True or false.
     Bool(bool),
     /// Exactly as written.
     Number(Number),
+    /// Text, in quotes where its format keeps scalars as written.
     Text(String),
     /// A scalar without quotes, as written; only where scalars are kept so.
     Plain(String),
+    /// The items of a list.
     List(Vec<Node>),
     /// In the order written, every key once.
     Map(Vec<Entry>),
@@ -33,15 +39,19 @@ pub(crate) enum Kind {
 
 /// One key of a map and its value.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Entry {
-    pub(crate) key: String,
-    pub(crate) key_span: Span,
-    pub(crate) value: Node,
+pub struct Entry {
+    /// The key.
+    pub key: String,
+    /// Where the key was written, its quotes included.
+    pub key_span: Span,
+    /// What stands there.
+    pub value: Node,
 }
 
 impl Node {
     /// Returns the text, if it is one.
-    pub(crate) fn text(&self) -> Option<&str> {
+    #[must_use]
+    pub fn text(&self) -> Option<&str> {
         match &self.kind {
             Kind::Text(text) | Kind::Plain(text) => Some(text),
             _ => None,
@@ -77,7 +87,8 @@ impl Node {
     }
 
     /// Returns the items of a list; none of anything else.
-    pub(crate) fn items(&self) -> &[Self] {
+    #[must_use]
+    pub fn items(&self) -> &[Self] {
         match &self.kind {
             Kind::List(items) => items,
             _ => &[],
@@ -85,7 +96,8 @@ impl Node {
     }
 
     /// Returns the entries of a map; none of anything else.
-    pub(crate) fn entries(&self) -> &[Entry] {
+    #[must_use]
+    pub fn entries(&self) -> &[Entry] {
         match &self.kind {
             Kind::Map(entries) => entries,
             _ => &[],
@@ -93,12 +105,14 @@ impl Node {
     }
 
     /// Returns the entry of a map with this key.
-    pub(crate) fn get(&self, key: &str) -> Option<&Entry> {
+    #[must_use]
+    pub fn get(&self, key: &str) -> Option<&Entry> {
         self.entries().iter().find(|entry| entry.key == key)
     }
 
     /// Returns the value without its places.
-    pub(crate) fn to_value(&self) -> Value {
+    #[must_use]
+    pub fn to_value(&self) -> Value {
         match &self.kind {
             Kind::Null => Value::Null,
             Kind::Bool(value) => Value::Bool(*value),

@@ -114,7 +114,7 @@ pub(crate) fn typed(text: &str) -> Node {
     }
 }
 
-fn is_json(name: &str) -> bool {
+pub(crate) fn is_json(name: &str) -> bool {
     name.rsplit('.')
         .next()
         .is_some_and(|end| end.eq_ignore_ascii_case("json"))

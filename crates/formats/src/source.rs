@@ -88,10 +88,13 @@ pub(crate) const BYTE_ORDER_MARK: char = '\u{feff}';
 
 /// A range of bytes in one of the files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Span {
-    pub(crate) file: usize,
-    pub(crate) start: usize,
-    pub(crate) end: usize,
+pub struct Span {
+    /// Which of the files that were read, in the order they were opened.
+    pub file: usize,
+    /// The first byte.
+    pub start: usize,
+    /// The byte behind the last one.
+    pub end: usize,
 }
 
 impl Span {

@@ -80,7 +80,8 @@ fn in_line(items: &[Value]) -> Option<String> {
 }
 
 /// Tells whether a text is one of several lines that a block keeps as it is.
-fn is_block(text: &str) -> bool {
+#[must_use]
+pub fn is_block(text: &str) -> bool {
     let plain = |letter: char| letter == '\n' || !is_hidden(letter);
     let inner = text.strip_suffix('\n').unwrap_or(text);
     inner.contains('\n')
@@ -113,7 +114,9 @@ fn indent(depth: usize, text: &mut String) {
     }
 }
 
-fn key_of(key: &str) -> String {
+/// Writes a text as the key of a map.
+#[must_use]
+pub fn key_of(key: &str) -> String {
     // The name of a field of every state, and text to YAML 1.2.
     if key == "on" {
         return key.to_owned();
@@ -121,7 +124,9 @@ fn key_of(key: &str) -> String {
     word(key)
 }
 
-fn scalar(value: &Value) -> String {
+/// Writes a scalar, or an empty list or map, on one line.
+#[must_use]
+pub fn scalar(value: &Value) -> String {
     match value {
         Value::String(text) => word(text),
         Value::Object(_) => "{}".to_owned(),

@@ -27,7 +27,7 @@ const KEYS: Keys = Keys {
 };
 
 /// Names of final states that mean failure where nothing else is said.
-const FAILURES: &[&str] = &[
+pub const FAILURES: &[&str] = &[
     "failed",
     "failure",
     "error",

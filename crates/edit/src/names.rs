@@ -1,0 +1,192 @@
+//! Where a native workflow names its states and its guards.
+
+use interlock_formats::{Kind, Node};
+
+use crate::path::Path;
+
+/// A place that names a state.
+#[derive(Debug, Clone)]
+pub(crate) struct Named {
+    /// Where the name stands.
+    pub(crate) at: Path,
+    /// The state it is of; `None`: it is of the workflow.
+    pub(crate) state: Option<String>,
+    /// The transition that can go without anything else changing: an event, or a branch of it.
+    pub(crate) transition: Option<Path>,
+}
+
+impl Named {
+    /// Says what names it, for people.
+    pub(crate) fn says(&self) -> String {
+        match &self.state {
+            Some(state) => format!("`{}` of the state `{state}` leads to it", self.at),
+            None => format!("`{}` names it", self.at),
+        }
+    }
+}
+
+/// Returns every place that names a state, its own key left out.
+pub(crate) fn of_state(definition: &Node, name: &str) -> Vec<Named> {
+    let mut finder = Finder {
+        name,
+        found: Vec::new(),
+        state: None,
+        transition: None,
+    };
+    finder.field(definition, &Path::default(), "initial");
+    let states = Path::of(["states"]);
+    for entry in entries(definition, "states") {
+        let at = states.then(&entry.key);
+        finder.state = Some(entry.key.clone());
+        finder.field(&entry.value, &at, "safe_next");
+        for event in entries(&entry.value, "on") {
+            let at = at.then("on").then(&event.key);
+            finder.transition = Some(at.clone());
+            finder.transition(&event.value, &at);
+            finder.transition = None;
+        }
+        finder.state = None;
+    }
+    let interrupts = Path::of(["interrupts"]);
+    for entry in entries(definition, "interrupts") {
+        finder.field(&entry.value, &interrupts.then(&entry.key), "target");
+    }
+    finder.found
+}
+
+struct Finder<'a> {
+    name: &'a str,
+    found: Vec<Named>,
+    state: Option<String>,
+    transition: Option<Path>,
+}
+
+impl Finder<'_> {
+    fn text(&mut self, node: &Node, at: Path) {
+        if node.text() == Some(self.name) {
+            self.found.push(Named {
+                at,
+                state: self.state.clone(),
+                transition: self.transition.clone(),
+            });
+        }
+    }
+
+    fn field(&mut self, node: &Node, at: &Path, key: &str) {
+        if let Some(entry) = node.get(key) {
+            self.text(&entry.value, at.then(key));
+        }
+    }
+
+    fn transition(&mut self, node: &Node, at: &Path) {
+        match &node.kind {
+            Kind::List(items) => {
+                for (index, item) in items.iter().enumerate() {
+                    let at = at.then(index.to_string());
+                    // The last branch takes its event along.
+                    if items.len() > 1 {
+                        self.transition = Some(at.clone());
+                    }
+                    self.transition(item, &at);
+                }
+            }
+            Kind::Map(_) => self.fields(node, at),
+            _ => self.text(node, at.clone()),
+        }
+    }
+
+    fn fields(&mut self, node: &Node, at: &Path) {
+        self.field(node, at, "target");
+        // Where one of several ends leads cannot go alone, and takes a whole fork or call with it.
+        let kept = self.transition.take();
+        for key in ["on_complete", "on_fail"] {
+            self.field(node, at, key);
+        }
+        if let Some(fork) = node.get("fork") {
+            let at = at.then("fork");
+            for key in ["on_complete", "on_fail"] {
+                self.field(&fork.value, &at, key);
+            }
+            let at = at.then("branches");
+            for branch in entries(&fork.value, "branches") {
+                for key in ["initial", "terminal"] {
+                    self.field(&branch.value, &at.then(&branch.key), key);
+                }
+            }
+        }
+        self.transition = kept;
+    }
+}
+
+/// Returns every place that asks a guard by its name.
+pub(crate) fn of_guard(definition: &Node, name: &str) -> Vec<Path> {
+    let mut found = Vec::new();
+    let guards = Path::of(["guards"]);
+    for entry in entries(definition, "guards") {
+        parts(&entry.value, &guards.then(&entry.key), name, &mut found);
+    }
+    let states = Path::of(["states"]);
+    for entry in entries(definition, "states") {
+        let at = states.then(&entry.key);
+        if let Some(gate) = entry.value.get("gate") {
+            asked(&gate.value, &at.then("gate"), name, &mut found);
+        }
+        for (index, part) in entry
+            .value
+            .get("assert")
+            .map(|field| field.value.items())
+            .unwrap_or_default()
+            .iter()
+            .enumerate()
+        {
+            parts(
+                part,
+                &at.then("assert").then(index.to_string()),
+                name,
+                &mut found,
+            );
+        }
+        for event in entries(&entry.value, "on") {
+            let at = at.then("on").then(&event.key);
+            transition(&event.value, &at, name, &mut found);
+        }
+    }
+    found
+}
+
+fn transition(node: &Node, at: &Path, name: &str, found: &mut Vec<Path>) {
+    for (index, item) in node.items().iter().enumerate() {
+        transition(item, &at.then(index.to_string()), name, found);
+    }
+    for key in ["guard", "guards"] {
+        if let Some(field) = node.get(key) {
+            asked(&field.value, &at.then(key), name, found);
+        }
+    }
+}
+
+/// Looks at a guard that may be a name, and at a list of such.
+fn asked(node: &Node, at: &Path, name: &str, found: &mut Vec<Path>) {
+    if node.text() == Some(name) {
+        found.push(at.clone());
+    }
+    for (index, item) in node.items().iter().enumerate() {
+        asked(item, &at.then(index.to_string()), name, found);
+    }
+    parts(node, at, name, found);
+}
+
+/// Looks at what a guard is made of.
+fn parts(guard: &Node, at: &Path, name: &str, found: &mut Vec<Path>) {
+    for key in ["all", "any", "not"] {
+        if let Some(field) = guard.get(key) {
+            asked(&field.value, &at.then(key), name, found);
+        }
+    }
+}
+
+fn entries<'n>(node: &'n Node, key: &str) -> &'n [interlock_formats::Entry] {
+    node.get(key)
+        .map(|entry| entry.value.entries())
+        .unwrap_or_default()
+}

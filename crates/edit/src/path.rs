@@ -1,0 +1,125 @@
+//! Where a value stands in a file.
+
+use std::{fmt, str::FromStr};
+
+use interlock_formats::{Kind, Node};
+
+use crate::refusal::Refusal;
+
+/// The keys and item numbers that lead to a value; written as a JSON Pointer, such as `/states/planning/on/READY`.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Path(Vec<String>);
+
+impl Path {
+    pub(crate) fn of<I: IntoIterator<Item = S>, S: Into<String>>(words: I) -> Self {
+        Self(words.into_iter().map(Into::into).collect())
+    }
+
+    /// Returns the path of what stands below this one.
+    pub(crate) fn then(&self, word: impl Into<String>) -> Self {
+        let mut words = self.0.clone();
+        words.push(word.into());
+        Self(words)
+    }
+
+    /// Returns the path of what holds it, and the last word; `None`: it is the whole file.
+    pub(crate) fn split(&self) -> Option<(Self, &str)> {
+        let (last, before) = self.0.split_last()?;
+        Some((Self(before.to_vec()), last))
+    }
+
+    /// Puts a path before this one.
+    pub(crate) fn below(&self, base: &Self) -> Self {
+        let mut words = base.0.clone();
+        words.extend(self.0.iter().cloned());
+        Self(words)
+    }
+
+    /// Returns the number of the child that a word names: a key, or the number of an item.
+    pub(crate) fn index(node: &Node, word: &str) -> Option<usize> {
+        match &node.kind {
+            Kind::Map(entries) => entries.iter().position(|entry| entry.key == word),
+            Kind::List(items) => {
+                let plain = word == "0" || !word.starts_with('0');
+                let at: usize = word.parse().ok().filter(|_| plain)?;
+                (at < items.len()).then_some(at)
+            }
+            _ => None,
+        }
+    }
+
+    pub(crate) fn child<'n>(node: &'n Node, word: &str) -> Option<&'n Node> {
+        let at = Self::index(node, word)?;
+        match &node.kind {
+            Kind::Map(entries) => entries.get(at).map(|entry| &entry.value),
+            Kind::List(items) => items.get(at),
+            _ => None,
+        }
+    }
+
+    /// Returns what stands there.
+    pub(crate) fn find<'n>(&self, root: &'n Node) -> Option<&'n Node> {
+        self.0
+            .iter()
+            .try_fold(root, |node, word| Self::child(node, word))
+    }
+
+    /// Returns what stands there.
+    pub(crate) fn find_mut<'n>(&self, root: &'n mut Node) -> Option<&'n mut Node> {
+        self.0.iter().try_fold(root, |node, word| {
+            let at = Self::index(node, word)?;
+            match &mut node.kind {
+                Kind::Map(entries) => entries.get_mut(at).map(|entry| &mut entry.value),
+                Kind::List(items) => items.get_mut(at),
+                _ => None,
+            }
+        })
+    }
+
+    /// Returns what stands there, or says how far the path leads.
+    pub(crate) fn get<'n>(&self, root: &'n Node) -> Result<&'n Node, Refusal> {
+        let mut node = root;
+        let mut walked = Self::default();
+        for word in &self.0 {
+            let Some(next) = Self::child(node, word) else {
+                let here = if walked.0.is_empty() {
+                    "the file".to_owned()
+                } else {
+                    format!("`{walked}`")
+                };
+                return Err(Refusal::unknown(format!("{here} has no `{word}`")).at(node.span));
+            };
+            walked = walked.then(word);
+            node = next;
+        }
+        Ok(node)
+    }
+}
+
+impl fmt::Display for Path {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for word in &self.0 {
+            write!(f, "/{}", word.replace('~', "~0").replace('/', "~1"))?;
+        }
+        Ok(())
+    }
+}
+
+impl FromStr for Path {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text.is_empty() {
+            return Ok(Self::default());
+        }
+        let Some(rest) = text.strip_prefix('/') else {
+            return Err(format!(
+                "`{text}` is no place in a file: it begins with `/`, as `/states/planning` does"
+            ));
+        };
+        Ok(Self::of(
+            rest.split('/')
+                .map(|word| word.replace("~1", "/").replace("~0", "~")),
+        ))
+    }
+}

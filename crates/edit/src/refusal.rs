@@ -1,0 +1,112 @@
+//! Why an edit is refused.
+
+use interlock_formats::{Diagnostic, Span};
+
+/// Why an edit is refused, and where.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct Refusal {
+    /// What kind of refusal it is.
+    pub why: Why,
+    /// What is the matter, and what to do.
+    pub message: String,
+    /// Where in the text: bytes.
+    pub at: Option<std::ops::Range<usize>>,
+}
+
+/// What kind of refusal it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Why {
+    /// The file cannot be read.
+    Unreadable,
+    /// There is no such state, event, guard or place.
+    Unknown,
+    /// The name is taken.
+    Taken,
+    /// Something else rests on it.
+    InUse,
+    /// It means nothing here, such as a field of a list.
+    Misplaced,
+    /// The text cannot be changed there without changing anything else.
+    Text,
+    /// The machine would be another one.
+    Machine,
+}
+
+impl Why {
+    /// Returns the word for programs.
+    #[must_use]
+    pub const fn code(self) -> &'static str {
+        match self {
+            Self::Unreadable => "unreadable",
+            Self::Unknown => "unknown",
+            Self::Taken => "taken",
+            Self::InUse => "in_use",
+            Self::Misplaced => "misplaced",
+            Self::Text => "text",
+            Self::Machine => "machine",
+        }
+    }
+}
+
+impl Refusal {
+    pub(crate) fn new(why: Why, message: impl Into<String>) -> Self {
+        Self {
+            why,
+            message: message.into(),
+            at: None,
+        }
+    }
+
+    pub(crate) fn unknown(message: impl Into<String>) -> Self {
+        Self::new(Why::Unknown, message)
+    }
+
+    pub(crate) fn misplaced(message: impl Into<String>) -> Self {
+        Self::new(Why::Misplaced, message)
+    }
+
+    pub(crate) fn at(mut self, span: Span) -> Self {
+        self.at = Some(span.start..span.end);
+        self
+    }
+
+    /// The file has to be mended by hand first.
+    pub(crate) fn unreadable(found: &[Diagnostic]) -> Self {
+        let first = found.first();
+        let said = first.map_or("the file cannot be read", |first| first.message.as_str());
+        Self {
+            at: first.map(|first| first.span.clone()),
+            ..Self::new(Why::Unreadable, said)
+        }
+    }
+
+    /// The mark of its format would go.
+    pub(crate) fn no_longer(format: &str) -> Self {
+        Self::misplaced(format!(
+            "without it the file would be no {format} workflow any more"
+        ))
+    }
+
+    /// What is written there cannot be changed by itself.
+    pub(crate) fn text(text: &str, at: Option<Span>) -> Self {
+        let written = at.and_then(|span| text.get(span.start..span.end));
+        let aliased =
+            written.is_some_and(|written| written.contains(['&', '*'])) || text.contains("<<:");
+        let reason = if aliased {
+            "it is shared by an anchor (`&`), an alias (`*`) or a merge key (`<<`)"
+        } else {
+            "the way it is written leaves no room for it"
+        };
+        let refusal = Self::new(
+            Why::Text,
+            format!(
+                "this cannot be changed without changing something else: {reason}; edit the text there"
+            ),
+        );
+        match at {
+            Some(span) => refusal.at(span),
+            None => refusal,
+        }
+    }
+}

@@ -1,0 +1,242 @@
+//! Changes carried out on the text of a file.
+
+mod block;
+mod flow;
+mod lines;
+mod replace;
+mod written;
+
+use std::ops::Range;
+
+use interlock_formats::{Kind, Node, Tree};
+use serde_json::Value;
+
+use self::written::Style;
+use crate::{
+    change::Change,
+    path::Path,
+    refusal::{Refusal, Why},
+};
+
+/// Bytes of the old text, and what stands there instead.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Edit {
+    pub(crate) range: Range<usize>,
+    pub(crate) with: String,
+}
+
+impl Edit {
+    fn insert(at: usize, with: impl Into<String>) -> Self {
+        Self {
+            range: at..at,
+            with: with.into(),
+        }
+    }
+
+    fn remove(range: Range<usize>) -> Self {
+        let with = String::new();
+        Self { range, with }
+    }
+
+    fn replace(range: Range<usize>, with: impl Into<String>) -> Self {
+        let with = with.into();
+        Self { range, with }
+    }
+}
+
+/// A file to be edited, and how it is written.
+struct Page<'t> {
+    text: &'t str,
+    style: Style,
+}
+
+/// A list or map, and where it stands in what holds it.
+#[derive(Clone, Copy)]
+struct Holder<'n> {
+    node: &'n Node,
+    /// What holds it, and the number it has there; `None`: it is the whole file.
+    of: Option<(&'n Node, usize)>,
+}
+
+/// What is written at a key or as an item.
+enum Content<'v> {
+    Value(&'v Value),
+    /// Text that stood elsewhere, without its first indentation.
+    Moved(&'v str),
+}
+
+/// Returns how the text changes; `None` of the values beside it is touched.
+pub(crate) fn edits(text: &str, tree: &Tree, change: &Change) -> Result<Vec<Edit>, Refusal> {
+    let page = Page {
+        text,
+        style: Style::of(text, tree),
+    };
+    let cannot = || Refusal::text(text, change.place(&tree.root));
+    let found = match change {
+        Change::Replace { at, with } => {
+            let (holder, node) = child(&tree.root, at)?;
+            match holder {
+                Some((holder, index)) => page.replace(holder, index, with),
+                None => page.replace_root(node, with),
+            }
+        }
+        Change::Insert {
+            into,
+            index,
+            key,
+            value,
+        } => {
+            let holder = holder(&tree.root, into)?;
+            page.insert(holder, *index, key.as_deref(), &Content::Value(value))
+        }
+        Change::Remove { at } => match child(&tree.root, at)?.0 {
+            Some((holder, index)) => page.remove(holder, index),
+            None => None,
+        },
+        Change::Rename { at, key } => match child(&tree.root, at)?.0 {
+            Some((holder, index)) => page.rename(holder.node, index, key),
+            None => None,
+        },
+        Change::Move { at, index } => match child(&tree.root, at)?.0 {
+            Some((holder, from)) => page.move_child(holder, from, *index),
+            None => None,
+        },
+    };
+    found.ok_or_else(cannot)
+}
+
+/// Puts edits into a text.
+pub(crate) fn splice(text: &str, mut edits: Vec<Edit>) -> Result<String, Refusal> {
+    edits.sort_by_key(|edit| (edit.range.start, edit.range.end));
+    let mut new = String::with_capacity(text.len());
+    let mut at = 0;
+    for edit in &edits {
+        let kept = text.get(at..edit.range.start);
+        // Edits that overlap are none.
+        new.push_str(kept.ok_or_else(|| Refusal::text(text, None))?);
+        new.push_str(&edit.with);
+        at = edit.range.end;
+    }
+    new.push_str(text.get(at..).ok_or_else(|| Refusal::text(text, None))?);
+    Ok(new)
+}
+
+/// Compares what the edits left alone, byte by byte.
+pub(crate) fn check_untouched(old: &str, new: &str, edits: &[Edit]) -> Result<(), Refusal> {
+    let mut edits: Vec<&Edit> = edits.iter().collect();
+    edits.sort_by_key(|edit| (edit.range.start, edit.range.end));
+    let (mut old_rest, mut new_rest, mut at) = (old, new, 0);
+    for edit in edits {
+        let kept = edit.range.start.checked_sub(at);
+        let taken = kept.and_then(|kept| {
+            let (left, rest) = old_rest.split_at_checked(kept)?;
+            let after = rest.get(edit.range.len()..)?;
+            let written = new_rest
+                .strip_prefix(left)?
+                .strip_prefix(edit.with.as_str())?;
+            Some((after, written))
+        });
+        let Some((after, written)) = taken else {
+            return Err(Refusal::new(
+                Why::Text,
+                "bytes elsewhere in the file would change",
+            ));
+        };
+        (old_rest, new_rest, at) = (after, written, edit.range.end);
+    }
+    if old_rest == new_rest {
+        Ok(())
+    } else {
+        Err(Refusal::new(
+            Why::Text,
+            "bytes elsewhere in the file would change",
+        ))
+    }
+}
+
+/// Returns a list or map, and what holds it.
+fn holder<'n>(root: &'n Node, at: &Path) -> Result<Holder<'n>, Refusal> {
+    let node = at.get(root)?;
+    let of = match at.split() {
+        None => None,
+        Some((above, word)) => {
+            let above = above.get(root)?;
+            Path::index(above, word).map(|index| (above, index))
+        }
+    };
+    Ok(Holder { node, of })
+}
+
+/// Returns a value with its holder and the number it has there.
+fn child<'n>(
+    root: &'n Node,
+    at: &Path,
+) -> Result<(Option<(Holder<'n>, usize)>, &'n Node), Refusal> {
+    let node = at.get(root)?;
+    let Some((above, word)) = at.split() else {
+        return Ok((None, node));
+    };
+    let holder = holder(root, &above)?;
+    let index = Path::index(holder.node, word)
+        .ok_or_else(|| Refusal::unknown(format!("the file has no `{at}`")))?;
+    Ok((Some((holder, index)), node))
+}
+
+impl Page<'_> {
+    /// Tells whether a list or map stands in brackets or braces.
+    fn is_flow(&self, node: &Node) -> bool {
+        let first = self.text.as_bytes().get(node.span.start);
+        matches!(node.kind, Kind::List(_) | Kind::Map(_)) && matches!(first, Some(b'{' | b'['))
+    }
+
+    fn insert(
+        &self,
+        holder: Holder<'_>,
+        index: usize,
+        key: Option<&str>,
+        content: &Content<'_>,
+    ) -> Option<Vec<Edit>> {
+        if self.is_flow(holder.node) {
+            self.insert_in_flow(holder.node, index, key, content)
+        } else {
+            self.insert_in_block(holder.node, index, key, content)
+        }
+    }
+
+    fn remove(&self, holder: Holder<'_>, index: usize) -> Option<Vec<Edit>> {
+        if self.is_flow(holder.node) {
+            self.remove_from_flow(holder.node, index)
+        } else {
+            self.remove_from_block(holder, index)
+        }
+    }
+
+    fn rename(&self, map: &Node, index: usize, key: &str) -> Option<Vec<Edit>> {
+        let entry = map.entries().get(index)?;
+        let range = entry.key_span.start..entry.key_span.end;
+        let old = self.text.get(range.clone())?;
+        Some(vec![Edit::replace(range, self.style.key_like(key, old))])
+    }
+
+    fn move_child(&self, holder: Holder<'_>, from: usize, to: usize) -> Option<Vec<Edit>> {
+        if from == to {
+            return Some(Vec::new());
+        }
+        // Counted with the one that moves.
+        let index = if to > from { to + 1 } else { to };
+        let moved = if self.is_flow(holder.node) {
+            self.child_of_flow(holder.node, from)?
+        } else {
+            self.child_of_block(holder.node, from)?
+        };
+        let content = Content::Moved(self.text.get(moved.clone())?);
+        let mut edits = self.insert(holder, index, None, &content)?;
+        let removed = if self.is_flow(holder.node) {
+            self.remove_from_flow(holder.node, from)?
+        } else {
+            self.cut_from_block(holder.node, from, moved)?
+        };
+        edits.extend(removed);
+        Some(edits)
+    }
+}

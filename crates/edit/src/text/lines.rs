@@ -1,0 +1,144 @@
+//! Lines of a file, and where what is written ends.
+
+use interlock_formats::{Entry, Kind, Node};
+
+use super::Page;
+
+impl Page<'_> {
+    /// Returns where the line of a byte begins.
+    pub(super) fn line_start(&self, at: usize) -> usize {
+        let before = self.text.get(..at).unwrap_or_default();
+        before.rfind('\n').map_or(0, |found| found + 1)
+    }
+
+    /// Returns where the line of a byte ends, without what breaks it.
+    pub(super) fn line_end(&self, at: usize) -> usize {
+        let rest = self.text.get(at..).unwrap_or_default();
+        let line = rest.split('\n').next().unwrap_or_default();
+        at + line.strip_suffix('\r').unwrap_or(line).len()
+    }
+
+    /// Returns where the next line begins; the end of the file where there is none.
+    pub(super) fn next_line(&self, at: usize) -> usize {
+        let rest = self.text.get(at..).unwrap_or_default();
+        at + rest.find('\n').map_or(rest.len(), |found| found + 1)
+    }
+
+    /// Returns what stands before a byte in its line.
+    pub(super) fn before(&self, at: usize) -> &str {
+        self.text.get(self.line_start(at)..at).unwrap_or_default()
+    }
+
+    /// Returns what stands behind a byte in its line.
+    pub(super) fn behind(&self, at: usize) -> &str {
+        self.text.get(at..self.line_end(at)).unwrap_or_default()
+    }
+
+    /// Tells whether nothing but blanks stands before a byte in its line.
+    pub(super) fn begins_line(&self, at: usize) -> bool {
+        self.before(at).bytes().all(|byte| byte == b' ')
+    }
+
+    /// Tells whether nothing but blanks and a comment stands behind a byte in its line.
+    pub(super) fn ends_line(&self, at: usize) -> bool {
+        let rest = self.behind(at);
+        let trimmed = rest.trim_start_matches([' ', '\t']);
+        trimmed.is_empty() || (trimmed.starts_with('#') && trimmed.len() < rest.len())
+    }
+
+    /// Tells whether the line that begins at a byte is blank.
+    pub(super) fn is_blank(&self, line: usize) -> bool {
+        self.behind(line).trim().is_empty()
+    }
+
+    /// Tells whether a comment begins in a part of the text, as far as can be told from outside.
+    pub(super) fn has_comment(&self, range: std::ops::Range<usize>) -> bool {
+        self.text.get(range).is_some_and(|part| part.contains('#'))
+    }
+
+    /// Returns the byte behind the colon of an entry; `None`: it is written another way.
+    pub(super) fn colon(&self, entry: &Entry) -> Option<usize> {
+        let at = entry.key_span.end;
+        let rest = self.text.get(at..)?;
+        let blanks = rest.len() - rest.trim_start_matches([' ', '\t', '\n', '\r']).len();
+        let blanks = if self.style.is_json {
+            blanks
+        } else {
+            rest.len() - rest.trim_start_matches(' ').len()
+        };
+        rest.get(blanks..)?
+            .starts_with(':')
+            .then_some(at + blanks + 1)
+    }
+
+    /// Returns the byte behind the dash of an item of a list in a block.
+    pub(super) fn dash(&self, item: &Node) -> Option<usize> {
+        let before = self.text.get(..item.span.start)?;
+        let trimmed = before.trim_end_matches([' ', '\t', '\n', '\r']);
+        trimmed.ends_with('-').then_some(trimmed.len())
+    }
+
+    /// Tells whether a value is left out.
+    pub(super) fn is_left_out(entry: &Entry) -> bool {
+        entry.value.span == entry.key_span
+    }
+
+    /// Returns where the value of an entry ends; that of its colon where it is left out.
+    pub(super) fn entry_end(&self, entry: &Entry) -> Option<usize> {
+        let colon = self.colon(entry)?;
+        if Self::is_left_out(entry) {
+            return Some(colon);
+        }
+        // What an alias stands for is written elsewhere.
+        if entry.value.span.start < colon {
+            return None;
+        }
+        self.end(&entry.value)
+    }
+
+    /// Returns where a value ends, without comments and blanks behind it.
+    pub(super) fn end(&self, node: &Node) -> Option<usize> {
+        let last = match &node.kind {
+            _ if self.is_flow(node) => return Some(node.span.end),
+            Kind::Map(entries) => self.entry_end(entries.last()?)?,
+            Kind::List(items) => {
+                let item = items.last()?;
+                // A later item stands behind an earlier one, or it is an alias.
+                let in_order = items.windows(2).all(|pair| match pair {
+                    [one, other] => one.span.start < other.span.start,
+                    _ => true,
+                });
+                if !in_order || item.span.start < node.span.start {
+                    return None;
+                }
+                if item.span.start == item.span.end {
+                    self.dash(item)?
+                } else {
+                    self.end(item)?
+                }
+            }
+            _ => {
+                let written = self.text.get(node.span.start..node.span.end)?;
+                node.span.start + written.trim_end().len()
+            }
+        };
+        (last >= node.span.start).then_some(last)
+    }
+
+    /// Returns where the comments begin that stand right above a line and belong to it.
+    pub(super) fn comments_above(&self, line: usize, indent: &str) -> usize {
+        let mut begin = line;
+        while begin > 0 {
+            let above = self.line_start(begin - 1);
+            let words = self.behind(above);
+            let belongs = words
+                .strip_prefix(indent)
+                .is_some_and(|rest| rest.starts_with('#'));
+            if !belongs {
+                break;
+            }
+            begin = above;
+        }
+        begin
+    }
+}

@@ -1,0 +1,407 @@
+//! Random operations over every workflow of the test cases, the examples and the shipped workflows, also with comments.
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::string_slice,
+    clippy::print_stdout,
+    reason = "a failed test panics"
+)]
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use interlock_edit::{Operation, Place, Why, edit};
+use interlock_formats::{Kind, NoWorkflows, Node, Source, Tree};
+use serde_json::{Value, json};
+
+/// Operations tried; `INTERLOCK_EDITS` tries another number.
+const OPERATIONS: usize = 4_000;
+
+#[test]
+fn an_edit_changes_what_it_says_and_no_comment_elsewhere() {
+    let corpus = corpus();
+    let count = std::env::var("INTERLOCK_EDITS").map_or(OPERATIONS, |count| count.parse().unwrap());
+    let (mut done, mut refused, mut shown) = (0, 0, 0);
+    for seed in 0..count {
+        let mut random = Random(seed as u64 * 7 + 1);
+        let plain = &corpus[seed % corpus.len()];
+        let source = if seed % 3 == 0 {
+            plain.clone()
+        } else {
+            with_comments(plain, &mut random)
+        };
+        let Ok(tree) = Tree::read(&source) else {
+            continue;
+        };
+        let Some(operation) = random.operation(&tree) else {
+            continue;
+        };
+        match edit(
+            &source,
+            None,
+            std::slice::from_ref(&operation),
+            &NoWorkflows,
+        ) {
+            Ok(edited) => {
+                done += 1;
+                check_comments(&source, &tree, &operation, &edited.text);
+            }
+            Err(refusal) if matches!(refusal.why, Why::Text | Why::Machine) => {
+                refused += 1;
+                if shown < 40 {
+                    shown += 1;
+                    let at = refusal.at.clone().unwrap_or_default();
+                    println!(
+                        "{}: {operation:?}\n  {}: {}\n  {:?}",
+                        source.name,
+                        refusal.why.code(),
+                        refusal.message,
+                        &source.text[at]
+                    );
+                }
+            }
+            Err(_) => {}
+        }
+    }
+    println!("{done} done, {refused} refused for the text");
+    assert!(done > count / 3, "{done} of {count} were carried out");
+    assert!(refused * 50 < done, "{refused} were refused beside {done}");
+}
+
+fn corpus() -> Vec<Source> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut files = Vec::new();
+    for folder in ["tests/cases", "workflows", "examples"] {
+        collect(&root.join(folder), &mut files);
+    }
+    files.sort();
+    let mut all = Vec::new();
+    for file in files {
+        let name = file
+            .strip_prefix(&root)
+            .unwrap()
+            .to_string_lossy()
+            .into_owned();
+        let text = fs::read_to_string(&file).unwrap_or_default();
+        if name.ends_with(".test.yaml") {
+            all.extend(inner_workflow(&name, &text));
+        } else {
+            all.push(Source::new(name, text));
+        }
+    }
+    assert!(all.len() > 1_000, "{} workflows", all.len());
+    all
+}
+
+fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let is_workflow = path
+            .extension()
+            .is_some_and(|end| end == "yaml" || end == "json" || end == "yml");
+        if path.is_dir() {
+            collect(&path, files);
+        } else if is_workflow {
+            files.push(path);
+        }
+    }
+}
+
+/// Takes the workflow out of a file of cases.
+fn inner_workflow(name: &str, text: &str) -> Option<Source> {
+    let begin = text.find("\nworkflow:\n")? + "\nworkflow:\n".len();
+    let inner: Vec<&str> = text[begin..]
+        .lines()
+        .take_while(|line| line.is_empty() || line.starts_with("  "))
+        .collect();
+    let dedented: Vec<&str> = inner
+        .iter()
+        .map(|line| line.get(2..).unwrap_or_default())
+        .collect();
+    Some(Source::new(name.to_owned(), dedented.join("\n") + "\n"))
+}
+
+/// Writes comments between the lines and behind them, where that changes nothing.
+fn with_comments(source: &Source, random: &mut Random) -> Source {
+    if source.name.ends_with(".json") {
+        return source.clone();
+    }
+    let Ok(tree) = Tree::read(source) else {
+        return source.clone();
+    };
+    let mut text = String::new();
+    for (number, line) in source.text.lines().enumerate() {
+        let mut with = String::new();
+        if random.below(5) == 0 {
+            let indent = line.len() - line.trim_start().len();
+            with += &format!("{}# above {number}\n", &line[..indent]);
+        }
+        with += line;
+        if random.below(6) == 0 {
+            with += &format!("  # behind {number}");
+        }
+        with.push('\n');
+        if random.below(9) == 0 {
+            with.push('\n');
+        }
+        let rest: Vec<&str> = source.text.lines().skip(number + 1).collect();
+        let tried = Source::new(
+            source.name.clone(),
+            format!("{text}{with}{}\n", rest.join("\n")),
+        );
+        let same = Tree::read(&tried).is_ok_and(|new| new.root.to_value() == tree.root.to_value());
+        if same {
+            text += &with;
+        } else {
+            text += line;
+            text.push('\n');
+        }
+    }
+    Source::new(source.name.clone(), text)
+}
+
+/// Every comment that was written by `with_comments` outside of what the operation is about is there still.
+fn check_comments(source: &Source, tree: &Tree, operation: &Operation, new: &str) {
+    let gone = match operation {
+        Operation::Remove { at } | Operation::Set { at, .. } => span(tree, at),
+        Operation::RemoveState { name, .. } => {
+            span(tree, &format!("/states/{name}")).or_else(|| Some((0, usize::MAX)))
+        }
+        Operation::SetTransition { state, event, .. }
+        | Operation::RemoveTransition { state, event } => {
+            span(tree, &format!("/states/{state}/on/{event}"))
+        }
+        Operation::SetGuard { name, .. } | Operation::RemoveGuard { name } => {
+            span(tree, &format!("/guards/{name}"))
+        }
+        _ => None,
+    };
+    if matches!(
+        operation,
+        Operation::RemoveState {
+            with_transitions: true,
+            ..
+        }
+    ) {
+        return;
+    }
+    let mut at = 0;
+    for line in source.text.split_inclusive('\n') {
+        let (begin, end) = (at, at + line.len());
+        at = end;
+        let Some(found) = line.find("# above").or_else(|| line.find("# behind")) else {
+            continue;
+        };
+        let inside = gone.is_some_and(|(from, to)| begin <= to && end > from);
+        let comment = line[found..].trim_end();
+        let known = new.lines().any(|line| line.ends_with(comment));
+        assert!(
+            inside || known,
+            "`{comment}` is lost by {operation:?} in {}:\n{}\nis now\n{new}",
+            source.name,
+            source.text
+        );
+    }
+}
+
+/// Returns where an entry or an item begins and ends, its key included.
+fn span(tree: &Tree, at: &str) -> Option<(usize, usize)> {
+    let mut node = &tree.root;
+    let mut start = 0;
+    for word in at.split('/').skip(1) {
+        let word = word.replace("~1", "/").replace("~0", "~");
+        match node.get(&word) {
+            Some(entry) => {
+                start = entry.key_span.start;
+                node = &entry.value;
+            }
+            None => {
+                node = node.items().get(word.parse::<usize>().ok()?)?;
+                start = node.span.start;
+            }
+        }
+    }
+    Some((start, node.span.end))
+}
+
+/// A sequence of numbers that is the same in every run.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+
+    fn below(&mut self, count: usize) -> usize {
+        usize::try_from(self.next() % count.max(1) as u64).unwrap()
+    }
+
+    fn pick<'a, T>(&mut self, all: &'a [T]) -> Option<&'a T> {
+        let at = self.below(all.len());
+        all.get(at)
+    }
+
+    fn operation(&mut self, tree: &Tree) -> Option<Operation> {
+        let states = names(tree, "states");
+        let guards = names(tree, "guards");
+        let state = self.pick(&states).cloned();
+        let events = state
+            .as_ref()
+            .map(|state| keys(tree, &["states", state, "on"]))
+            .unwrap_or_default();
+        let event = self.pick(&events).cloned();
+        let fresh = format!("fresh {}", self.below(100));
+        Some(match self.below(16) {
+            0 => Operation::AddState {
+                name: fresh,
+                state: self.state(),
+                place: self.place(&states),
+            },
+            1 => Operation::RenameState {
+                name: state?,
+                to: fresh,
+            },
+            2 => Operation::RemoveState {
+                name: state?,
+                with_transitions: self.below(2) == 0,
+            },
+            3 => Operation::MoveState {
+                name: state?,
+                place: self.place(&states)?,
+            },
+            4 => Operation::SetTransition {
+                state: state?,
+                event: "NEW".to_owned(),
+                to: self.value(),
+            },
+            5 => Operation::SetTransition {
+                state: state?,
+                event: event?,
+                to: self.value(),
+            },
+            6 => Operation::RemoveTransition {
+                state: state?,
+                event: event?,
+            },
+            7 => Operation::RenameEvent {
+                state: state?,
+                event: event?,
+                to: fresh,
+            },
+            8 => Operation::SetGuard {
+                name: fresh,
+                guard: json!({"field": "a", "op": "eq", "value": 1}),
+            },
+            9 => Operation::RenameGuard {
+                name: self.pick(&guards)?.clone(),
+                to: fresh,
+            },
+            10 => Operation::RemoveGuard {
+                name: self.pick(&guards)?.clone(),
+            },
+            11 => Operation::Remove {
+                at: self.place_in(tree),
+            },
+            12 => Operation::Rename {
+                at: self.place_in(tree),
+                to: fresh,
+            },
+            13 => Operation::Set {
+                at: format!("{}/added", self.place_in(tree)),
+                value: self.value(),
+            },
+            14 => Operation::Set {
+                at: format!("{}/-", self.place_in(tree)),
+                value: self.value(),
+            },
+            _ => Operation::Set {
+                at: self.place_in(tree),
+                value: self.value(),
+            },
+        })
+    }
+
+    fn place(&mut self, states: &[String]) -> Option<Place> {
+        let state = self.pick(states)?.clone();
+        Some(match self.below(4) {
+            0 => Place::First,
+            1 => Place::Last,
+            2 => Place::Before(state),
+            _ => Place::After(state),
+        })
+    }
+
+    fn state(&mut self) -> Option<Value> {
+        let all = [
+            None,
+            Some(json!({"type": "final"})),
+            Some(
+                json!({"allowed_tools": ["Read"], "instructions": "Look.\nThen say.\n", "on": {"GO": {"target": "x", "guards": ["a", "b"]}}}),
+            ),
+        ];
+        all[self.below(3)].clone()
+    }
+
+    fn value(&mut self) -> Value {
+        let all = [
+            json!(null),
+            json!(true),
+            json!(12),
+            json!("plain"),
+            json!("yes"),
+            json!("a: b # c"),
+            json!("two\nlines\n"),
+            json!("two\n  lines"),
+            json!(" \u{1}'\"\\"),
+            json!([]),
+            json!({}),
+            json!(["Read", "Edit", "a,b"]),
+            json!([{"guard": "g", "target": "x"}, {"target": "y", "guards": [{"all": ["a"]}]}]),
+            json!({"target": "x", "requires_approval": true, "approval_message": "Sure?"}),
+            json!({"a": {"b": {"c": [1, 2, [3]]}}, "d": "x\ny"}),
+        ];
+        all[self.below(all.len())].clone()
+    }
+
+    fn place_in(&mut self, tree: &Tree) -> String {
+        let mut all = Vec::new();
+        places(&tree.root, "", &mut all);
+        self.pick(&all).cloned().unwrap_or_default()
+    }
+}
+
+fn places(node: &Node, at: &str, all: &mut Vec<String>) {
+    if let Kind::Map(entries) = &node.kind {
+        for entry in entries {
+            let at = format!("{at}/{}", entry.key.replace('~', "~0").replace('/', "~1"));
+            all.push(at.clone());
+            places(&entry.value, &at, all);
+        }
+    }
+    for (index, item) in node.items().iter().enumerate() {
+        let at = format!("{at}/{index}");
+        all.push(at.clone());
+        places(item, &at, all);
+    }
+}
+
+fn names(tree: &Tree, key: &str) -> Vec<String> {
+    keys(tree, &[key])
+}
+
+fn keys(tree: &Tree, path: &[&str]) -> Vec<String> {
+    let found = path.iter().try_fold(&tree.root, |node, key| {
+        node.get(key).map(|entry| &entry.value)
+    });
+    found
+        .map(Node::entries)
+        .unwrap_or_default()
+        .iter()
+        .map(|entry| entry.key.clone())
+        .collect()
+}
