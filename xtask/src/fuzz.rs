@@ -23,7 +23,7 @@ struct Target {
     seeds: fn() -> Result<Vec<String>>,
 }
 
-const TARGETS: [Target; 5] = [
+const TARGETS: [Target; 6] = [
     Target {
         name: "shell",
         length_max: "-max_len=8192",
@@ -31,6 +31,11 @@ const TARGETS: [Target; 5] = [
     },
     Target {
         name: "workflow",
+        length_max: "-max_len=16384",
+        seeds: workflows,
+    },
+    Target {
+        name: "edit",
         length_max: "-max_len=16384",
         seeds: workflows,
     },

@@ -1,5 +1,6 @@
 //! What the command line may hold. The table of commands; help, man page and completions come from it.
 
+mod edit;
 mod guard;
 mod help;
 mod runs;
@@ -8,6 +9,7 @@ mod workflows;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+pub(crate) use edit::{EditArgs, EditOperation, WhereArgs};
 pub(crate) use guard::{
     ConsoleArgs, DemoArgs, DoctorArgs, ExecArgs, GatewayArgs, Held, HookArgs, InitArgs, ServeArgs,
 };
@@ -137,6 +139,18 @@ a person ends with code 75.")]
         #[command(subcommand)]
         command: FsCommand,
     },
+    /// Change one place of a workflow file and no other byte.
+    #[command(after_help = "Examples:
+  interlock edit bugfix add-state review '{\"allowed_tools\": [\"Read\"]}' --after testing
+  interlock edit bugfix add-transition testing PASS review
+  interlock edit bugfix rename-state testing checking
+  interlock edit flow.yaml set /states/planning/max_iterations 12
+  interlock edit flow.yaml remove-state review --with-transitions --dry-run
+  interlock edit flow.yaml apply operations.json
+
+Comments, quotes, order and alignment stay. An edit is refused, with the place, when the text does not allow
+it without changing something else. Runs that are under way keep the workflow they began with.")]
+    Edit(EditArgs),
     /// Write a workflow in the native format, or list what of it cannot be said there.
     #[command(after_help = "Examples:
   interlock convert flow.json -o flow.yaml

@@ -5,6 +5,7 @@ pub(crate) mod console;
 mod convert;
 pub(crate) mod demo;
 pub(crate) mod doctor;
+mod edit;
 pub(crate) mod exec;
 pub(crate) mod explain;
 pub(crate) mod gateway;
@@ -115,6 +116,7 @@ fn dispatch(app: &App, command: Command) -> Done {
             },
         ),
         Command::Convert(args) => convert::run(app, &args),
+        Command::Edit(args) => edit::run(app, &args),
         Command::Graph(args) => graph::run(app, &args),
         Command::Start(args) => start::run(app, &args),
         Command::Run(args) => run::run(app, &args),

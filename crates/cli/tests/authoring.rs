@@ -319,3 +319,116 @@ fn the_log_shows_a_call_in_a_line_and_the_time_of_this_place() {
         "{exact}"
     );
 }
+
+#[test]
+fn an_edit_changes_one_place_and_shows_it() {
+    let room = room();
+    let path = ".interlock/workflows/flow.yaml";
+    let text = FLOW.replace("draft: {", "# write\n  draft: {") + "# the end\n";
+    room.write(path, &text).unwrap();
+    let shown = out(
+        &room,
+        &[
+            "edit",
+            "flow",
+            "rename-state",
+            "draft",
+            "writing",
+            "--dry-run",
+        ],
+        0,
+    );
+    assert!(
+        shown.contains("-initial: draft\n+initial: writing\n"),
+        "{shown}"
+    );
+    assert_eq!(room.read(path).unwrap(), text);
+    out(
+        &room,
+        &["edit", "flow", "rename-state", "draft", "writing"],
+        0,
+    );
+    let renamed = text.replace("draft", "writing");
+    assert_eq!(room.read(path).unwrap(), renamed);
+    // What is the same already is written no more.
+    out(
+        &room,
+        &["edit", path, "set", "/states/done/type", "final"],
+        0,
+    );
+    assert_eq!(room.read(path).unwrap(), renamed);
+    let said = out(&room, &["edit", path, "add-state", "review", "--json"], 0);
+    let said: Value = serde_json::from_str(&said).unwrap();
+    assert_eq!(said["written"], true, "{said}");
+    let codes: Vec<&str> = said["diagnostics"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(|one| one["code"].as_str())
+        .collect();
+    assert_eq!(codes, ["unreachable_state"]);
+}
+
+#[test]
+fn an_edit_that_is_refused_says_where_and_writes_nothing() {
+    let room = room();
+    let text = FLOW
+        .replace("[Read]", "&tools [Read]")
+        .replace("done: {", "done: {disallowed_tools: *tools, ");
+    room.write("flow.yaml", &text).unwrap();
+    refused(
+        &room,
+        &["edit", "flow.yaml", "remove-state", "done"],
+        1,
+        &["in_use", "flow.yaml:4:", "SHIP: done", "--with-transitions"],
+    );
+    refused(
+        &room,
+        &[
+            "edit",
+            "flow.yaml",
+            "set",
+            "/states/draft/allowed_tools/0",
+            "Grep",
+        ],
+        1,
+        &["anchor", "flow.yaml:4:", "was not changed"],
+    );
+    refused(
+        &room,
+        &["edit", "flow.yaml", "move-state", "done"],
+        2,
+        &["--before STATE"],
+    );
+    refused(
+        &room,
+        &["edit", "flow.yaml", "add-state", "x", "[1]"],
+        2,
+        &["no JSON object"],
+    );
+    refused(
+        &room,
+        &["edit", "bugfix", "set-initial", "testing"],
+        2,
+        &["init --workflow bugfix"],
+    );
+    room.write("operations.json", r#"[{"rename_state": {"name": "draft", "to": "x"}}, {"rename_state": {"name": "draft", "to": "y"}}]"#).unwrap();
+    refused(
+        &room,
+        &["edit", "flow.yaml", "apply", "operations.json"],
+        1,
+        &["there is no state `draft`"],
+    );
+    room.write(
+        "operations.json",
+        r#"[{"rename_state": {"name": "draft"}}]"#,
+    )
+    .unwrap();
+    refused(
+        &room,
+        &["edit", "flow.yaml", "apply", "operations.json"],
+        2,
+        &["missing field `to`"],
+    );
+    assert_eq!(room.read("flow.yaml").unwrap(), text);
+}

@@ -10,6 +10,8 @@ use std::{fs, path::Path};
 
 use interlock_simulate::cases::find_case_files;
 
+#[path = "../../../fuzz/fuzz_targets/edit.rs"]
+mod edit;
 #[path = "../../../fuzz/fuzz_targets/hook_input.rs"]
 mod hook_input;
 #[path = "../../../fuzz/fuzz_targets/play.rs"]
@@ -42,12 +44,14 @@ fn workflows_templates_and_cases_are_within_their_bounds() {
     assert!(texts.len() >= 20, "{} seeds", texts.len());
     for text in &texts {
         workflow::run(text);
+        edit::run(text);
         play::run(text);
         let blocks = text.lines().filter(|line| line.contains("{{"));
         blocks.for_each(|line| template::run(line.trim()));
         // Cut anywhere, as the engine would.
         let half = text.get(..text.len() / 2).unwrap_or_default();
         workflow::run(half);
+        edit::run(half);
         play::run(half);
     }
 }

@@ -101,14 +101,23 @@ impl Change {
 
     /// Returns where it is in the text as it is now.
     pub(crate) fn place(&self, root: &Node) -> Option<Span> {
-        let at = match self {
+        self.path().find(root).map(|node| node.span)
+    }
+
+    /// Tells whether it is about a key of the file itself.
+    pub(crate) fn is_at_the_top(&self) -> bool {
+        let above = self.path().split();
+        above.is_none_or(|(above, _)| above == Path::default())
+    }
+
+    const fn path(&self) -> &Path {
+        match self {
             Self::Replace { at, .. }
             | Self::Remove { at }
             | Self::Rename { at, .. }
             | Self::Move { at, .. } => at,
             Self::Insert { into, .. } => into,
-        };
-        at.find(root).map(|node| node.span)
+        }
     }
 }
 

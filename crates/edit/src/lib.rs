@@ -17,7 +17,10 @@ mod text;
 
 use interlock_formats::{Source, Tree, Workflows};
 
-use crate::{change::Change, operation::Scope};
+use crate::{
+    change::Change,
+    operation::{Scope, Step},
+};
 pub use crate::{
     operation::{Operation, Place},
     path::Path,
@@ -46,38 +49,66 @@ pub fn edit(
     others: &dyn Workflows,
 ) -> Result<Edited, Refusal> {
     let mut now = source.clone();
-    for operation in operations {
-        let mut next = now.clone();
-        let mut tree = read(&next)?;
-        let scope = Scope::find(&tree, machine)?;
-        // What is wanted is told of the tree, step by step: a step may move what the next one is about.
-        let mut plan = operation.begin();
-        while let Some(changes) = plan.next(&tree, &scope)? {
-            for change in changes {
-                next = carry_out(&next, &tree, &change)?;
-                tree = read(&next)?;
-            }
-        }
-        machine::check(&now, &next, operation, others)?;
-        now = next;
+    for (index, operation) in operations.iter().enumerate() {
+        now = edit_once(&now, machine, operation, others).map_err(|refusal| Refusal {
+            operation: index,
+            within: now.text.clone(),
+            ..refusal
+        })?;
     }
     Ok(Edited { text: now.text })
+}
+
+fn edit_once(
+    source: &Source,
+    machine: Option<&str>,
+    operation: &Operation,
+    others: &dyn Workflows,
+) -> Result<Source, Refusal> {
+    let mut next = source.clone();
+    let mut tree = read(&next)?;
+    let scope = Scope::find(&tree, machine)?;
+    // What is wanted is told of the tree, step by step: a step may move what the next one is about.
+    let mut plan = operation.begin();
+    while let Some(step) = plan.next(&tree, &scope)? {
+        let parts = match step {
+            Step::AtOnce(changes) => vec![changes],
+            Step::InOrder(changes) => changes.into_iter().map(|change| vec![change]).collect(),
+        };
+        for changes in parts {
+            next = carry_out(&next, &tree, &changes)?;
+            tree = read(&next)?;
+        }
+    }
+    machine::check(source, &next, operation, others)?;
+    Ok(next)
 }
 
 fn read(source: &Source) -> Result<Tree, Refusal> {
     Tree::read(source).map_err(|found| Refusal::unreadable(&found))
 }
 
-/// Carries out one change on the text, and checks what came of it.
-fn carry_out(source: &Source, tree: &Tree, change: &Change) -> Result<Source, Refusal> {
+/// Carries out changes on the text, none of which moves what another is about, and checks what came of it.
+fn carry_out(source: &Source, tree: &Tree, changes: &[Change]) -> Result<Source, Refusal> {
     let mut expected = tree.root.clone();
-    change.apply(&mut expected, tree.as_written)?;
-    let edits = text::edits(&source.text, tree, change)?;
+    let mut edits = Vec::new();
+    for change in changes {
+        change.apply(&mut expected, tree.as_written)?;
+        edits.extend(text::edits(&source.text, tree, change)?);
+    }
+    let at = || changes.first().and_then(|change| change.place(&tree.root));
     let text = text::splice(&source.text, edits.clone())?;
-    let at = || change.place(&tree.root);
     let edited = Source::new(source.name.clone(), text);
-    let found = Tree::read(&edited).map_err(|_| Refusal::text(&source.text, at()))?;
-    if found.format != tree.format && tree.format != "native" {
+    let is_marked = tree.format != "native";
+    let found = Tree::read(&edited).map_err(|_| {
+        let at_the_top = changes.iter().any(Change::is_at_the_top);
+        if is_marked && at_the_top {
+            Refusal::no_longer(tree.format)
+        } else {
+            Refusal::text(&source.text, at())
+        }
+    })?;
+    if is_marked && found.format != tree.format {
         return Err(Refusal::no_longer(tree.format));
     }
     if !change::same(&found.root, &expected) {

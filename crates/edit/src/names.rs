@@ -19,8 +19,8 @@ impl Named {
     /// Says what names it, for people.
     pub(crate) fn says(&self) -> String {
         match &self.state {
-            Some(state) => format!("`{}` of the state `{state}` leads to it", self.at),
-            None => format!("`{}` names it", self.at),
+            Some(state) => format!("the state `{state}` leads to it here"),
+            None => "the workflow names it here".to_owned(),
         }
     }
 }

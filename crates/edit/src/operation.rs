@@ -1,12 +1,14 @@
 //! What can be done to a workflow, and the changes of single values that it takes.
 
+use std::collections::BTreeSet;
+
 use interlock_formats::{FAILURE_NAMES, Kind, Node, Tree};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::{
     change::Change,
-    names::{self, Named},
+    names,
     path::Path,
     plan,
     refusal::{Refusal, Why},
@@ -260,6 +262,14 @@ pub(crate) struct Plan<'o> {
     done: bool,
 }
 
+/// Changes that are found in the same text.
+pub(crate) enum Step {
+    /// None of them moves what another is about.
+    AtOnce(Vec<Change>),
+    /// Each is about the text as the ones before it left it.
+    InOrder(Vec<Change>),
+}
+
 impl Operation {
     pub(crate) const fn begin(&self) -> Plan<'_> {
         Plan {
@@ -271,11 +281,7 @@ impl Operation {
 
 impl Plan<'_> {
     /// Returns the next changes, found in the file as it is by now.
-    pub(crate) fn next(
-        &mut self,
-        tree: &Tree,
-        scope: &Scope,
-    ) -> Result<Option<Vec<Change>>, Refusal> {
+    pub(crate) fn next(&mut self, tree: &Tree, scope: &Scope) -> Result<Option<Step>, Refusal> {
         if self.done {
             return Ok(None);
         }
@@ -285,12 +291,22 @@ impl Plan<'_> {
         } = self.operation
         {
             scope.state(tree, name)?;
-            if let Some(change) = first_way_to(tree, scope, name)? {
-                return Ok(Some(vec![change]));
+            let changes = ways_to(tree, scope, name)?;
+            if !changes.is_empty() {
+                return Ok(Some(Step::AtOnce(changes)));
             }
         }
         self.done = true;
-        self.operation.changes(tree, scope).map(Some)
+        let changes = self.operation.changes(tree, scope)?;
+        let renames = matches!(
+            self.operation,
+            Operation::RenameState { .. } | Operation::RenameGuard { .. }
+        );
+        Ok(Some(if renames {
+            Step::AtOnce(changes)
+        } else {
+            Step::InOrder(changes)
+        }))
     }
 }
 
@@ -595,22 +611,30 @@ fn remove_state(tree: &Tree, scope: &Scope, name: &str) -> Result<Vec<Change>, R
         .iter()
         .find(|named| named.state.as_deref() != Some(name));
     if let Some(named) = elsewhere {
-        let message = format!("{}: the state `{name}` cannot go before", named.says());
-        return Err(in_use(tree, &named.at.below(&scope.base), &message));
+        let message = format!("`{name}` cannot be removed: {}", named.says());
+        let help = if named.transition.is_some() {
+            "lead it elsewhere first, or remove the transitions that lead to the state, too (`--with-transitions`)"
+        } else {
+            "lead it elsewhere first"
+        };
+        return Err(in_use(tree, &named.at.below(&scope.base), &message).help(help));
     }
     Ok(vec![Change::Remove { at }])
 }
 
-/// Returns the change that takes away the first transition to a state from another one.
-fn first_way_to(tree: &Tree, scope: &Scope, name: &str) -> Result<Option<Change>, Refusal> {
+/// Returns the changes that take away a transition to a state, one of each other state that has any.
+fn ways_to(tree: &Tree, scope: &Scope, name: &str) -> Result<Vec<Change>, Refusal> {
+    let mut seen = BTreeSet::new();
     let ways = names::of_state(scope.definition(tree)?, name);
-    let from_elsewhere = ways
+    Ok(ways
         .into_iter()
-        .find(|named| named.state.as_deref() != Some(name));
-    Ok(from_elsewhere.and_then(|Named { transition, .. }| {
-        let at = transition?.below(&scope.base);
-        Some(Change::Remove { at })
-    }))
+        .filter(|named| named.state.as_deref() != Some(name))
+        .filter_map(|named| Some((named.state?, named.transition?)))
+        .filter(|(state, _)| seen.insert(state.clone()))
+        .map(|(_, transition)| Change::Remove {
+            at: transition.below(&scope.base),
+        })
+        .collect())
 }
 
 fn move_state(

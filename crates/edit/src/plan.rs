@@ -124,7 +124,8 @@ fn is(node: &Node, wanted: &Value) -> bool {
                     .zip(wanted)
                     .all(|(entry, (key, wanted))| entry.key == *key && is(&entry.value, wanted))
         }
-        (Kind::Plain(text), Value::Bool(_) | Value::Number(_)) => *text == wanted.to_string(),
+        (Kind::Plain(text), Value::Bool(wanted)) => text == if *wanted { "true" } else { "false" },
+        (Kind::Plain(text), Value::Number(wanted)) => text == wanted.as_str(),
         _ => node.to_value() == *wanted,
     }
 }

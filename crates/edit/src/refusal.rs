@@ -8,10 +8,16 @@ use interlock_formats::{Diagnostic, Span};
 pub struct Refusal {
     /// What kind of refusal it is.
     pub why: Why,
-    /// What is the matter, and what to do.
+    /// What is the matter.
     pub message: String,
+    /// What to do about it.
+    pub help: Option<String>,
     /// Where in the text: bytes.
     pub at: Option<std::ops::Range<usize>>,
+    /// Which of the operations is refused, counted from 0.
+    pub operation: usize,
+    /// The text as the operations before it left it.
+    pub within: String,
 }
 
 /// What kind of refusal it is.
@@ -54,7 +60,10 @@ impl Refusal {
         Self {
             why,
             message: message.into(),
+            help: None,
             at: None,
+            operation: 0,
+            within: String::new(),
         }
     }
 
@@ -64,6 +73,11 @@ impl Refusal {
 
     pub(crate) fn misplaced(message: impl Into<String>) -> Self {
         Self::new(Why::Misplaced, message)
+    }
+
+    pub(crate) fn help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
     }
 
     pub(crate) fn at(mut self, span: Span) -> Self {
@@ -90,9 +104,13 @@ impl Refusal {
 
     /// What is written there cannot be changed by itself.
     pub(crate) fn text(text: &str, at: Option<Span>) -> Self {
-        let written = at.and_then(|span| text.get(span.start..span.end));
-        let aliased =
-            written.is_some_and(|written| written.contains(['&', '*'])) || text.contains("<<:");
+        // An anchor stands before what it marks, often on the same line.
+        let lines = at.and_then(|span| {
+            let from = text.get(..span.start)?.rfind('\n').map_or(0, |at| at + 1);
+            text.get(from..span.end.max(span.start))
+        });
+        let shared = |lines: &str| lines.contains(" &") || lines.contains(" *");
+        let aliased = lines.is_some_and(shared) || text.contains("<<:");
         let reason = if aliased {
             "it is shared by an anchor (`&`), an alias (`*`) or a merge key (`<<`)"
         } else {
@@ -100,10 +118,9 @@ impl Refusal {
         };
         let refusal = Self::new(
             Why::Text,
-            format!(
-                "this cannot be changed without changing something else: {reason}; edit the text there"
-            ),
-        );
+            format!("this cannot be changed without changing something else: {reason}"),
+        )
+        .help("edit the text there");
         match at {
             Some(span) => refusal.at(span),
             None => refusal,

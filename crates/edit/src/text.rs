@@ -58,6 +58,9 @@ struct Holder<'n> {
     of: Option<(&'n Node, usize)>,
 }
 
+/// A value, and what holds it with the number it has there; `None`: it is the whole file.
+type Child<'n> = (Option<(Holder<'n>, usize)>, &'n Node);
+
 /// What is written at a key or as an item.
 enum Content<'v> {
     Value(&'v Value),
@@ -168,10 +171,7 @@ fn holder<'n>(root: &'n Node, at: &Path) -> Result<Holder<'n>, Refusal> {
 }
 
 /// Returns a value with its holder and the number it has there.
-fn child<'n>(
-    root: &'n Node,
-    at: &Path,
-) -> Result<(Option<(Holder<'n>, usize)>, &'n Node), Refusal> {
+fn child<'n>(root: &'n Node, at: &Path) -> Result<Child<'n>, Refusal> {
     let node = at.get(root)?;
     let Some((above, word)) = at.split() else {
         return Ok((None, node));

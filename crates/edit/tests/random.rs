@@ -167,7 +167,7 @@ fn check_comments(source: &Source, tree: &Tree, operation: &Operation, new: &str
     let gone = match operation {
         Operation::Remove { at } | Operation::Set { at, .. } => span(tree, at),
         Operation::RemoveState { name, .. } => {
-            span(tree, &format!("/states/{name}")).or_else(|| Some((0, usize::MAX)))
+            span(tree, &format!("/states/{name}")).or(Some((0, usize::MAX)))
         }
         Operation::SetTransition { state, event, .. }
         | Operation::RemoveTransition { state, event } => {

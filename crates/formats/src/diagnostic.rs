@@ -5,7 +5,7 @@ use std::ops::Range;
 use interlock_validate::Severity;
 use serde::Serialize;
 
-use crate::source::{Files, Span};
+use crate::source::{Files, Source, Span};
 
 /// A mistake, a doubt or a note, and where in which file it is.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -37,6 +37,23 @@ pub struct Diagnostic {
     /// Whether the excerpt is only a part of its line.
     #[serde(skip)]
     pub(crate) is_cut: bool,
+}
+
+impl Diagnostic {
+    /// Makes an error about a part of a text, for those who look for more than a format does.
+    #[must_use]
+    pub fn error(source: &Source, span: Range<usize>, code: &'static str, message: String) -> Self {
+        let mut files = Files::default();
+        let file = files.add(source.clone());
+        let problem = Problem {
+            severity: Severity::Error,
+            code,
+            message,
+            help: None,
+            span: Span::new(file, span.start, span.end),
+        };
+        problem.place(&files)
+    }
 }
 
 /// Bytes of a line shown before and after the place that is meant.

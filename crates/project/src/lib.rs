@@ -1,12 +1,13 @@
 //! What a project and a person have set: the root, the configuration, the workflow files.
 //!
-//! Reads files; knows no run and no client.
+//! Reads files, and writes a workflow file where it is told to; knows no run and no client.
 
 mod assets;
 mod config;
 mod library;
 mod models;
 mod places;
+mod save;
 mod trust;
 
 pub use assets::Assets;
@@ -20,4 +21,5 @@ pub use config::{
 pub use library::{Entry, Library, NotFound, Origin, workflow_files};
 pub use models::{ModelName, ModelSetupError, Models, ReadyModel};
 pub use places::{configuration_directory, main_worktree, project_root, workflow_root};
+pub use save::{SaveError, save};
 pub use trust::Untrusted;

@@ -36,6 +36,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
             "simulate",
             "test",
             "explain",
+            "edit",
             "convert",
             "schema",
             "tools",

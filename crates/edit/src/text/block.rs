@@ -33,7 +33,9 @@ impl Page<'_> {
             }
             _ => return None,
         };
-        let whole = self.ends_line(end) && start < end && start >= node.span.start;
+        // A list may be told to begin behind its first dash.
+        let inside = start >= node.span.start || matches!(node.kind, Kind::List(_));
+        let whole = inside && start < end && self.ends_line(end);
         whole.then_some(Child { start, end })
     }
 
@@ -75,10 +77,12 @@ impl Page<'_> {
         let line = self.style.line;
         let Some(before) = index.checked_sub(1) else {
             let first = self.child(node, 0)?;
-            let at = first.start;
+            let at = self.first_place(&first, &blanks);
             return Some(vec![Edit::insert(at, format!("{written}{line}{blanks}"))]);
         };
-        let at = self.block_end(node, before, column)?;
+        // Behind the last one, comments that stand no further in belong to those above, too.
+        let is_last = index == Self::count_in_block(node);
+        let at = self.block_end(node, before, column.saturating_sub(usize::from(is_last)))?;
         let apart = if self.stands_apart(node, before) {
             line
         } else {
@@ -88,6 +92,15 @@ impl Page<'_> {
             at,
             format!("{line}{apart}{blanks}{written}"),
         )])
+    }
+
+    /// Returns where something new comes before the first child: above its comments, but not above those of the file.
+    fn first_place(&self, first: &Child, blanks: &str) -> usize {
+        if blanks.is_empty() || !self.begins_line(first.start) {
+            return first.start;
+        }
+        let line = self.line_start(first.start);
+        self.comments_above(line, blanks) + blanks.len()
     }
 
     /// Returns where the lines of a child end, with the comments that stand further in below it.

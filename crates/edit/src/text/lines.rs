@@ -71,11 +71,18 @@ impl Page<'_> {
             .then_some(at + blanks + 1)
     }
 
-    /// Returns the byte behind the dash of an item of a list in a block.
+    /// Returns the byte behind the dash of an item of a list in a block; comments may stand behind the dash.
     pub(super) fn dash(&self, item: &Node) -> Option<usize> {
-        let before = self.text.get(..item.span.start)?;
-        let trimmed = before.trim_end_matches([' ', '\t', '\n', '\r']);
-        trimmed.ends_with('-').then_some(trimmed.len())
+        let mut before = self.text.get(..item.span.start)?;
+        loop {
+            before = before.trim_end_matches([' ', '\t', '\n', '\r']);
+            if before.ends_with('-') {
+                return Some(before.len());
+            }
+            let line = before.rfind('\n').map_or(0, |at| at + 1);
+            let comment = before.get(line..)?.find('#')?;
+            before = before.get(..line + comment)?;
+        }
     }
 
     /// Tells whether a value is left out.

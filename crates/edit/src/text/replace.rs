@@ -150,15 +150,13 @@ impl Page<'_> {
         } else {
             self.style.behind_key(value, indent)
         };
-        let below = new.strip_prefix(self.style.line);
-        match below {
-            // Text in a block, or a flat value: its first line stands behind the colon.
-            None => vec![Edit::replace(begins..end, new)],
-            Some(_) if begins == end => vec![Edit::insert(self.line_end(end), new)],
-            Some(_) => vec![
-                Edit::remove(begins..end),
-                Edit::insert(self.line_end(end), new),
-            ],
-        }
+        // What stands on the line of the colon, such as the head of a text, stands before a comment there.
+        let (head, below) = new.split_at(new.find(self.style.line).unwrap_or(new.len()));
+        let all = [
+            Edit::replace(begins..end, head),
+            Edit::insert(self.line_end(end), below),
+        ];
+        let says = |edit: &Edit| !edit.range.is_empty() || !edit.with.is_empty();
+        all.into_iter().filter(says).collect()
     }
 }

@@ -403,9 +403,11 @@ pub(super) const REPORTS: &[&str] = &[
 pub(super) const ACTS: &[&str] = &[
     "approve",
     "cancel",
+    "console",
     "convert",
     "demo",
     "doctor",
+    "edit",
     "exec",
     "fs",
     "gateway",
