@@ -65,6 +65,12 @@ impl App {
             .with_person(directory, home_of_person().as_deref(), variable("PATH"))
     }
 
+    /// Returns the workflows as seen from the root of any project.
+    pub(crate) fn library_of_project(root: &Path) -> Library {
+        let library = Library::new(root, configuration_directory(variable).as_deref());
+        library.with_person(root, home_of_person().as_deref(), variable("PATH"))
+    }
+
     /// Returns the workflow that is meant where none is named: the project's policy, or the only one it has.
     pub(crate) fn own_workflow(&self) -> Result<String, Failure> {
         let root = self.project();

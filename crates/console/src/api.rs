@@ -8,6 +8,7 @@ mod pair;
 mod picture;
 mod runs;
 mod stream;
+mod workflows;
 
 use std::{sync::Arc, time::Duration};
 
@@ -26,6 +27,8 @@ use crate::{gate, page, reply::Problem, shared::Shared};
 
 /// The most bytes of a body that are read.
 const BODY_BYTES_MAX: usize = 64 * 1024;
+/// The most bytes of a body that holds a workflow.
+const LONG_BODY_BYTES_MAX: usize = 2 * 1024 * 1024;
 /// How long a body may take.
 const BODY_TIME: Duration = Duration::from_secs(10);
 
@@ -50,6 +53,15 @@ pub(crate) fn router(shared: Arc<Shared>) -> Router {
         .route("/runs/{id}/pause", post(answers::pause))
         .route("/runs/{id}/resume", post(answers::resume))
         .route("/runs/{id}/cancel", post(answers::cancel))
+        .route("/workflows", get(workflows::list))
+        .route(
+            "/workflows/files/{name}",
+            get(workflows::one).put(workflows::write),
+        )
+        .route("/workflows/check", post(workflows::check))
+        .route("/workflows/layout", post(workflows::layout))
+        .route("/workflows/edit", post(workflows::edit))
+        .route("/workflows/simulate", post(workflows::simulate))
         .fallback(unknown);
     Router::new()
         .nest("/api/v1", api)
@@ -64,11 +76,20 @@ async fn unknown(uri: Uri) -> Problem {
 
 /// Reads a body as JSON.
 async fn body<T: DeserializeOwned>(body: Body) -> Result<T, Problem> {
-    let read = Limited::new(body, BODY_BYTES_MAX).collect();
+    read_body(body, BODY_BYTES_MAX).await
+}
+
+/// Reads a body that may hold a workflow.
+async fn long_body<T: DeserializeOwned>(body: Body) -> Result<T, Problem> {
+    read_body(body, LONG_BODY_BYTES_MAX).await
+}
+
+async fn read_body<T: DeserializeOwned>(body: Body, bytes_max: usize) -> Result<T, Problem> {
+    let read = Limited::new(body, bytes_max).collect();
     let read = timeout(BODY_TIME, read).await.ok().and_then(Result::ok);
     let bytes = read.ok_or_else(|| {
         Problem::input(format!(
-            "the body is cut off, or longer than {BODY_BYTES_MAX} bytes"
+            "the body is cut off, or longer than {bytes_max} bytes"
         ))
     })?;
     serde_json::from_slice(&bytes.to_bytes())

@@ -15,7 +15,8 @@ mod reply;
 mod requests;
 mod server;
 mod shared;
+mod workflows;
 
 pub use pairing::PairingRequest;
 pub use server::{Console, ConsoleError};
-pub use shared::Settings;
+pub use shared::{Settings, Workplace};

@@ -2,6 +2,7 @@
 
 use std::{
     collections::BTreeMap,
+    path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
@@ -14,6 +15,7 @@ use interlock_core::{
     names::RunId,
     run::Run,
 };
+use interlock_project::Library;
 use interlock_store::{EventLog as _, Home, RunLog, submit};
 use tokio::sync::{Semaphore, mpsc};
 
@@ -38,6 +40,8 @@ pub struct Settings {
     pub person: String,
     /// The port; 0: any that is free.
     pub port: u16,
+    /// Where the workflows are.
+    pub workplace: Workplace,
     /// Called after each answer that a run took, with the run as it is then.
     pub changed: Box<dyn Fn(&Run) + Send + Sync>,
 }
@@ -48,6 +52,23 @@ impl std::fmt::Debug for Settings {
     }
 }
 
+/// Where workflows are looked for.
+pub struct Workplace {
+    /// The root of the project that the console was started in.
+    pub project: PathBuf,
+    /// Returns the workflows as seen from the root of a project.
+    pub library: Box<dyn Fn(&Path) -> Library + Send + Sync>,
+}
+
+impl std::fmt::Debug for Workplace {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let project = &self.project;
+        f.debug_struct("Workplace")
+            .field("project", project)
+            .finish_non_exhaustive()
+    }
+}
+
 /// What all requests share.
 pub(crate) struct Shared {
     pub(crate) home: Home,
@@ -55,6 +76,7 @@ pub(crate) struct Shared {
     pub(crate) pairings: Pairings,
     pub(crate) person: String,
     pub(crate) changed: Box<dyn Fn(&Run) + Send + Sync>,
+    pub(crate) workplace: Workplace,
     pub(crate) board: Board,
     pub(crate) histories: Histories,
     pub(crate) streams: Arc<Semaphore>,
@@ -78,6 +100,7 @@ impl Shared {
             pairings,
             person: settings.person,
             changed: settings.changed,
+            workplace: settings.workplace,
             board: Board::default(),
             histories: Histories::default(),
             streams: Arc::new(Semaphore::new(STREAMS_MAX)),

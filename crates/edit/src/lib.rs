@@ -80,7 +80,7 @@ fn edit_once(
             tree = read(&next)?;
         }
     }
-    machine::check(source, &next, operation, others)?;
+    machine::check(source, &next, operation, &scope, others)?;
     Ok(next)
 }
 

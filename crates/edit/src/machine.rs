@@ -3,11 +3,12 @@
 use std::collections::BTreeSet;
 
 use interlock_core::machine::Machine;
-use interlock_formats::{Source, Tree, Workflows, load};
+use interlock_formats::{Node, Source, Tree, Workflows, load};
 use serde_json::Value;
 
 use crate::{
-    operation::Operation,
+    operation::{Operation, Scope},
+    path::Path,
     refusal::{Refusal, Why},
 };
 
@@ -18,13 +19,18 @@ pub(crate) fn check(
     old: &Source,
     new: &Source,
     operation: &Operation,
+    scope: &Scope,
     others: &dyn Workflows,
 ) -> Result<(), Refusal> {
-    let is_native = Tree::read(new).is_ok_and(|tree| tree.format == "native");
-    let machines = load(old, None, others)
-        .ok()
-        .zip(load(new, None, others).ok());
-    let Some((old, new)) = machines else {
+    let written = states_of(old, scope);
+    let machine = |source: &Source| {
+        let loaded = load(source, scope.workflow.as_deref(), others).ok()?;
+        match &scope.inner {
+            None => Some(loaded.machine),
+            Some(inner) => loaded.machine.machines.get(inner.as_str()).cloned(),
+        }
+    };
+    let Some((old, new)) = machine(old).zip(machine(new)) else {
         return Ok(());
     };
     let same = match operation {
@@ -32,9 +38,12 @@ pub(crate) fn check(
         | Operation::RenameGuard { name, to }
         | Operation::RenameEvent {
             event: name, to, ..
-        } => renamed(&old.machine, &new.machine, name, to),
-        other => match touched(other).filter(|_| is_native) {
-            Some(touched) => others_same(&old.machine, &new.machine, &touched),
+        } => renamed(&old, &new, name, to),
+        other => match touched(other, scope).filter(|_| scope.is_native) {
+            Some(touched) => written
+                .iter()
+                .filter(|name| !touched.contains(*name))
+                .all(|name| old.states.get(name.as_str()) == new.states.get(name.as_str())),
             None => true,
         },
     };
@@ -48,8 +57,18 @@ pub(crate) fn check(
     }
 }
 
+/// Returns the names of the states that are written in a file; a machine has more, which are made from those.
+fn states_of(source: &Source, scope: &Scope) -> Vec<String> {
+    let tree = Tree::read(source).ok();
+    let states = tree
+        .as_ref()
+        .and_then(|tree| scope.states().find(&tree.root));
+    let entries = states.map(Node::entries).unwrap_or_default();
+    entries.iter().map(|entry| entry.key.clone()).collect()
+}
+
 /// Returns the states that an operation may change; `None`: it may change any.
-fn touched(operation: &Operation) -> Option<BTreeSet<String>> {
+fn touched(operation: &Operation, scope: &Scope) -> Option<BTreeSet<String>> {
     let one = |name: &str| Some(BTreeSet::from([name.to_owned()]));
     match operation {
         Operation::AddState { name, .. }
@@ -62,27 +81,11 @@ fn touched(operation: &Operation) -> Option<BTreeSet<String>> {
         }
         Operation::MoveState { .. } | Operation::SetInitial { .. } => Some(BTreeSet::new()),
         Operation::Set { at, .. } | Operation::Remove { at } => {
-            let mut words = at.split('/').skip(1);
-            match (words.next(), words.next(), words.next()) {
-                (Some("states"), Some(state), Some(_)) => {
-                    one(&state.replace("~1", "/").replace("~0", "~"))
-                }
-                _ => None,
-            }
+            let at: Path = at.parse().ok()?;
+            at.word_below(&scope.states()).and_then(one)
         }
         _ => None,
     }
-}
-
-/// Tells whether all states but these are the same; states that no file names belong to those that make them.
-fn others_same(old: &Machine, new: &Machine, touched: &BTreeSet<String>) -> bool {
-    old.states.iter().all(|(name, state)| {
-        touched.contains(name.as_str())
-            || name
-                .as_str()
-                .contains(|letter: char| !(letter.is_alphanumeric() || "_-. ".contains(letter)))
-            || new.states.get(name).is_some_and(|other| other == state)
-    })
 }
 
 /// Tells whether two machines differ in nothing but a name.

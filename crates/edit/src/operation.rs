@@ -146,6 +146,10 @@ pub(crate) struct Scope {
     states: &'static str,
     /// Whether states and guards are found wherever they are named.
     pub(crate) is_native: bool,
+    /// Its name in a gateway configuration.
+    pub(crate) workflow: Option<String>,
+    /// Its id below `machines`.
+    pub(crate) inner: Option<String>,
 }
 
 impl Scope {
@@ -162,6 +166,8 @@ impl Scope {
                     base: Path::default(),
                     states,
                     is_native,
+                    workflow: None,
+                    inner: None,
                 }),
                 Some(_) => Err(Refusal::misplaced("the file holds one workflow: name none")),
             };
@@ -188,7 +194,7 @@ impl Scope {
         let mut found = definitions
             .iter()
             .filter(|(name, _)| wanted.is_none() || name.as_deref() == wanted);
-        let (Some((_, base)), None) = (found.next(), found.next()) else {
+        let (Some((workflow, base)), None) = (found.next(), found.next()) else {
             let names: Vec<&str> = definitions
                 .iter()
                 .filter_map(|(name, _)| name.as_deref())
@@ -211,6 +217,8 @@ impl Scope {
             base,
             states,
             is_native,
+            workflow: workflow.clone(),
+            inner: inner.map(str::to_owned),
         })
     }
 

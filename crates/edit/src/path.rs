@@ -28,6 +28,14 @@ impl Path {
         Some((Self(before.to_vec()), last))
     }
 
+    /// Returns the word that follows `above`, where more follows it.
+    pub(crate) fn word_below(&self, above: &Self) -> Option<&str> {
+        match self.0.strip_prefix(above.0.as_slice())? {
+            [word, _, ..] => Some(word),
+            _ => None,
+        }
+    }
+
     /// Puts a path before this one.
     pub(crate) fn below(&self, base: &Self) -> Self {
         let mut words = base.0.clone();

@@ -8,7 +8,7 @@ use std::{
 };
 
 use interlock_clients::notify::find;
-use interlock_console::{Console, Settings};
+use interlock_console::{Console, Settings, Workplace};
 use interlock_store::Home;
 use rustix::termios::{QueueSelector, tcflush};
 
@@ -51,6 +51,10 @@ pub(crate) fn serve(app: &App, home: Home, port: u16, fragment: &str, opens: boo
         home,
         person: authority::name(),
         port,
+        workplace: Workplace {
+            project: app.project(),
+            library: Box::new(App::library_of_project),
+        },
         changed: Box::new(answer::after),
     })
     .map_err(Failure::usage)?;

@@ -10,6 +10,7 @@ mod answers;
 mod demo;
 mod door;
 mod page;
+mod workflows;
 
 use std::process::Stdio;
 

@@ -1,0 +1,181 @@
+//! Workflows over HTTP: listed, checked, drawn, edited and played as texts, and written only over what the page read.
+
+use serde_json::{Value, json};
+
+use crate::{
+    FLOW, World,
+    page::{Answer, Console},
+};
+
+/// A console with a project that has a workflow of its own.
+fn open(world: &World) -> (Console, String) {
+    world
+        .room
+        .write(".interlock/workflows/shop.yaml", FLOW)
+        .unwrap();
+    let mut console = Console::open(&world.room);
+    let bearer = console.pair();
+    (console, bearer)
+}
+
+fn draft(text: &str, more: &Value) -> Value {
+    let mut draft = json!({ "file": "shop.yaml", "text": text });
+    for (key, value) in more.as_object().into_iter().flatten() {
+        draft[key] = value.clone();
+    }
+    draft
+}
+
+fn put(console: &Console, bearer: &str, name: &str, etag: Option<&str>, text: &str) -> Answer {
+    let mut headers = console.headers("PUT", Some(bearer));
+    headers.extend(etag.map(|etag| ("If-Match".to_owned(), etag.to_owned())));
+    let body = json!({ "text": text }).to_string();
+    console.send(
+        "PUT",
+        &format!("/api/v1/workflows/files/{name}"),
+        &headers,
+        &body,
+    )
+}
+
+#[test]
+fn a_workflow_is_written_over_what_the_page_read_and_nothing_else() {
+    let world = World::new();
+    let (console, bearer) = open(&world);
+    let listed = console.get("workflows", &bearer).json();
+    let own = listed["workflows"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|row| row["name"] == "shop")
+        .unwrap();
+    assert_eq!(
+        (&own["origin"], &own["errors"]),
+        (&json!("project"), &json!(0)),
+        "{listed}"
+    );
+
+    let opened = console.get("workflows/files/shop", &bearer).json();
+    assert_eq!(
+        (&opened["text"], &opened["locked"]),
+        (&json!(FLOW), &Value::Null)
+    );
+    let etag = opened["etag"].as_str().unwrap();
+    let operations =
+        json!({ "operations": [{ "rename_state": { "name": "draft", "to": "writing" } }] });
+    let edited = console
+        .post("workflows/edit", Some(&bearer), &draft(FLOW, &operations))
+        .json();
+    let text = edited["text"].as_str().unwrap();
+    assert_eq!(text, FLOW.replace("draft", "writing"));
+    let read = || world.room.read(".interlock/workflows/shop.yaml").unwrap();
+    assert_eq!(read(), FLOW, "an edit of a text writes nothing");
+
+    assert_eq!(put(&console, &bearer, "shop", None, text).status, 428);
+    assert_eq!(
+        put(&console, &bearer, "shop", Some("\"other\""), text).status,
+        412
+    );
+    assert_eq!(put(&console, "0123", "shop", Some(etag), text).status, 401);
+    assert_eq!(
+        put(&console, &bearer, "..%2F..%2Fflow", Some(etag), text).status,
+        404
+    );
+    assert_eq!(
+        put(&console, &bearer, "bugfix", Some(etag), text).status,
+        403,
+        "a shipped one"
+    );
+    assert_eq!(read(), FLOW);
+    let written = put(&console, &bearer, "shop", Some(etag), text);
+    assert_eq!(written.status, 200, "{written:?}");
+    assert_eq!(read(), text);
+    // The run keeps the copy it began with.
+    let state = console
+        .get(&format!("runs/{}/state", world.run), &bearer)
+        .body;
+    assert!(
+        state.contains("draft") && !state.contains("writing"),
+        "{state}"
+    );
+    // Somebody else has written it since.
+    world
+        .room
+        .write(".interlock/workflows/shop.yaml", FLOW)
+        .unwrap();
+    let etag = written.json()["etag"].as_str().unwrap().to_owned();
+    assert_eq!(
+        put(&console, &bearer, "shop", Some(&etag), "id: x\n").status,
+        412
+    );
+    assert_eq!(read(), FLOW);
+}
+
+#[test]
+fn a_text_is_checked_drawn_and_played_and_nothing_runs() {
+    let world = World::new();
+    let (console, bearer) = open(&world);
+    let post = |path: &str, body: &Value| {
+        console
+            .post(&format!("workflows/{path}"), Some(&bearer), body)
+            .json()
+    };
+    let broken = FLOW.replace("SHIP: {target: shipped", "SHIP: {target: nowhere");
+    let found = post("check", &draft(&broken, &json!({})));
+    let codes: Vec<&str> = found["diagnostics"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(|one| one["code"].as_str())
+        .collect();
+    assert!(codes.contains(&"undefined_state"), "{found}");
+    assert_eq!(found["diagnostics"][0]["line"], 8, "{found}");
+    assert_eq!(
+        post("layout", &draft(&broken, &json!({})))["scene"],
+        Value::Null
+    );
+    let drawn = post("layout", &draft(FLOW, &json!({})));
+    assert!(drawn["scene"].to_string().contains("shipped"), "{drawn}");
+
+    let lines = json!({ "lines": [{ "tool": "Bash", "input": { "command": "rm flow.yaml" } }, { "transition": "SHIP" }] });
+    let played = post("simulate", &draft(FLOW, &lines));
+    assert_eq!(played["answers"][0]["verdict"], "deny", "{played}");
+    assert_eq!(
+        played["answers"][1]["status"], "awaiting_approval",
+        "{played}"
+    );
+    let unknown = json!({ "lines": [{ "toool": "Bash" }] });
+    assert_eq!(post("simulate", &draft(FLOW, &unknown))["ok"], false);
+    assert!(world.room.read("flow.yaml").is_some());
+
+    let operations = json!({ "operations": [{ "remove_state": { "name": "shipped" } }] });
+    let refused = post("edit", &draft(FLOW, &operations));
+    assert_eq!(
+        (&refused["code"], &refused["diagnostics"][0]["line"]),
+        (&json!("in_use"), &json!(8)),
+        "{refused}"
+    );
+}
+
+#[test]
+fn a_workflow_with_characters_that_do_not_show_is_not_changed_here() {
+    let world = World::new();
+    let (console, bearer) = open(&world);
+    let hidden = FLOW.replace("Ship the release?", "Ship\u{202e} it?");
+    world
+        .room
+        .write(
+            ".interlock/workflows/odd.yaml",
+            &hidden.replace("id: shop", "id: odd"),
+        )
+        .unwrap();
+    let opened = console.get("workflows/files/odd", &bearer).json();
+    assert!(
+        opened["text"].as_str().unwrap().contains("\\u{202e}"),
+        "{opened}"
+    );
+    assert!(opened["locked"].is_string(), "{opened}");
+    let etag = opened["etag"].as_str().unwrap();
+    let shown = opened["text"].as_str().unwrap();
+    assert_eq!(put(&console, &bearer, "odd", Some(etag), shown).status, 403);
+}

@@ -1,0 +1,212 @@
+//! Workflows: the files, what is wrong with a text, its picture, edits of it, and how calls would fare. Nothing runs.
+
+use std::sync::Arc;
+
+use axum::{
+    body::Body,
+    extract::{Path, State},
+    http::{HeaderMap, StatusCode, Uri, header},
+};
+use interlock_edit::{Operation, Refusal, edit as carry_out};
+use interlock_formats::{Diagnostic, Source, check as check_text, load};
+use interlock_graph::Graph;
+use interlock_simulate::{Scenario, Simulation};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::{
+    query::Query,
+    reply::{Answered, Problem, json_reply},
+    shared::Shared,
+    workflows,
+};
+
+/// Lines that are played at once.
+const LINES_MAX: usize = 500;
+/// Operations that are carried out at once.
+const OPERATIONS_MAX: usize = 100;
+
+pub(super) async fn list(State(shared): State<Arc<Shared>>, uri: Uri) -> Answered {
+    let query = Query::of(uri.query());
+    let found = shared
+        .blocking(move |shared| {
+            let (root, library) = shared.library(query.text("project"))?;
+            Ok(json!({ "project": root, "workflows": workflows::list(&library) }))
+        })
+        .await?;
+    json_reply(&found)
+}
+
+pub(super) async fn one(
+    State(shared): State<Arc<Shared>>,
+    Path(name): Path<String>,
+    uri: Uri,
+) -> Answered {
+    let query = Query::of(uri.query());
+    let found = shared
+        .blocking(move |shared| {
+            let (_, library) = shared.library(query.text("project"))?;
+            workflows::file(&library, &name)
+        })
+        .await?;
+    json_reply(&found)
+}
+
+/// A new text of a workflow.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Written {
+    text: String,
+}
+
+/// Writes a workflow, if it is still what `If-Match` stands for; runs that go on keep their copy.
+pub(super) async fn write(
+    State(shared): State<Arc<Shared>>,
+    Path(name): Path<String>,
+    uri: Uri,
+    headers: HeaderMap,
+    body: Body,
+) -> Answered {
+    let query = Query::of(uri.query());
+    let known = headers
+        .get(header::IF_MATCH)
+        .and_then(|value| value.to_str().ok())
+        .map(str::to_owned)
+        .ok_or_else(|| {
+            let message = "`If-Match` has to say which text is written over";
+            Problem::new(StatusCode::PRECONDITION_REQUIRED, "if_match", message)
+        })?;
+    let Written { text } = super::long_body(body).await?;
+    let etag = shared
+        .blocking(move |shared| {
+            let (_, library) = shared.library(query.text("project"))?;
+            workflows::write(&library, &name, &known, &text)
+        })
+        .await?;
+    json_reply(&json!({ "etag": etag }))
+}
+
+/// A text that the page holds, saved or not.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Draft {
+    #[serde(default)]
+    project: Option<String>,
+    /// The name that messages show; it says whether the text is JSON, and where files beside it are looked for.
+    file: String,
+    text: String,
+    /// One of several workflows in the file.
+    #[serde(default)]
+    machine: Option<String>,
+    /// What is done to it.
+    #[serde(default)]
+    operations: Vec<Operation>,
+    /// Lines as `interlock simulate` takes them.
+    #[serde(default)]
+    lines: Vec<Value>,
+}
+
+impl Draft {
+    fn source(&self) -> Source {
+        Source::new(self.file.clone(), self.text.clone())
+    }
+}
+
+/// Says what is wrong with a text.
+pub(super) async fn check(State(shared): State<Arc<Shared>>, body: Body) -> Answered {
+    let draft: Draft = super::long_body(body).await?;
+    let found = shared
+        .blocking(move |shared| {
+            let (_, library) = shared.library(draft.project.as_deref())?;
+            Ok(json!({ "diagnostics": check_text(&draft.source(), &library) }))
+        })
+        .await?;
+    json_reply(&found)
+}
+
+/// Draws a text, if it is a workflow.
+pub(super) async fn layout(State(shared): State<Arc<Shared>>, body: Body) -> Answered {
+    let draft: Draft = super::long_body(body).await?;
+    let found = shared
+        .blocking(move |shared| {
+            let (_, library) = shared.library(draft.project.as_deref())?;
+            Ok(match load(&draft.source(), draft.machine.as_deref(), &library) {
+                Ok(loaded) => json!({
+                    "scene": Graph::of(&loaded.machine, None, &[]).scene(), "diagnostics": loaded.warnings,
+                }),
+                Err(found) => json!({ "scene": null, "diagnostics": found }),
+            })
+        })
+        .await?;
+    json_reply(&found)
+}
+
+/// Carries operations out on a text; nothing is written.
+pub(super) async fn edit(State(shared): State<Arc<Shared>>, body: Body) -> Answered {
+    let draft: Draft = super::long_body(body).await?;
+    if draft.operations.len() > OPERATIONS_MAX {
+        return Err(Problem::input(format!(
+            "at most {OPERATIONS_MAX} operations at once"
+        )));
+    }
+    let found = shared
+        .blocking(move |shared| {
+            let (_, library) = shared.library(draft.project.as_deref())?;
+            let source = draft.source();
+            if workflows::is_hidden(&source.text) {
+                return Err(Problem::forbidden("hidden", "it holds characters that do not show: edit it elsewhere"));
+            }
+            let machine = draft.machine.as_deref();
+            Ok(match carry_out(&source, machine, &draft.operations, &library) {
+                Ok(edited) => {
+                    let edited = Source::new(source.name, edited.text);
+                    json!({ "ok": true, "text": edited.text, "diagnostics": check_text(&edited, &library) })
+                }
+                Err(refusal) => refused(&source, &refusal),
+            })
+        })
+        .await?;
+    json_reply(&found)
+}
+
+fn refused(source: &Source, refusal: &Refusal) -> Value {
+    let within = Source::new(source.name.clone(), refusal.within.clone());
+    let place = refusal.at.clone().map(|at| {
+        let code = refusal.why.code();
+        Diagnostic::error(&within, at, code, refusal.message.clone())
+    });
+    json!({
+        "ok": false, "code": refusal.why.code(), "message": refusal.message, "help": refusal.help,
+        "operation": refusal.operation, "diagnostics": place.as_slice(),
+    })
+}
+
+/// Plays lines on a text; nothing runs and nothing is recorded.
+pub(super) async fn simulate(State(shared): State<Arc<Shared>>, body: Body) -> Answered {
+    let draft: Draft = super::long_body(body).await?;
+    if draft.lines.len() > LINES_MAX {
+        return Err(Problem::input(format!("at most {LINES_MAX} lines at once")));
+    }
+    let found = shared
+        .blocking(move |shared| {
+            let (_, library) = shared.library(draft.project.as_deref())?;
+            let loaded = match load(&draft.source(), draft.machine.as_deref(), &library) {
+                Ok(loaded) => loaded,
+                Err(found) => return Ok(json!({ "ok": false, "diagnostics": found })),
+            };
+            let mut simulation = Simulation::new(loaded.machine, Scenario::default());
+            let mut answers = Vec::new();
+            for (index, line) in draft.lines.iter().enumerate() {
+                match simulation.step(&line.to_string()) {
+                    Ok(answer) => answers.push(answer),
+                    Err(error) => {
+                        let message = format!("line {}: {error}", index + 1);
+                        return Ok(json!({ "ok": false, "answers": answers, "message": message }));
+                    }
+                }
+            }
+            Ok(json!({ "ok": true, "answers": answers }))
+        })
+        .await?;
+    json_reply(&found)
+}
