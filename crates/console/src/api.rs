@@ -2,6 +2,7 @@
 
 mod answers;
 mod call;
+mod facts;
 mod log;
 mod moment;
 mod pair;
@@ -42,6 +43,7 @@ pub(crate) fn router(shared: Arc<Shared>) -> Router {
         .route("/runs/{id}/changes", get(runs::changes))
         .route("/runs/{id}/events", get(log::events))
         .route("/runs/{id}/events/{seq}", get(log::event))
+        .route("/runs/{id}/calls/{seq}/why", get(facts::why))
         .route("/runs/{id}/timeline", get(log::timeline))
         .route("/runs/{id}/verify", get(log::verify))
         .route("/runs/{id}/state", get(moment::state))

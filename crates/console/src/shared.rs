@@ -14,7 +14,9 @@ use interlock_core::{
     names::RunId,
     run::Run,
 };
+use interlock_simulate::Scenario;
 use interlock_store::{EventLog as _, Home, RunLog, submit};
+use interlock_tools::Secrets;
 use tokio::sync::{Semaphore, mpsc};
 
 use crate::{
@@ -38,6 +40,10 @@ pub struct Settings {
     pub person: String,
     /// The port; 0: any that is free.
     pub port: u16,
+    /// What lines are judged by again where somebody looks at them; the project and the client are those of the run.
+    pub scenario: Scenario,
+    /// What is masked wherever arguments and texts of models are shown.
+    pub secrets: Secrets,
     /// Called after each answer that a run took, with the run as it is then.
     pub changed: Box<dyn Fn(&Run) + Send + Sync>,
 }
@@ -54,6 +60,8 @@ pub(crate) struct Shared {
     pub(crate) port: u16,
     pub(crate) pairings: Pairings,
     pub(crate) person: String,
+    pub(crate) scenario: Scenario,
+    pub(crate) secrets: Secrets,
     pub(crate) changed: Box<dyn Fn(&Run) + Send + Sync>,
     pub(crate) board: Board,
     pub(crate) histories: Histories,
@@ -77,6 +85,8 @@ impl Shared {
             port,
             pairings,
             person: settings.person,
+            scenario: settings.scenario,
+            secrets: settings.secrets,
             changed: settings.changed,
             board: Board::default(),
             histories: Histories::default(),
@@ -156,4 +166,15 @@ pub(crate) fn now_ms() -> u64 {
         .duration_since(UNIX_EPOCH)
         .unwrap_or_default();
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// Refuses a number that no event of a log can have.
+///
+/// # Errors
+/// It is larger than a log counts.
+pub(crate) fn fits_a_log(seq: u64) -> Result<(), Problem> {
+    match i64::try_from(seq) {
+        Ok(_) => Ok(()),
+        Err(_) => Err(Problem::input(format!("no log has an event {seq}"))),
+    }
 }

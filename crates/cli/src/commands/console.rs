@@ -8,8 +8,13 @@ use std::{
 };
 
 use interlock_clients::notify::find;
+use interlock_confine::shell_of_person;
 use interlock_console::{Console, Settings};
+use interlock_project::{Config, configuration_directory};
+use interlock_sandbox::Level;
+use interlock_simulate::Scenario;
 use interlock_store::Home;
+use interlock_tools::Secrets;
 use rustix::termios::{QueueSelector, tcflush};
 
 use crate::{
@@ -17,6 +22,7 @@ use crate::{
     app::{App, variable},
     args::ConsoleArgs,
     authority,
+    commands::simulate::setting,
     failure::{Done, Failure},
     output::Style,
 };
@@ -51,6 +57,10 @@ pub(crate) fn serve(app: &App, home: Home, port: u16, fragment: &str, opens: boo
         home,
         person: authority::name(),
         port,
+        scenario: scenario(app)?,
+        secrets: Secrets::of_environment(std::env::vars_os().filter_map(|(name, value)| {
+            Some((name.into_string().ok()?, value.into_string().ok()?))
+        })),
         changed: Box::new(answer::after),
     })
     .map_err(Failure::usage)?;
@@ -90,6 +100,22 @@ pub(crate) fn serve(app: &App, home: Home, port: u16, fragment: &str, opens: boo
         out.line(said)?;
     }
     Ok(())
+}
+
+/// Returns what shell lines are judged by here.
+fn scenario(app: &App) -> Result<Scenario, Failure> {
+    let person = Config::of_person(configuration_directory(variable).as_deref())?.shell;
+    let level = if interlock_confine::kernel_holds() {
+        Level::Files
+    } else {
+        Level::Environment
+    };
+    Ok(Scenario {
+        shell: shell_of_person(|name| variable(name)?.into_string().ok()),
+        allowed_by_person: person.allow,
+        transparent: person.transparent,
+        ..setting(app, level)
+    })
 }
 
 /// Throws away what was typed before the question is shown: it answers nothing, since nobody had seen it.

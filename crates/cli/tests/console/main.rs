@@ -7,6 +7,7 @@
 )]
 
 mod answers;
+mod calls;
 mod demo;
 mod door;
 mod page;
@@ -42,8 +43,12 @@ struct World {
 
 impl World {
     fn new() -> Self {
+        Self::of(FLOW)
+    }
+
+    fn of(flow: &str) -> Self {
         let room = Room::new().unwrap();
-        room.write("flow.yaml", FLOW).unwrap();
+        room.write("flow.yaml", flow).unwrap();
         let interlock = Interlock::new(INTERLOCK, &room);
         let run = interlock.start_for_session("flow.yaml", SESSION).unwrap();
         Self { room, run }

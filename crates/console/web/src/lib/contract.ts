@@ -119,6 +119,8 @@ export interface LogWindow {
   events: LogLine[];
   next: Seq | null;
   total: number;
+  /** How many events the filter lets through; null: said with the first window. */
+  matches: number | null;
 }
 
 export interface WhyCommand {
@@ -139,6 +141,71 @@ export interface Why {
   commands: WhyCommand[];
   teach: string;
   allowed_in: string[];
+}
+
+export type Verdict = 'allow' | 'ask' | 'deny';
+
+export interface Check {
+  about: string;
+  outcome: 'passed' | 'decided' | 'not_reached';
+}
+
+export interface CallCommand {
+  words: string[];
+  about: {
+    class: string;
+    via: string[];
+    directory: string | null;
+    opaque: string | null;
+    contained: boolean;
+    entry: string | null;
+    from_pipe: boolean;
+  };
+}
+
+export interface CallFacts {
+  commands: CallCommand[];
+  reads: string[];
+  writes: string[];
+  removes: string[];
+  network: { direction: string; host: string | null; by: string }[];
+  env: { used: string[]; set: string[]; changes_programs: string[]; dump: boolean };
+  asks: string[];
+  unreadable: string | null;
+  rule: { number: number; about: string } | null;
+  instead: string | null;
+  verdict: Verdict;
+  code: string | null;
+}
+
+/** Everything that is known of a tool call. */
+export interface CallWhy extends Why {
+  seq: Seq;
+  checks: Check[];
+  /** Whether a model of a stage proposed it. */
+  of_stage: boolean;
+  /** How far the kernel held the line. */
+  level: { level: string; not_held: string[] } | null;
+  arguments: { name: string; text: string }[] | null;
+  diff: string[];
+  /** How much of the call the log keeps. */
+  kept: { exact: boolean; lacks?: string; missing?: string };
+  facts: CallFacts | null;
+  leads: { event: string; open: boolean; approval: boolean; why: string[]; leads: { state: string; verdict: Verdict | null }[] }[];
+  states: string[];
+}
+
+/** What the same call would be told in another state. */
+export interface Elsewhere {
+  state: string;
+  verdict: Verdict;
+  code: string | null;
+  message: string | null;
+  rule: { number: number; about: string } | null;
+  instead: string | null;
+  checks: Check[];
+  exact: boolean;
+  lacks: string;
 }
 
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
