@@ -7,6 +7,7 @@ use std::{
 };
 
 use axum::http::StatusCode;
+use interlock_clients::doctor::Examination;
 use interlock_core::{
     Decision,
     command::{Ask, Command},
@@ -20,11 +21,14 @@ use interlock_tools::Secrets;
 use tokio::sync::{Semaphore, mpsc};
 
 use crate::{
+    alarms::Alarms,
     board::{Board, RunRow},
     history::Histories,
     pairing::{PairingRequest, Pairings},
     peer::Agent,
     reply::Problem,
+    spent::Costs,
+    spoken::SpokenOfRuns,
 };
 
 /// Streams open at once.
@@ -42,6 +46,8 @@ pub struct Settings {
     pub port: u16,
     /// What lines are judged by again where somebody looks at them; the project and the client are those of the run.
     pub scenario: Scenario,
+    /// What is looked at where a person has the clients here examined.
+    pub examination: Examination,
     /// What is masked wherever arguments and texts of models are shown.
     pub secrets: Secrets,
     /// Called after each answer that a run took, with the run as it is then.
@@ -62,9 +68,15 @@ pub(crate) struct Shared {
     pub(crate) person: String,
     pub(crate) scenario: Scenario,
     pub(crate) secrets: Secrets,
+    pub(crate) examination: Examination,
+    /// One examination at a time.
+    pub(crate) examining: Arc<Semaphore>,
+    pub(crate) alarms: Alarms,
     pub(crate) changed: Box<dyn Fn(&Run) + Send + Sync>,
     pub(crate) board: Board,
     pub(crate) histories: Histories,
+    pub(crate) spoken: SpokenOfRuns,
+    pub(crate) costs: Costs,
     pub(crate) streams: Arc<Semaphore>,
     /// When an agent's request was last written into the log of its run.
     reported: Mutex<BTreeMap<RunId, Instant>>,
@@ -87,9 +99,14 @@ impl Shared {
             person: settings.person,
             scenario: settings.scenario,
             secrets: settings.secrets,
+            examination: settings.examination,
+            examining: Arc::new(Semaphore::new(1)),
+            alarms: Alarms::default(),
             changed: settings.changed,
             board: Board::default(),
             histories: Histories::default(),
+            spoken: SpokenOfRuns::default(),
+            costs: Costs::default(),
             streams: Arc::new(Semaphore::new(STREAMS_MAX)),
             reported: Mutex::default(),
         };

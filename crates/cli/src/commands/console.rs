@@ -22,7 +22,7 @@ use crate::{
     app::{App, variable},
     args::ConsoleArgs,
     authority,
-    commands::simulate::setting,
+    commands::{doctor::examination, simulate::setting},
     failure::{Done, Failure},
     output::Style,
 };
@@ -57,7 +57,8 @@ pub(crate) fn serve(app: &App, home: Home, port: u16, fragment: &str, opens: boo
         home,
         person: authority::name(),
         port,
-        scenario: scenario(app)?,
+        scenario: scenario(app),
+        examination: examination(app, has_policy(app))?,
         secrets: Secrets::of_environment(std::env::vars_os().filter_map(|(name, value)| {
             Some((name.into_string().ok()?, value.into_string().ok()?))
         })),
@@ -103,19 +104,26 @@ pub(crate) fn serve(app: &App, home: Home, port: u16, fragment: &str, opens: boo
 }
 
 /// Returns what shell lines are judged by here.
-fn scenario(app: &App) -> Result<Scenario, Failure> {
-    let person = Config::of_person(configuration_directory(variable).as_deref())?.shell;
+fn scenario(app: &App) -> Scenario {
+    // Runs are shown whatever the configuration is worth; `doctor` says what is wrong with it.
+    let person = Config::of_person(configuration_directory(variable).as_deref());
+    let person = person.map(|config| config.shell).unwrap_or_default();
     let level = if interlock_confine::kernel_holds() {
         Level::Files
     } else {
         Level::Environment
     };
-    Ok(Scenario {
+    Scenario {
         shell: shell_of_person(|name| variable(name)?.into_string().ok()),
         allowed_by_person: person.allow,
         transparent: person.transparent,
         ..setting(app, level)
-    })
+    }
+}
+
+/// Tells whether the project names a workflow that holds every session.
+fn has_policy(app: &App) -> bool {
+    Config::of_project(&app.project()).is_ok_and(|config| config.workflow.is_some())
 }
 
 /// Throws away what was typed before the question is shown: it answers nothing, since nobody had seen it.

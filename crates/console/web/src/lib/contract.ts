@@ -89,6 +89,10 @@ export interface PersonRequest {
   seen_seq: Seq;
   /** The agent's client asks the same in its own prompt. */
   in_prompt: boolean;
+  /** What the transition merges into the context, which a yes may correct; null or absent: nothing to correct. */
+  data?: Record<string, Json> | null;
+  /** By which a person settles it at a terminal. */
+  commands?: { line: string; says: string }[];
   rows: RequestRow[];
 }
 
@@ -312,9 +316,132 @@ export interface Answer {
   digest: string;
   seen_seq: Seq;
   note?: string;
+  /** Keys of the data with other values. */
+  data?: Record<string, Json>;
 }
 
 export interface Done {
   message: string;
   events: Seq;
+}
+
+/** What calls of models cost. */
+export interface Usage {
+  input: number;
+  output: number;
+  cached?: number;
+  reasoning?: number;
+  /** Millionths of a millionth of a US dollar; null: some price is not known. */
+  pico_usd: number | null;
+}
+
+export interface Spent {
+  state: string;
+  path: string;
+  attempt: number;
+  model: string;
+  turns: number;
+  usage: Usage;
+  ms: number;
+  seq: Seq;
+}
+
+export interface RunCost {
+  /** Null: Interlock called no model in this run. */
+  usage: Usage | null;
+  rows: Spent[];
+}
+
+export interface CostRow extends RunRow {
+  usage: Usage | null;
+  turns: number;
+  models: string[];
+}
+
+export interface CostList {
+  total: number;
+  offset: number;
+  runs: CostRow[];
+  /** How many of these have a cost recorded. */
+  recorded: number;
+  sum: Usage | null;
+}
+
+export interface SaidCall {
+  call: string;
+  tool: string;
+  arguments: string | null;
+}
+
+/** One entry of a transcript; which fields there are depends on the role. */
+export interface Spoken {
+  role: 'attempt' | 'step' | 'told' | 'model' | 'failure' | 'condensed' | 'verdict' | 'result' | 'completion' | 'reminder' | 'end' | 'gone';
+  seq: Seq;
+  at_ms: Millis;
+  state: string;
+  attempt: number;
+  text?: string | null;
+  system?: string | null;
+  person?: string | null;
+  tools?: string[];
+  missing?: string[];
+  kind?: string;
+  turn?: number;
+  turns?: number;
+  calls?: SaidCall[];
+  finish?: string;
+  model?: string | null;
+  usage?: Usage;
+  ms?: number;
+  code?: string | null;
+  verdict?: 'allowed' | 'asked' | 'denied';
+  call?: string | null;
+  tool?: string;
+  summary?: string;
+  ok?: boolean;
+  exit?: number | null;
+  bytes?: number;
+  outcome?: string;
+  again?: boolean;
+}
+
+export interface Transcript {
+  total: number;
+  offset: number;
+  entries: Spoken[];
+  attempts: { state: string; path: string; attempt: number; seq: Seq; offset: number }[];
+}
+
+export interface PageInside {
+  id: string;
+  number: string;
+  since_ms: number;
+  used_ms: number;
+  own: boolean;
+}
+
+export interface Alarm extends LogLine {
+  run: string;
+  run_name: string | null;
+  workflow: string;
+  /** Whether the run stands still. */
+  waits: boolean;
+}
+
+export interface Machine {
+  levels: string[];
+  lines: { what: string; level: string; not_held: string[] }[];
+}
+
+export interface Examined {
+  project: string;
+  clients: {
+    client: string;
+    version: string | null;
+    hooks: 'all' | 'some' | 'none';
+    trusted: boolean | null;
+    answers_ms: number | null;
+    gateway: boolean | null;
+  }[];
+  checks: { of: string; what: string; health: 'ok' | 'warn' | 'fail'; seen: string; advice: string }[];
 }
