@@ -35,10 +35,10 @@ const focused = () =>
   });
 
 /** Presses the tab key until something of this name has the focus. */
-async function tabTo(name) {
+async function tabTo(name, tag) {
   for (let presses = 0; presses < TABS_MAX; presses += 1) {
     const found = await focused();
-    if (found.name.startsWith(name)) return;
+    if (found.name.startsWith(name) && (!tag || found.tag === tag)) return;
     await page.keyboard.press('Tab');
   }
   throw new Error(`the tab key never comes to "${name}"`);
@@ -209,7 +209,7 @@ const COMMANDS = {
 
   /** Goes down the flame with the arrow keys. */
   async flame() {
-    await page.focus('[role=tree] [role=treeitem][tabindex="0"]');
+    await page.focus('#view [role=treeitem][tabindex="0"]');
     const level = () => page.evaluate(() => document.activeElement?.getAttribute('aria-level'));
     const levels = [];
     for (let steps = 0; steps < 9; steps += 1) {
@@ -219,13 +219,15 @@ const COMMANDS = {
       await page.keyboard.press('ArrowDown');
     }
     await page.keyboard.press('Enter');
-    await page.waitForSelector('[role=treeitem][aria-selected=true]');
+    await page.waitForSelector('#view [role=treeitem][aria-selected=true]');
     await page.keyboard.press('Escape');
     return { levels };
   },
 
   async page({ name, wait }) {
-    await go(name);
+    await tabTo(name, 'A');
+    await page.keyboard.press('Enter');
+    await page.waitForSelector(`main h1:text-is("${name}")`);
     await page.waitForSelector(`main ${wait}`);
     return {};
   },

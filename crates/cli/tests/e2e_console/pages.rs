@@ -209,7 +209,7 @@ fn the_pages_of_a_call_a_transcript_the_cost_and_trust_story() {
     person.clean("transcript");
     browser.tell(
         "tab",
-        json!({ "name": "Cost", "wait": "[role=tree] [role=treeitem], .content p" }),
+        json!({ "name": "Cost", "wait": "table tbody tr" }),
     );
     let seen = browser.tell("text", json!({ "of": "#view" }));
     has(&seen["text"], &["tokens", "plan", "write", "attempt 1"]);

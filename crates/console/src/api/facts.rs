@@ -140,6 +140,7 @@ impl Looked<'_> {
         let facts = call_again.map(|again| {
             facts(
                 &explain_call(self.machine, self.run, path, again),
+                &self.scenario.project_root,
                 &self.shared.secrets,
             )
         });
@@ -376,7 +377,7 @@ fn changes(input: &Value) -> Vec<String> {
 }
 
 /// Lays out what a call would do.
-fn facts(found: &Explanation, secrets: &interlock_tools::Secrets) -> Value {
+fn facts(found: &Explanation, root: &str, secrets: &interlock_tools::Secrets) -> Value {
     let commands: Vec<Value> = found
         .commands
         .iter()
@@ -386,7 +387,19 @@ fn facts(found: &Explanation, secrets: &interlock_tools::Secrets) -> Value {
                 .iter()
                 .map(|word| secrets.masked(word).into_owned())
                 .collect();
-            json!({ "words": words, "about": detail })
+            let mut about = json!(detail);
+            // Where the project lies says nothing of the command.
+            let directory = detail.directory.as_deref();
+            let within = directory.map(|place| match place.strip_prefix(root) {
+                Some(rest) if rest.is_empty() || rest.starts_with('/') => {
+                    rest.trim_start_matches('/')
+                }
+                _ => place,
+            });
+            if let Value::Object(fields) = &mut about {
+                fields.insert("directory".to_owned(), json!(within));
+            }
+            json!({ "words": words, "about": about })
         })
         .collect();
     json!({
