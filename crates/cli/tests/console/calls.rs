@@ -88,8 +88,8 @@ fn a_shell_line_is_told_by_what_it_would_do_and_by_the_check_that_decided() {
         "{facts:#}"
     );
     // It is read again as it was judged.
-    assert_eq!(facts["code"], why["code"], "{why:#}");
-    assert_eq!(facts["verdict"], "deny");
+    assert_eq!(why["again"]["code"], why["code"], "{why:#}");
+    assert_eq!(why["again"]["verdict"], "deny");
     assert_eq!(
         decided(&why["checks"]),
         ["the shell line can be read, and what it does is allowed"]

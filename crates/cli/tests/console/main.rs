@@ -11,6 +11,11 @@ mod calls;
 mod demo;
 mod door;
 mod page;
+#[expect(dead_code, reason = "other tests ask for more")]
+#[path = "../stages/place.rs"]
+mod place;
+mod stages;
+mod trust;
 
 use std::process::Stdio;
 

@@ -207,10 +207,7 @@ fn the_pages_of_a_call_a_transcript_the_cost_and_trust_story() {
         ],
     );
     person.clean("transcript");
-    browser.tell(
-        "tab",
-        json!({ "name": "Cost", "wait": "table tbody tr" }),
-    );
+    browser.tell("tab", json!({ "name": "Cost", "wait": "table tbody tr" }));
     let seen = browser.tell("text", json!({ "of": "#view" }));
     has(&seen["text"], &["tokens", "plan", "write", "attempt 1"]);
     let walked = browser.tell("flame", json!({}));

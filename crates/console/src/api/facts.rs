@@ -138,14 +138,16 @@ impl Looked<'_> {
         fields.insert("kept".to_owned(), kept);
         let call_again = reread.as_ref().ok().map(|reread| &reread.call);
         let facts = call_again.map(|again| {
-            facts(
-                &explain_call(self.machine, self.run, path, again),
-                &self.scenario.project_root,
-                &self.shared.secrets,
-            )
+            let mut found = explain_call(self.machine, self.run, path, again);
+            if self.verdict.of_stage {
+                // What a stage may call is said by the stage, not by the rules for agents outside.
+                (found.rule, found.instead) = (None, None);
+            }
+            facts(&found, &self.scenario.project_root, &self.shared.secrets)
         });
         fields.insert("facts".to_owned(), json!(facts));
         let own = machine_of(self.machine, self.run, path);
+        // What the engine says of it now, beside what it said then.
         let judged_again = call_again.filter(|_| !self.verdict.of_stage);
         let leads: Vec<Value> = exits(self.machine, self.run, path)
             .into_iter()
@@ -177,6 +179,11 @@ impl Looked<'_> {
             .map(|(name, _)| name)
             .take(STATES_MAX)
             .collect();
+        let again = judged_again.and_then(|again| told(self.machine, self.run, path, again));
+        let again = again.map(|again| {
+            json!({ "verdict": again.verdict, "code": again.refusal.map(|refusal| refusal.code) })
+        });
+        fields.insert("again".to_owned(), json!(again));
         fields.insert("states".to_owned(), json!(states));
         fields.insert("tool".to_owned(), json!(call.tool));
         self.shared.mask(&mut found);
@@ -413,8 +420,6 @@ fn facts(found: &Explanation, root: &str, secrets: &interlock_tools::Secrets) ->
         "unreadable": found.unreadable,
         "rule": found.rule,
         "instead": found.instead,
-        "verdict": found.verdict,
-        "code": found.code,
     })
 }
 

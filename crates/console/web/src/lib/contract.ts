@@ -178,8 +178,6 @@ export interface CallFacts {
   unreadable: string | null;
   rule: { number: number; about: string } | null;
   instead: string | null;
-  verdict: Verdict;
-  code: string | null;
 }
 
 /** Everything that is known of a tool call. */
@@ -195,6 +193,8 @@ export interface CallWhy extends Why {
   /** How much of the call the log keeps. */
   kept: { exact: boolean; lacks?: string; missing?: string };
   facts: CallFacts | null;
+  /** What the engine says of the call as it is read again; null: it cannot be judged again. */
+  again: { verdict: Verdict; code: string | null } | null;
   leads: { event: string; open: boolean; approval: boolean; why: string[]; leads: { state: string; verdict: Verdict | null }[] }[];
   states: string[];
 }
