@@ -130,6 +130,19 @@ const COMMANDS = {
     return {};
   },
 
+  /** Types other data for the transition that is asked about. */
+  async correct({ data }) {
+    await armed();
+    if (!(await page.$('.data textarea'))) await go('Correct the data');
+    await page.waitForSelector('.data textarea');
+    await tabTo('A JSON object');
+    await page.keyboard.press('Control+A');
+    await page.keyboard.type(data);
+    const why = await page.innerText('.data .trouble');
+    if (!why) await armed();
+    return { why, locked: await page.getAttribute('article .approve', 'aria-disabled') };
+  },
+
   async run({ id }) {
     await go('Runs');
     await page.waitForSelector(`a[href$="${id}"]`);

@@ -231,6 +231,25 @@ fn the_pages_of_a_call_a_transcript_the_cost_and_trust_story() {
         &["(this page)", "CallDenied", "config.toml", "level "],
     );
     person.clean("trust");
+
+    // The data of a transition is corrected with the yes.
+    let data = json!({ "version": "1.4", "note": "n" }).to_string();
+    interlock
+        .by_a_person(&["send", "SHIP", "--run", &guarded, "--data", &data])
+        .unwrap();
+    browser.tell("page", json!({ "name": "Inbox", "wait": "article" }));
+    let wrong = browser.tell("correct", json!({ "data": "[1]" }));
+    assert_eq!(wrong["locked"], "true", "{wrong}");
+    has(&wrong["why"], &["object"]);
+    let right = browser.tell("correct", json!({ "data": "{\"version\": \"1.4.1\"}" }));
+    assert_eq!(right["locked"], "false", "{right}");
+    person.clean("data");
+    browser.tell("approve", json!({}));
+    let context = interlock.status(&guarded).unwrap()["context"].clone();
+    assert_eq!(
+        (&context["version"], &context["note"]),
+        (&json!("1.4.1"), &json!("n"))
+    );
     let problems = browser.tell("problems", json!({}));
     assert_eq!(problems["problems"], json!([]));
     interlock.verify(&guarded).unwrap();
