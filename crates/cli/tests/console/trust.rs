@@ -168,3 +168,23 @@ fn a_question_of_a_run_of_steps_names_the_commands_that_settle_it() {
         "{ask:#}"
     );
 }
+
+#[test]
+fn the_stream_of_one_run_tells_what_waits_in_all() {
+    let world = World::new();
+    let other = world.interlock();
+    let own = other.start_for_session("flow.yaml", "0e7f3c1a-7a52-4d0b-9d43-1f2f3c4d5e6f");
+    let own = own.unwrap();
+    let mut console = Console::open(&world.room);
+    let bearer = console.pair();
+    std::thread::scope(|scope| {
+        let reader = scope.spawn(|| {
+            let path = format!("stream?run={own}");
+            console.stream_until(&path, &bearer, "{\"count\":1}")
+        });
+        // It is told of that other run, in whatever order the two get there.
+        world.asks();
+        let said = reader.join().unwrap();
+        assert!(said.contains("event: inbox"), "{said}");
+    });
+}
