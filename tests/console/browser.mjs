@@ -29,15 +29,16 @@ let page;
 const focused = () =>
   page.evaluate(() => {
     const element = document.activeElement;
-    const name = element?.getAttribute('aria-label') ?? element?.textContent ?? '';
+    const label = element?.labels?.[0]?.textContent;
+    const name = element?.getAttribute('aria-label') ?? label ?? element?.textContent ?? '';
     return { name: name.replace(/\s+/g, ' ').trim(), tag: element?.tagName ?? '' };
   });
 
 /** Presses the tab key until something of this name has the focus. */
-async function tabTo(name) {
+async function tabTo(name, tag) {
   for (let presses = 0; presses < TABS_MAX; presses += 1) {
     const found = await focused();
-    if (found.name.startsWith(name)) return;
+    if (found.name.startsWith(name) && (!tag || found.tag === tag)) return;
     await page.keyboard.press('Tab');
   }
   throw new Error(`the tab key never comes to "${name}"`);
@@ -129,6 +130,19 @@ const COMMANDS = {
     return {};
   },
 
+  /** Types other data for the transition that is asked about. */
+  async correct({ data }) {
+    await armed();
+    if (!(await page.$('.data textarea'))) await go('Correct the data');
+    await page.waitForSelector('.data textarea');
+    await tabTo('A JSON object');
+    await page.keyboard.press('Control+A');
+    await page.keyboard.type(data);
+    const why = await page.innerText('.data .trouble');
+    if (!why) await armed();
+    return { why, locked: await page.getAttribute('article .approve', 'aria-disabled') };
+  },
+
   async run({ id }) {
     await go('Runs');
     await page.waitForSelector(`a[href$="${id}"]`);
@@ -168,6 +182,84 @@ const COMMANDS = {
       here: await page.$$eval('svg g.node.here', (all) => all.map((node) => node.getAttribute('aria-label') ?? node.textContent)),
       buttons,
     };
+  },
+
+  /** Goes on back in the history until the log line that is selected says this. */
+  async back({ text }) {
+    await tabTo('Moment of the run');
+    for (let steps = 0; steps < TABS_MAX; steps += 1) {
+      if ((await page.innerText('.event-panel')).includes(text)) return {};
+      await page.keyboard.press('ArrowLeft');
+      // What is selected is loaded once the scrubber rests.
+      await page.waitForTimeout(400);
+    }
+    throw new Error(`no event says "${text}"`);
+  },
+
+  /** Looks at the selected call, and at the same call in another state. */
+  async call({ state }) {
+    await page.waitForSelector('.event-panel .details');
+    await tabTo('The same call in another state');
+    await page.keyboard.type(state);
+    await page.waitForSelector('.elsewhere .verdict');
+    return { details: await page.innerText('.details'), elsewhere: await page.innerText('.elsewhere') };
+  },
+
+  /** Opens a tab of a run: the first has the focus, arrow keys go to the others. */
+  async tab({ name, wait }) {
+    await page.focus('[role=tab][aria-selected=true]');
+    for (let presses = 0; presses < 5; presses += 1) {
+      if ((await focused()).name === name) break;
+      await page.keyboard.press('ArrowRight');
+    }
+    await page.waitForSelector(`#view ${wait}`);
+    return {};
+  },
+
+  async text({ of }) {
+    return { text: await page.innerText(of) };
+  },
+
+  /** Goes down the flame with the arrow keys. */
+  async flame() {
+    await page.focus('#view [role=treeitem][tabindex="0"]');
+    const level = () => page.evaluate(() => document.activeElement?.getAttribute('aria-level'));
+    const levels = [];
+    for (let steps = 0; steps < 9; steps += 1) {
+      const now = await level();
+      if (now === levels.at(-1)) break;
+      levels.push(now);
+      await page.keyboard.press('ArrowDown');
+    }
+    await page.keyboard.press('Enter');
+    await page.waitForSelector('#view [role=treeitem][aria-selected=true]');
+    await page.keyboard.press('Escape');
+    return { levels };
+  },
+
+  async page({ name, wait }) {
+    await tabTo(name, 'A');
+    await page.keyboard.press('Enter');
+    await page.waitForSelector(`main h1:text-is("${name}")`);
+    await page.waitForSelector(`main ${wait}`);
+    return {};
+  },
+
+  async press({ name, text }) {
+    await go(name);
+    await page.waitForFunction((wanted) => document.querySelector('main').innerText.includes(wanted), text);
+    return {};
+  },
+
+  async look({ path, scheme, width }) {
+    const size = page.viewportSize();
+    await page.emulateMedia({ colorScheme: scheme });
+    await page.setViewportSize({ width, height: 960 });
+    await page.waitForTimeout(400);
+    await page.screenshot({ path, fullPage: true });
+    await page.setViewportSize(size);
+    await page.emulateMedia({ colorScheme: 'light' });
+    return {};
   },
 
   async shot({ path }) {

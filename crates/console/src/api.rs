@@ -2,12 +2,16 @@
 
 mod answers;
 mod call;
+mod cost;
+mod facts;
 mod log;
 mod moment;
 mod pair;
 mod picture;
 mod runs;
 mod stream;
+mod transcript;
+mod trust;
 mod workflows;
 
 use std::{sync::Arc, time::Duration};
@@ -40,11 +44,20 @@ pub(crate) fn router(shared: Arc<Shared>) -> Router {
         .route("/projects", get(runs::projects))
         .route("/runs", get(runs::list))
         .route("/inbox", get(runs::inbox))
+        .route("/cost", get(cost::list))
+        .route("/pairings", get(trust::pairings))
+        .route("/pairings/{id}/end", post(trust::end_pairing))
+        .route("/protected", get(trust::changes))
+        .route("/machine", get(trust::machine))
+        .route("/doctor", post(trust::doctor))
         .route("/stream", get(stream::follow))
         .route("/runs/{id}", get(runs::one))
         .route("/runs/{id}/changes", get(runs::changes))
         .route("/runs/{id}/events", get(log::events))
         .route("/runs/{id}/events/{seq}", get(log::event))
+        .route("/runs/{id}/calls/{seq}/why", get(facts::why))
+        .route("/runs/{id}/cost", get(cost::one))
+        .route("/runs/{id}/transcript", get(transcript::transcript))
         .route("/runs/{id}/timeline", get(log::timeline))
         .route("/runs/{id}/verify", get(log::verify))
         .route("/runs/{id}/state", get(moment::state))

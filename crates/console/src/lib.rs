@@ -3,6 +3,7 @@
 //! It makes no decision: an answer goes the way that `interlock approve` goes. It is for the person, and a
 //! guarded agent on the same machine gains nothing by it: `gate` says who may ask, `peer` which process does.
 
+mod alarms;
 mod api;
 mod board;
 mod gate;
@@ -15,6 +16,8 @@ mod reply;
 mod requests;
 mod server;
 mod shared;
+mod spent;
+mod spoken;
 mod workflows;
 
 pub use pairing::PairingRequest;

@@ -73,13 +73,39 @@ pub(crate) struct Pairings {
 #[derive(Debug, Default)]
 struct Inside {
     waiting: BTreeMap<String, Waiting>,
-    /// When each bearer was used last, by its hash.
-    bearers: BTreeMap<Hash, Instant>,
+    /// The pages that are in, by the hash of their bearers.
+    bearers: BTreeMap<Hash, Bearer>,
+}
+
+/// A page that is in.
+#[derive(Debug)]
+struct Bearer {
+    /// Names it, and opens nothing.
+    id: String,
+    /// The number that it had shown.
+    number: String,
+    since: Instant,
+    used: Instant,
+}
+
+/// A page that is in, as a person is shown it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Insider {
+    pub(crate) id: String,
+    /// The number that it had shown.
+    pub(crate) number: String,
+    /// How long ago it was let in.
+    pub(crate) since: Duration,
+    /// How long ago it was used last.
+    pub(crate) used: Duration,
+    /// Whether it is the one that asks.
+    pub(crate) own: bool,
 }
 
 #[derive(Debug)]
 struct Waiting {
     key: Hash,
+    number: String,
     since: Instant,
     /// When the page asked last what became of it.
     seen: Arc<Mutex<Instant>>,
@@ -129,6 +155,7 @@ impl Pairings {
             id.clone(),
             Waiting {
                 key,
+                number: number.clone(),
                 since: Instant::now(),
                 seen,
                 answer: answered,
@@ -164,17 +191,25 @@ impl Pairings {
                 return Err(refused());
             }
         }
-        inside.waiting.remove(id);
+        let waited = inside.waiting.remove(id);
         let bearer = hex(&random::<32>()?);
-        inside.bearers.retain(|_, used| used.elapsed() < IDLE_MAX);
+        let name = hex(&random::<8>()?);
+        inside.drop_idle();
         if inside.bearers.len() >= BEARERS_MAX {
-            let oldest = inside.bearers.iter().min_by_key(|(_, used)| **used);
+            let oldest = inside.bearers.iter().min_by_key(|(_, bearer)| bearer.used);
             let oldest = oldest.map(|(hash, _)| *hash);
             oldest.and_then(|hash| inside.bearers.remove(&hash));
         }
-        inside
-            .bearers
-            .insert(Sha256::digest(&bearer).into(), Instant::now());
+        let now = Instant::now();
+        inside.bearers.insert(
+            Sha256::digest(&bearer).into(),
+            Bearer {
+                id: name,
+                number: waited.map(|waited| waited.number).unwrap_or_default(),
+                since: now,
+                used: now,
+            },
+        );
         Ok(Finished::Bearer(bearer))
     }
 
@@ -184,11 +219,10 @@ impl Pairings {
     pub(crate) fn is_good(&self, bearer: &str, used: bool) -> bool {
         let hash: Hash = Sha256::digest(bearer).into();
         let mut inside = self.lock();
-        let good = |since: &Instant| since.elapsed() < IDLE_MAX;
         match inside.bearers.get_mut(&hash) {
-            Some(since) if good(since) => {
+            Some(bearer) if bearer.used.elapsed() < IDLE_MAX => {
                 if used {
-                    *since = Instant::now();
+                    bearer.used = Instant::now();
                 }
                 true
             }
@@ -200,8 +234,44 @@ impl Pairings {
         }
     }
 
+    /// Lists the pages that are in, that which was let in first before the others; `own` is the bearer that asks.
+    pub(crate) fn inside(&self, own: &str) -> Vec<Insider> {
+        let own: Hash = Sha256::digest(own).into();
+        let mut inside = self.lock();
+        inside.drop_idle();
+        let mut all: Vec<Insider> = inside
+            .bearers
+            .iter()
+            .map(|(hash, bearer)| Insider {
+                id: bearer.id.clone(),
+                number: bearer.number.clone(),
+                since: bearer.since.elapsed(),
+                used: bearer.used.elapsed(),
+                own: *hash == own,
+            })
+            .collect();
+        all.sort_by_key(|page| std::cmp::Reverse(page.since));
+        all
+    }
+
+    /// Ends the access of a page; `false`: no such page is in.
+    pub(crate) fn end(&self, id: &str) -> bool {
+        let mut inside = self.lock();
+        let before = inside.bearers.len();
+        inside.bearers.retain(|_, bearer| bearer.id != id);
+        inside.bearers.len() < before
+    }
+
     fn lock(&self) -> MutexGuard<'_, Inside> {
         lock(&self.inside)
+    }
+}
+
+impl Inside {
+    /// Ends the access of pages that nobody has used for long.
+    fn drop_idle(&mut self) {
+        self.bearers
+            .retain(|_, bearer| bearer.used.elapsed() < IDLE_MAX);
     }
 }
 
@@ -288,6 +358,29 @@ mod tests {
         assert!(!pairings.is_good(&bearer.to_uppercase(), true));
         // Nobody who heard the secret later gets a bearer of their own.
         pairings.finish(&id, SECRET).unwrap_err();
+    }
+
+    #[test]
+    fn a_page_that_is_ended_is_in_no_more() {
+        let (pairings, mut asked) = Pairings::new();
+        let (id, number) = pairings.begin(&key()).unwrap();
+        assert!(asked.try_recv().unwrap().answer(true));
+        let Finished::Bearer(bearer) = pairings.finish(&id, SECRET).unwrap() else {
+            unreachable!("it was answered");
+        };
+        let inside = pairings.inside(&bearer);
+        let found: Vec<_> = inside.iter().map(|page| (&page.number, page.own)).collect();
+        assert_eq!(found, [(&number, true)]);
+        assert!(
+            !inside.iter().any(|page| bearer.contains(&page.id)),
+            "it tells of the bearer"
+        );
+        assert!(!pairings.inside("another").iter().any(|page| page.own));
+        assert!(!pairings.end(&bearer), "the bearer is no name");
+        assert!(pairings.is_good(&bearer, true));
+        assert!(inside.iter().all(|page| pairings.end(&page.id)));
+        assert!(!pairings.is_good(&bearer, true));
+        assert_eq!(pairings.inside(&bearer), []);
     }
 
     #[test]

@@ -2,7 +2,8 @@
 
 use interlock_clients::review::{Row, headline, rows};
 use interlock_core::{
-    machine::Machine,
+    event::PendingTransition,
+    machine::{Machine, Object},
     pending::{About, Pending, pending},
     run::Run,
 };
@@ -44,11 +45,8 @@ pub(crate) fn requests(
             "digest": "",
             "seen_seq": run.seq,
             "in_prompt": false,
-            "rows": [{
-                "name": "answer",
-                "text": "at a terminal, with `interlock resume`",
-                "warns": false,
-            }],
+            "rows": [{ "name": "answer", "text": "at a terminal:", "warns": false }],
+            "commands": commands(one.kind, row.name.as_deref().unwrap_or(run.id.as_str())),
         })
     }));
     for request in &mut all {
@@ -60,6 +58,46 @@ pub(crate) fn requests(
         }
     }
     all
+}
+
+/// Lists the commands by which a person settles what a run of steps stands at, each with what it says.
+fn commands(kind: StandsFor, run: &str) -> Vec<Value> {
+    let run = word(run);
+    let one = |rest: &str, says: &str| json!({ "line": format!("interlock resume {run}{rest}"), "says": says });
+    match kind {
+        StandsFor::Question => vec![
+            one("", "asks you there"),
+            one(" --answer TEXT", "answers with this text"),
+        ],
+        StandsFor::Pause => vec![one("", "goes on")],
+        StandsFor::Lost => vec![
+            one("", "runs it again"),
+            one(" --fail-with CODE", "it counts as failed, with this code"),
+            one(" --done OUTPUT", "it counts as done, with this output"),
+        ],
+        StandsFor::LostCall => vec![
+            one(" --again", "runs it again"),
+            one(" --failed", "it counts as failed"),
+            one(" --done OUTPUT", "it counts as done, with this output"),
+        ],
+    }
+}
+
+/// Writes a name as one word of a shell line.
+fn word(name: &str) -> String {
+    let plain = |letter: char| letter.is_ascii_alphanumeric() || "-_./".contains(letter);
+    if name.chars().all(plain) && !name.starts_with('-') && !name.is_empty() {
+        return name.to_owned();
+    }
+    format!("'{}'", name.replace('\'', "'\\''"))
+}
+
+/// Returns the data of a transition that waits, which a yes may correct; `None`: it is something else.
+fn data(one: &Pending) -> Option<&Object> {
+    match one.about() {
+        About::Transition(PendingTransition { data, .. }) => Some(data),
+        About::Entry { .. } | About::Call(_) => None,
+    }
 }
 
 fn request(machine: &Machine, run: &Run, log: &RunLog, one: &Pending, now_ms: u64) -> Value {
@@ -82,6 +120,7 @@ fn request(machine: &Machine, run: &Run, log: &RunLog, one: &Pending, now_ms: u6
         "digest": one.digest(),
         "seen_seq": run.seq,
         "in_prompt": one.is_in_prompt(),
+        "data": data(one),
         "rows": rows,
     })
 }

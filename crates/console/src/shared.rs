@@ -8,6 +8,7 @@ use std::{
 };
 
 use axum::http::StatusCode;
+use interlock_clients::doctor::Examination;
 use interlock_core::{
     Decision,
     command::{Ask, Command},
@@ -16,15 +17,20 @@ use interlock_core::{
     run::Run,
 };
 use interlock_project::Library;
+use interlock_simulate::Scenario;
 use interlock_store::{EventLog as _, Home, RunLog, submit};
+use interlock_tools::Secrets;
 use tokio::sync::{Semaphore, mpsc};
 
 use crate::{
+    alarms::Alarms,
     board::{Board, RunRow},
     history::Histories,
     pairing::{PairingRequest, Pairings},
     peer::Agent,
     reply::Problem,
+    spent::Costs,
+    spoken::SpokenOfRuns,
 };
 
 /// Streams open at once.
@@ -42,6 +48,12 @@ pub struct Settings {
     pub port: u16,
     /// Where the workflows are.
     pub workplace: Workplace,
+    /// What lines are judged by again where somebody looks at them; the project and the client are those of the run.
+    pub scenario: Scenario,
+    /// What is looked at where a person has the clients here examined.
+    pub examination: Examination,
+    /// What is masked wherever arguments and texts of models are shown.
+    pub secrets: Secrets,
     /// Called after each answer that a run took, with the run as it is then.
     pub changed: Box<dyn Fn(&Run) + Send + Sync>,
 }
@@ -75,10 +87,18 @@ pub(crate) struct Shared {
     pub(crate) port: u16,
     pub(crate) pairings: Pairings,
     pub(crate) person: String,
+    pub(crate) scenario: Scenario,
+    pub(crate) secrets: Secrets,
+    pub(crate) examination: Examination,
+    /// One examination at a time.
+    pub(crate) examining: Arc<Semaphore>,
+    pub(crate) alarms: Alarms,
     pub(crate) changed: Box<dyn Fn(&Run) + Send + Sync>,
     pub(crate) workplace: Workplace,
     pub(crate) board: Board,
     pub(crate) histories: Histories,
+    pub(crate) spoken: SpokenOfRuns,
+    pub(crate) costs: Costs,
     pub(crate) streams: Arc<Semaphore>,
     /// When an agent's request was last written into the log of its run.
     reported: Mutex<BTreeMap<RunId, Instant>>,
@@ -99,10 +119,17 @@ impl Shared {
             port,
             pairings,
             person: settings.person,
+            scenario: settings.scenario,
+            secrets: settings.secrets,
+            examination: settings.examination,
+            examining: Arc::new(Semaphore::new(1)),
+            alarms: Alarms::default(),
             changed: settings.changed,
             workplace: settings.workplace,
             board: Board::default(),
             histories: Histories::default(),
+            spoken: SpokenOfRuns::default(),
+            costs: Costs::default(),
             streams: Arc::new(Semaphore::new(STREAMS_MAX)),
             reported: Mutex::default(),
         };
@@ -179,4 +206,15 @@ pub(crate) fn now_ms() -> u64 {
         .duration_since(UNIX_EPOCH)
         .unwrap_or_default();
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// Refuses a number that no event of a log can have.
+///
+/// # Errors
+/// It is larger than a log counts.
+pub(crate) fn fits_a_log(seq: u64) -> Result<(), Problem> {
+    match i64::try_from(seq) {
+        Ok(_) => Ok(()),
+        Err(_) => Err(Problem::input(format!("no log has an event {seq}"))),
+    }
 }

@@ -3,12 +3,13 @@
 mod render;
 
 use interlock_core::{
-    call::{CallFacts, FileWrite},
+    Finding,
+    call::{CallFacts, FileWrite, ToolCall},
     facts::{CommandClass, NetworkDirection, ShellAsk, ShellFacts, SimpleCommand, Word},
     machine::{Activity, Machine},
     names::StateName,
     policy::Stance,
-    refusal::Code,
+    refusal::{Code, Refusal},
 };
 use interlock_expr::nearest::nearest;
 use interlock_facts::Disk;
@@ -145,28 +146,47 @@ pub fn explain(
     let call = calls::call_on(setting, &proposal, "explain".to_owned(), disk);
     let simulation = Simulation::new(standing, setting.clone());
     let finding = simulation.shell_finding(&call);
-    let facts = call.facts.clone();
-    let answer = simulation.answer_to(call);
+    let answer = simulation.answer_to(call.clone());
+    let refusal = answer
+        .code
+        .map(|code| Refusal::new(code, answer.message.clone()));
+    let verdict = answer.verdict.unwrap_or(Verdict::Deny);
+    Ok(Explanation {
+        // Of a call that passes, too, the agent is told something.
+        message: answer.message,
+        ..explained(&call, finding, (verdict, refusal), state.to_owned())
+    })
+}
+
+/// Lays out what a call would do, and what it is told in `state`.
+pub(crate) fn explained(
+    call: &ToolCall,
+    finding: Option<Finding>,
+    (verdict, refusal): (Verdict, Option<Refusal>),
+    state: String,
+) -> Explanation {
+    let facts = &call.facts;
     let shell = facts.shell.clone().unwrap_or_default();
+    let code = refusal.as_ref().map(|refusal| refusal.code);
     let (stance, objection, entries) = match finding {
         Some(finding) => (Some(finding.stance), finding.objection, finding.entries),
         None => (None, None, Vec::new()),
     };
     // The tool itself may be refused, or the run be over.
-    let objection = objection.filter(|found| Some(found.code) == answer.code);
-    Ok(Explanation {
-        verdict: answer.verdict.unwrap_or(Verdict::Deny),
-        code: answer.code,
-        message: answer.message,
+    let objection = objection.filter(|found| Some(found.code) == code);
+    Explanation {
+        verdict,
+        code,
+        message: refusal.map(|refusal| refusal.message).unwrap_or_default(),
         commands: shell
             .commands
             .iter()
             .map(|command| command.words.iter().map(word).collect())
             .collect(),
-        writes: shown(&facts, |_| true),
+        writes: shown(facts, |_| true),
         reads: facts.reads.clone(),
         unreadable: shell.unreadable.clone(),
-        state: state.to_owned(),
+        state,
         stance,
         rule: objection.as_ref().map(|found| DecidingRule {
             number: found.rule.number(),
@@ -179,11 +199,11 @@ pub fn explain(
             .zip(entries)
             .map(|(command, entry)| detail(command, entry))
             .collect(),
-        removes: shown(&facts, |write| write.removes),
+        removes: shown(facts, |write| write.removes),
         env: environment(&shell),
         network: network(&shell),
         asks: shell.asks.iter().map(ask).collect(),
-    })
+    }
 }
 
 fn detail(command: &SimpleCommand, entry: Option<String>) -> Detail {

@@ -10,11 +10,13 @@ pub mod output;
 
 mod calls;
 mod duration;
+mod recorded;
 mod scenario;
 mod simulation;
 
 pub use explain::{Explanation, Reach, explain};
 pub use input::{BadLine, InputLine};
 pub use output::{CallVerdict, OutputLine, Verdict};
+pub use recorded::{Reread, Told, explain_call, read_again, standing_in, told, with_arguments};
 pub use scenario::Scenario;
 pub use simulation::Simulation;

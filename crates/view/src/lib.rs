@@ -5,8 +5,10 @@
 //! engine stands below and never calls it.
 
 pub mod briefing;
+pub mod checks;
 pub mod narrator;
 pub mod report;
 
 pub use briefing::{briefing, briefing_as, notice, taught, taught_as, teach, teach_as};
+pub use checks::{Check, CheckOutcome, checks};
 pub use report::{Report, report};

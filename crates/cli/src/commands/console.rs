@@ -8,8 +8,13 @@ use std::{
 };
 
 use interlock_clients::notify::find;
+use interlock_confine::shell_of_person;
 use interlock_console::{Console, Settings, Workplace};
+use interlock_project::{Config, configuration_directory};
+use interlock_sandbox::Level;
+use interlock_simulate::Scenario;
 use interlock_store::Home;
+use interlock_tools::Secrets;
 use rustix::termios::{QueueSelector, tcflush};
 
 use crate::{
@@ -17,6 +22,7 @@ use crate::{
     app::{App, variable},
     args::ConsoleArgs,
     authority,
+    commands::{doctor::examination, simulate::setting},
     failure::{Done, Failure},
     output::Style,
 };
@@ -55,6 +61,11 @@ pub(crate) fn serve(app: &App, home: Home, port: u16, fragment: &str, opens: boo
             project: app.project(),
             library: Box::new(App::library_of_project),
         },
+        scenario: scenario(app),
+        examination: examination(app, has_policy(app))?,
+        secrets: Secrets::of_environment(std::env::vars_os().filter_map(|(name, value)| {
+            Some((name.into_string().ok()?, value.into_string().ok()?))
+        })),
         changed: Box::new(answer::after),
     })
     .map_err(Failure::usage)?;
@@ -94,6 +105,29 @@ pub(crate) fn serve(app: &App, home: Home, port: u16, fragment: &str, opens: boo
         out.line(said)?;
     }
     Ok(())
+}
+
+/// Returns what shell lines are judged by here.
+fn scenario(app: &App) -> Scenario {
+    // Runs are shown whatever the configuration is worth; `doctor` says what is wrong with it.
+    let person = Config::of_person(configuration_directory(variable).as_deref());
+    let person = person.map(|config| config.shell).unwrap_or_default();
+    let level = if interlock_confine::kernel_holds() {
+        Level::Files
+    } else {
+        Level::Environment
+    };
+    Scenario {
+        shell: shell_of_person(|name| variable(name)?.into_string().ok()),
+        allowed_by_person: person.allow,
+        transparent: person.transparent,
+        ..setting(app, level)
+    }
+}
+
+/// Tells whether the project names a workflow that holds every session.
+fn has_policy(app: &App) -> bool {
+    Config::of_project(&app.project()).is_ok_and(|config| config.workflow.is_some())
 }
 
 /// Throws away what was typed before the question is shown: it answers nothing, since nobody had seen it.

@@ -25,11 +25,7 @@ pub(crate) fn run(app: &App, args: &DoctorArgs) -> Done {
         return forget(app, run, args.json);
     }
     let policy = Config::of_project(&app.project())?.workflow;
-    let state = app.home()?.path().to_owned();
-    let examination = Examination {
-        configuration: configuration_directory(variable),
-        ..Examination::new(init::site(app)?, state, policy.is_some())
-    };
+    let examination = examination(app, policy.is_some())?;
     if args.accept {
         accept(app, &examination, args.json)?;
     }
@@ -54,6 +50,15 @@ pub(crate) fn run(app: &App, args: &DoctorArgs) -> Done {
     } else {
         Ok(())
     }
+}
+
+/// Says what is looked at from here.
+pub(crate) fn examination(app: &App, policy: bool) -> Result<Examination, Failure> {
+    let state = app.home()?.path().to_owned();
+    Ok(Examination {
+        configuration: configuration_directory(variable),
+        ..Examination::new(init::site(app)?, state, policy)
+    })
 }
 
 /// Ends the marks of sessions that a run held.

@@ -128,6 +128,25 @@ impl Console {
         self.send("GET", &format!("/api/v1/{path}"), &headers, "")
     }
 
+    /// Reads a stream until it has said `wanted`; returns what it said until then.
+    pub(crate) fn stream_until(&self, path: &str, bearer: &str, wanted: &str) -> String {
+        let address = IpAddr::V4(Ipv4Addr::LOCALHOST);
+        let mut stream = TcpStream::connect(SocketAddr::new(address, self.port)).unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        let mut text = format!("GET /api/v1/{path} HTTP/1.1\r\n");
+        for (name, value) in self.headers("GET", Some(bearer)) {
+            text.push_str(&format!("{name}: {value}\r\n"));
+        }
+        stream.write_all(format!("{text}\r\n").as_bytes()).unwrap();
+        let (mut said, mut piece) = (String::new(), [0; 4_096]);
+        while !said.contains(wanted) {
+            let read = stream.read(&mut piece).unwrap();
+            assert!(read > 0, "it ended: {said}");
+            said.push_str(&String::from_utf8_lossy(&piece[..read]));
+        }
+        said
+    }
+
     pub(crate) fn post(&self, path: &str, bearer: Option<&str>, body: &Value) -> Answer {
         let headers = self.headers("POST", bearer);
         self.send(

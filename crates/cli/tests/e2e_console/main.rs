@@ -10,6 +10,10 @@ mod browser;
 #[expect(dead_code, reason = "other tests ask for more")]
 #[path = "../console/page.rs"]
 mod page;
+mod pages;
+#[expect(dead_code, reason = "other tests ask for more")]
+#[path = "../stages/place.rs"]
+mod place;
 mod real_client;
 mod story;
 

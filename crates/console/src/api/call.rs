@@ -11,12 +11,14 @@ use interlock_view::{report::state_paths, teach};
 use serde_json::{Value, json};
 
 /// What a verdict on a tool call says.
-struct Verdict<'e> {
-    path: &'e FramePath,
-    call: &'e CallRecord,
-    word: &'static str,
-    refusal: Option<&'e Refusal>,
+pub(super) struct Verdict<'e> {
+    pub(super) path: &'e FramePath,
+    pub(super) call: &'e CallRecord,
+    pub(super) word: &'static str,
+    pub(super) refusal: Option<&'e Refusal>,
     marks: Option<&'e CallMarks>,
+    /// Whether a model of a stage proposed it.
+    pub(super) of_stage: bool,
 }
 
 /// Explains the verdict that `event` is; `run` is as it was before. `None`: it is no verdict on a tool call.
@@ -52,7 +54,7 @@ pub(super) fn why(machine: &Machine, run: &Run, event: &Event) -> Option<Value> 
     }))
 }
 
-fn verdict(event: &Event) -> Option<Verdict<'_>> {
+pub(super) fn verdict(event: &Event) -> Option<Verdict<'_>> {
     let verdict = match event {
         Event::CallAllowed {
             path, call, marks, ..
@@ -65,6 +67,7 @@ fn verdict(event: &Event) -> Option<Verdict<'_>> {
             word: "allowed",
             refusal: None,
             marks: Some(marks),
+            of_stage: matches!(event, Event::ToolAllowed { .. }),
         },
         Event::CallDenied {
             path,
@@ -82,6 +85,7 @@ fn verdict(event: &Event) -> Option<Verdict<'_>> {
             word: "denied",
             refusal: Some(refusal),
             marks: None,
+            of_stage: matches!(event, Event::ToolDenied { .. }),
         },
         Event::RequestOpened {
             path,
@@ -91,8 +95,9 @@ fn verdict(event: &Event) -> Option<Verdict<'_>> {
             path,
             call: &grant.call,
             word: "asked",
-            refusal: None,
+            refusal: Some(&grant.refusal),
             marks: Some(&grant.marks),
+            of_stage: grant.then.is_some(),
         },
         _ => return None,
     };

@@ -15,7 +15,7 @@ use super::call::why;
 use crate::{
     query::Query,
     reply::{Answered, Problem, json_reply},
-    shared::Shared,
+    shared::{Shared, fits_a_log},
 };
 
 /// Lines of one window of the log.
@@ -75,6 +75,11 @@ impl Filter {
         })
     }
 
+    /// Tells whether it leaves anything out.
+    fn is_narrow(&self) -> bool {
+        self.kinds.is_some() || self.level > Severity::Routine || self.text.is_some()
+    }
+
     fn wants(&self, recorded: &Recorded) -> bool {
         let told = describe(recorded.seq, &recorded.event);
         let kind = self.kinds.as_ref();
@@ -94,6 +99,7 @@ pub(super) async fn events(
 ) -> Answered {
     let query = Query::of(uri.query());
     let from: u64 = query.value("from")?.unwrap_or(0);
+    fits_a_log(from)?;
     let limit = query.value("limit")?.unwrap_or(WINDOW).clamp(1, WINDOW_MAX);
     let filter = Filter::of(&query)?;
     let found = shared
@@ -101,18 +107,30 @@ pub(super) async fn events(
             let log = shared.home.open_run(&RunId::new(id))?;
             let total = log.count()?;
             let (mut lines, mut next) = (Vec::new(), None);
+            // How many there are of those that are wanted is counted once, with the first window.
+            let counts = filter.is_narrow() && from == 0;
+            let mut matches = 0_u64;
             for recorded in log.events(from) {
                 let recorded = recorded?;
                 if !filter.wants(&recorded) {
                     continue;
                 }
-                if lines.len() == limit {
-                    next = Some(recorded.seq);
+                matches += 1;
+                if lines.len() < limit {
+                    lines.push(line(&recorded));
+                    continue;
+                }
+                next.get_or_insert(recorded.seq);
+                if !counts {
                     break;
                 }
-                lines.push(line(&recorded));
             }
-            Ok(json!({ "events": lines, "next": next, "total": total }))
+            let matches = match (filter.is_narrow(), counts) {
+                (false, _) => Some(total),
+                (true, true) => Some(matches),
+                (true, false) => None,
+            };
+            Ok(json!({ "events": lines, "next": next, "total": total, "matches": matches }))
         })
         .await?;
     json_reply(&found)
@@ -122,6 +140,7 @@ pub(super) async fn event(
     State(shared): State<Arc<Shared>>,
     Path((id, seq)): Path<(String, u64)>,
 ) -> Answered {
+    fits_a_log(seq)?;
     let found = shared
         .blocking(move |shared| {
             let opened = shared.open(&RunId::new(id))?;

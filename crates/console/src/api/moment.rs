@@ -10,7 +10,7 @@ use interlock_clients::review::headline;
 use interlock_core::{
     holds::{Scope, unmet},
     machine::{Machine, Transition},
-    names::{EventName, FramePath, RunId},
+    names::{EventName, FramePath, RunId, StateName},
     pending::pending,
     place::{focus, machine_of},
     run::Run,
@@ -57,21 +57,15 @@ pub(super) async fn state(
 fn describe(machine: &Machine, run: &Run) -> Value {
     let seen = report(machine, run, None);
     let path = focus(run, None);
-    let transitions: Vec<Value> = seen
-        .events
-        .iter()
-        .map(|event| {
-            let leads = match &event.targets {
-                Targets::Plain(state) => std::slice::from_ref(state),
-                Targets::OneOf(states) => states,
-            };
-            let (approval, why) = obstacles(machine, run, &path, &event.event);
+    let transitions: Vec<Value> = exits(machine, run, &path)
+        .into_iter()
+        .map(|exit| {
             json!({
-                "event": event.event,
-                "leads": leads,
-                "open": event.ready,
-                "approval": approval,
-                "why": why,
+                "event": exit.event,
+                "leads": exit.leads,
+                "open": exit.open,
+                "approval": exit.approval,
+                "why": exit.why,
             })
         })
         .collect();
@@ -93,6 +87,39 @@ fn describe(machine: &Machine, run: &Run) -> Value {
         "evidence": evidence(machine, run, &path),
         "waiting": waiting,
     })
+}
+
+/// One event that leads on from where a line stands.
+pub(super) struct Exit {
+    pub(super) event: EventName,
+    pub(super) leads: Vec<StateName>,
+    /// Whether its guards hold.
+    pub(super) open: bool,
+    /// Whether a person has to agree.
+    pub(super) approval: bool,
+    /// Which guards do not hold.
+    pub(super) why: Vec<String>,
+}
+
+/// Lists what leads on from where the line at `path` stands.
+pub(super) fn exits(machine: &Machine, run: &Run, path: &FramePath) -> Vec<Exit> {
+    let seen = report(machine, run, Some(path)).events;
+    seen.into_iter()
+        .map(|event| {
+            let leads = match event.targets {
+                Targets::Plain(state) => vec![state],
+                Targets::OneOf(states) => states,
+            };
+            let (approval, why) = obstacles(machine, run, path, &event.event);
+            Exit {
+                event: event.event,
+                leads,
+                open: event.ready,
+                approval,
+                why,
+            }
+        })
+        .collect()
 }
 
 /// Says whether a person must approve `event`, and which guards do not hold.

@@ -60,7 +60,7 @@ pub(super) async fn list(State(shared): State<Arc<Shared>>, uri: Uri) -> Answere
     }))
 }
 
-fn fits(row: &RunRow, query: &Query) -> bool {
+pub(super) fn fits(row: &RunRow, query: &Query) -> bool {
     let is = |name: &str, value: &str| query.text(name).is_none_or(|wanted| wanted == value);
     let status = query.text("status").is_none_or(|wanted| match wanted {
         "open" => !row.is_over,

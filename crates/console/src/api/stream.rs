@@ -23,7 +23,7 @@ use crate::{
     gate::bearer,
     query::Query,
     reply::{Answered, Problem, make_visible},
-    shared::Shared,
+    shared::{Shared, fits_a_log},
 };
 
 /// Time between two looks at the store.
@@ -100,6 +100,7 @@ fn after(query: &Query, run: &str) -> Result<u64, Problem> {
     };
     let read = after.rsplit_once(':').filter(|(of, _)| *of == run);
     read.and_then(|(_, seq)| seq.parse().ok())
+        .filter(|seq| fits_a_log(*seq).is_ok())
         .ok_or_else(|| Problem::input(format!("`after` is `{run}:SEQ`, not `{after}`")))
 }
 
@@ -130,6 +131,8 @@ impl Reader {
             let row = rows.iter().find(|row| row.id == *id);
             let row = row.ok_or_else(|| Problem::unknown(format!("there is no run `{id}`")))?;
             let (id, from) = (id.clone(), *from);
+            let waiting = rows.iter().map(|row: &RunRow| row.waiting).sum();
+            self.tell_inbox(&mut text, waiting);
             if self.sent.get(&id) == Some(&row.events) && from >= row.events {
                 return Ok(text);
             }
@@ -154,11 +157,16 @@ impl Reader {
             .map(|row| (row.id.clone(), row.events))
             .collect();
         let waiting = rows.iter().map(|row: &RunRow| row.waiting).sum();
+        self.tell_inbox(&mut text, waiting);
+        Ok(text)
+    }
+
+    /// Tells how much waits for a person in all runs, where that has changed.
+    fn tell_inbox(&mut self, text: &mut String, waiting: usize) {
         if self.waiting != Some(waiting) {
             self.waiting = Some(waiting);
-            push(&mut text, "inbox", None, json!({ "count": waiting }));
+            push(text, "inbox", None, json!({ "count": waiting }));
         }
-        Ok(text)
     }
 
     /// Reads log lines from event `from` on, and says which comes after them.

@@ -84,18 +84,18 @@ async function failureOf(response: Response): Promise<ApiError> {
   }
 }
 
-async function call<T>(path: string, body?: unknown, signal?: AbortSignal): Promise<T> {
+export async function call<T>(path: string, body?: unknown, signal?: AbortSignal): Promise<T> {
   return (await (await send(path, body, signal)).json()) as T;
 }
 
 /** Returns `?a=1&b=2` of the values that are not empty. */
-function query(values: Record<string, string | number>): string {
+export function query(values: Record<string, string | number>): string {
   const given = Object.entries(values).filter(([, value]) => value !== '');
   const text = new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString();
   return text && `?${text}`;
 }
 
-const run = (id: string, rest = ''): string => `runs/${encodeURIComponent(id)}${rest}`;
+export const run = (id: string, rest = ''): string => `runs/${encodeURIComponent(id)}${rest}`;
 
 export interface RunFilter {
   project: string;

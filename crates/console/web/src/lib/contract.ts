@@ -89,6 +89,10 @@ export interface PersonRequest {
   seen_seq: Seq;
   /** The agent's client asks the same in its own prompt. */
   in_prompt: boolean;
+  /** What the transition merges into the context, which a yes may correct; null or absent: nothing to correct. */
+  data?: Record<string, Json> | null;
+  /** By which a person settles it at a terminal. */
+  commands?: { line: string; says: string }[];
   rows: RequestRow[];
 }
 
@@ -119,6 +123,8 @@ export interface LogWindow {
   events: LogLine[];
   next: Seq | null;
   total: number;
+  /** How many events the filter lets through; null: said with the first window. */
+  matches: number | null;
 }
 
 export interface WhyCommand {
@@ -139,6 +145,71 @@ export interface Why {
   commands: WhyCommand[];
   teach: string;
   allowed_in: string[];
+}
+
+export type Verdict = 'allow' | 'ask' | 'deny';
+
+export interface Check {
+  about: string;
+  outcome: 'passed' | 'decided' | 'not_reached';
+}
+
+export interface CallCommand {
+  words: string[];
+  about: {
+    class: string;
+    via: string[];
+    directory: string | null;
+    opaque: string | null;
+    contained: boolean;
+    entry: string | null;
+    from_pipe: boolean;
+  };
+}
+
+export interface CallFacts {
+  commands: CallCommand[];
+  reads: string[];
+  writes: string[];
+  removes: string[];
+  network: { direction: string; host: string | null; by: string }[];
+  env: { used: string[]; set: string[]; changes_programs: string[]; dump: boolean };
+  asks: string[];
+  unreadable: string | null;
+  rule: { number: number; about: string } | null;
+  instead: string | null;
+}
+
+/** Everything that is known of a tool call. */
+export interface CallWhy extends Why {
+  seq: Seq;
+  checks: Check[];
+  /** Whether a model of a stage proposed it. */
+  of_stage: boolean;
+  /** How far the kernel held the line. */
+  level: { level: string; not_held: string[] } | null;
+  arguments: { name: string; text: string }[] | null;
+  diff: string[];
+  /** How much of the call the log keeps. */
+  kept: { exact: boolean; lacks?: string; missing?: string };
+  facts: CallFacts | null;
+  /** What the engine says of the call as it is read again; null: it cannot be judged again. */
+  again: { verdict: Verdict; code: string | null } | null;
+  leads: { event: string; open: boolean; approval: boolean; why: string[]; leads: { state: string; verdict: Verdict | null }[] }[];
+  states: string[];
+}
+
+/** What the same call would be told in another state. */
+export interface Elsewhere {
+  state: string;
+  verdict: Verdict;
+  code: string | null;
+  message: string | null;
+  rule: { number: number; about: string } | null;
+  instead: string | null;
+  checks: Check[];
+  exact: boolean;
+  lacks: string;
 }
 
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
@@ -245,9 +316,132 @@ export interface Answer {
   digest: string;
   seen_seq: Seq;
   note?: string;
+  /** Keys of the data with other values. */
+  data?: Record<string, Json>;
 }
 
 export interface Done {
   message: string;
   events: Seq;
+}
+
+/** What calls of models cost. */
+export interface Usage {
+  input: number;
+  output: number;
+  cached?: number;
+  reasoning?: number;
+  /** Millionths of a millionth of a US dollar; null: some price is not known. */
+  pico_usd: number | null;
+}
+
+export interface Spent {
+  state: string;
+  path: string;
+  attempt: number;
+  model: string;
+  turns: number;
+  usage: Usage;
+  ms: number;
+  seq: Seq;
+}
+
+export interface RunCost {
+  /** Null: Interlock called no model in this run. */
+  usage: Usage | null;
+  rows: Spent[];
+}
+
+export interface CostRow extends RunRow {
+  usage: Usage | null;
+  turns: number;
+  models: string[];
+}
+
+export interface CostList {
+  total: number;
+  offset: number;
+  runs: CostRow[];
+  /** How many of these have a cost recorded. */
+  recorded: number;
+  sum: Usage | null;
+}
+
+export interface SaidCall {
+  call: string;
+  tool: string;
+  arguments: string | null;
+}
+
+/** One entry of a transcript; which fields there are depends on the role. */
+export interface Spoken {
+  role: 'attempt' | 'step' | 'told' | 'model' | 'failure' | 'condensed' | 'verdict' | 'result' | 'completion' | 'reminder' | 'end' | 'gone';
+  seq: Seq;
+  at_ms: Millis;
+  state: string;
+  attempt: number;
+  text?: string | null;
+  system?: string | null;
+  person?: string | null;
+  tools?: string[];
+  missing?: string[];
+  kind?: string;
+  turn?: number;
+  turns?: number;
+  calls?: SaidCall[];
+  finish?: string;
+  model?: string | null;
+  usage?: Usage;
+  ms?: number;
+  code?: string | null;
+  verdict?: 'allowed' | 'asked' | 'denied';
+  call?: string | null;
+  tool?: string;
+  summary?: string;
+  ok?: boolean;
+  exit?: number | null;
+  bytes?: number;
+  outcome?: string;
+  again?: boolean;
+}
+
+export interface Transcript {
+  total: number;
+  offset: number;
+  entries: Spoken[];
+  attempts: { state: string; path: string; attempt: number; seq: Seq; offset: number }[];
+}
+
+export interface PageInside {
+  id: string;
+  number: string;
+  since_ms: number;
+  used_ms: number;
+  own: boolean;
+}
+
+export interface Alarm extends LogLine {
+  run: string;
+  run_name: string | null;
+  workflow: string;
+  /** Whether the run stands still. */
+  waits: boolean;
+}
+
+export interface Machine {
+  levels: string[];
+  lines: { what: string; level: string; not_held: string[] }[];
+}
+
+export interface Examined {
+  project: string;
+  clients: {
+    client: string;
+    version: string | null;
+    hooks: 'all' | 'some' | 'none';
+    trusted: boolean | null;
+    answers_ms: number | null;
+    gateway: boolean | null;
+  }[];
+  checks: { of: string; what: string; health: 'ok' | 'warn' | 'fail'; seen: string; advice: string }[];
 }

@@ -5,7 +5,6 @@ import { listen } from './live.svelte';
 import { notify } from './notify.svelte';
 
 const SETTLE_MS = 200;
-const POLL_MS = 10_000;
 
 export const keyOf = ({ run, kind, id }: PersonRequest): string => `${run} ${kind} ${id}`;
 
@@ -51,20 +50,11 @@ class Inbox {
 
 export const inbox = new Inbox();
 
-/**
- * Keeps the inbox up to date while the page is let in.
- *
- * The stream of one run does not tell of the others: then the inbox is asked again and again.
- */
-export function keepInbox(onRun: boolean): () => void {
+/** Keeps the inbox up to date while the page is let in. */
+export function keepInbox(): () => void {
   void inbox.load();
-  const timer = onRun ? setInterval(() => inbox.soon(), POLL_MS) : undefined;
-  const stop = listen((name, data) => {
+  return listen((name, data) => {
     if (name === 'inbox') inbox.heard((data as { count: number }).count);
     if (name !== 'events') inbox.soon();
   });
-  return () => {
-    clearInterval(timer);
-    stop();
-  };
 }

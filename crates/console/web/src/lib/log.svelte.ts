@@ -12,6 +12,8 @@ export class Log {
   /** Whether every matching event is here. */
   complete = $state(true);
   error = $state('');
+  /** How many events match the filter, as far as that was counted; null: not yet. */
+  matching = $state<number | null>(null);
   #matches = $state.raw<LogLine[]>([]);
   #next: Seq | null = null;
   #request: AbortController | null = null;
@@ -57,6 +59,7 @@ export class Log {
     this.#request = null;
     this.#matches = [];
     this.#next = null;
+    this.matching = null;
     this.complete = !this.filtered;
     if (this.filtered) void this.more();
   }
@@ -68,10 +71,12 @@ export class Log {
     this.#request = request;
     const from = this.#next ?? (this.#matches.at(-1)?.seq ?? -1) + 1;
     try {
-      const { events, next } = await api.events(this.run, { ...this.filter }, from, WINDOW, request.signal);
+      const { events, next, matches } = await api.events(this.run, { ...this.filter }, from, WINDOW, request.signal);
       this.#matches = [...this.#matches, ...events];
       this.#next = next;
       this.complete = next === null;
+      if (matches !== null) this.matching = matches;
+      if (this.complete) this.matching = this.#matches.length;
       this.error = '';
     } catch (error) {
       this.error = api.sentence(error) ?? this.error;

@@ -2,7 +2,9 @@ import type { Seq } from './contract';
 
 const ADDRESS_MS = 200;
 
-export type Page = 'inbox' | 'runs' | 'run' | 'about';
+const PAGES = ['inbox', 'runs', 'cost', 'trust', 'about'] as const;
+
+export type Page = (typeof PAGES)[number] | 'run';
 
 interface Route {
   page: Page;
@@ -22,7 +24,7 @@ function parse(hash: string): Route {
     const at = values.get('at') ?? '';
     return { page: 'run', run: decode(run), at: /^\d{1,15}$/.test(at) ? Number(at) : null, project };
   }
-  return { page: page === 'runs' || page === 'about' ? page : 'inbox', run: '', at: null, project };
+  return { page: PAGES.find((name) => name === page) ?? 'inbox', run: '', at: null, project };
 }
 
 function decode(text: string): string {

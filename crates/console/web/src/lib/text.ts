@@ -32,3 +32,14 @@ export const count = (number: number, word: string): string =>
 /** Returns a value as a person reads it: text as it is, all else as JSON. */
 export const shown = (value: Json | undefined): string =>
   typeof value === 'string' ? value : JSON.stringify(value, null, 2) ?? '';
+
+/** Reads a JSON object, or says why it is none. */
+export function readObject(text: string): { data: Record<string, Json> | null; why: string } {
+  try {
+    const data = JSON.parse(text) as Json;
+    if (data !== null && typeof data === 'object' && !Array.isArray(data)) return { data, why: '' };
+    return { data: null, why: 'It has to be an object: {"key": value}.' };
+  } catch (error) {
+    return { data: null, why: error instanceof Error ? error.message : String(error) };
+  }
+}

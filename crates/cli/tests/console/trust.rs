@@ -1,0 +1,190 @@
+//! What a page is told of trust, and what it ends; what waits and is settled elsewhere; data of a yes.
+
+use serde_json::{Value, json};
+
+use crate::{World, page::Console};
+
+#[test]
+fn a_page_ends_the_access_of_another_and_of_itself() {
+    let world = World::new();
+    let mut console = Console::open(&world.room);
+    let (first, second) = (console.pair(), console.pair());
+    let pages = |bearer: &str| console.get("pairings", bearer).json()["pairings"].clone();
+    let seen = pages(&second);
+    let owned: Vec<bool> = seen
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|page| page["own"] == true)
+        .collect();
+    assert_eq!(owned, [false, true], "{seen:#}");
+    assert!(!seen.to_string().contains(&second), "{seen:#}");
+    let end = |page: &Value, bearer: &str| {
+        let path = format!("pairings/{}/end", page["id"].as_str().unwrap());
+        console.post(&path, Some(bearer), &json!({})).status
+    };
+    assert_eq!(end(&seen[0], &second), 200);
+    assert_eq!(end(&seen[0], &second), 404, "it is ended");
+    assert_eq!(console.get("runs", &first).status, 401);
+    assert_eq!(pages(&second).as_array().unwrap().len(), 1);
+    assert_eq!(end(&seen[1], &second), 200);
+    assert_eq!(console.get("runs", &second).status, 401);
+}
+
+#[test]
+fn what_touched_protected_things_is_listed_with_its_run() {
+    let world = World::new();
+    let path = world.room.config().join("interlock/config.toml");
+    world.proposes("1", "Write", &json!({ "file_path": path, "content": "x" }));
+    world.proposes(
+        "2",
+        "Write",
+        &json!({ "file_path": "a.txt", "content": "x" }),
+    );
+    let mut console = Console::open(&world.room);
+    let bearer = console.pair();
+    let found = console.get("protected", &bearer).json();
+    assert_eq!(found["total"], 1, "{found:#}");
+    let event = &found["events"][0];
+    assert_eq!(
+        (&event["run"], &event["title"]),
+        (&json!(world.run), &json!("CallDenied")),
+        "{found:#}"
+    );
+    assert!(
+        event["detail"].as_str().unwrap().contains("config.toml"),
+        "{found:#}"
+    );
+    let machine = console.get("machine", &bearer).json();
+    let levels: Vec<&Value> = machine["lines"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|line| &line["level"])
+        .collect();
+    assert!(
+        levels
+            .iter()
+            .all(|level| machine["levels"].as_array().unwrap().contains(level)),
+        "{machine:#}"
+    );
+}
+
+#[test]
+fn the_table_of_clients_is_that_of_doctor() {
+    let world = World::new();
+    let mut console = Console::open(&world.room);
+    let bearer = console.pair();
+    let page = console.post("doctor", Some(&bearer), &json!({})).json();
+    let told = world.interlock().run(&["doctor", "--json"]).unwrap();
+    let told: Value = serde_json::from_slice(&told.stdout).unwrap();
+    let without_times = |value: &Value| {
+        let mut rows = value["clients"].clone();
+        for row in rows.as_array_mut().unwrap() {
+            row["answers_ms"] = Value::Null;
+        }
+        rows
+    };
+    assert_eq!(without_times(&page), without_times(&told), "{page:#}");
+    let whats = |value: &Value| -> Vec<String> {
+        let checks = value["checks"].as_array().unwrap().iter();
+        checks
+            .filter(|check| check["what"] != "notifications")
+            .map(|check| check["what"].to_string())
+            .collect()
+    };
+    assert_eq!(whats(&page), whats(&told));
+    assert_eq!(console.get("doctor", &bearer).status, 405);
+}
+
+#[test]
+fn a_yes_may_correct_the_data_of_a_transition() {
+    let world = World::of(
+        "id: shop
+initial: draft
+context: {version: '1.3', channel: beta}
+states:
+  draft:
+    on:
+      SHIP: {target: shipped, requires_approval: true, approval_message: Ship the release?}
+  shipped: {on: {DONE: done}}
+  done: {type: final}
+",
+    );
+    let data = json!({ "version": "1.4", "channel": "stable" }).to_string();
+    world
+        .interlock()
+        .by_a_person(&["send", "SHIP", "--run", &world.run, "--data", &data])
+        .unwrap();
+    let mut console = Console::open(&world.room);
+    let bearer = console.pair();
+    let ask = console.get("inbox", &bearer).json()["requests"][0].clone();
+    assert_eq!(
+        ask["data"],
+        json!({ "version": "1.4", "channel": "stable" }),
+        "{ask:#}"
+    );
+    let answer = |data: Value| {
+        let body = json!({
+            "request": ask["id"], "decision": "yes", "digest": ask["digest"], "seen_seq": ask["seen_seq"],
+            "data": data,
+        });
+        let answer = console.post(&format!("runs/{}/answers", world.run), Some(&bearer), &body);
+        (answer.status, answer.json())
+    };
+    assert_eq!(answer(json!("text")).0, 400);
+    assert_eq!(answer(json!({ "_hidden": 1 })).0, 422, "a reserved key");
+    let (status, said) = answer(json!({ "version": "1.4.1" }));
+    assert_eq!(status, 200, "{said}");
+    let context = world.interlock().status(&world.run).unwrap()["context"].clone();
+    assert_eq!(
+        (&context["version"], &context["channel"]),
+        (&json!("1.4.1"), &json!("stable")),
+        "{context:#}"
+    );
+}
+
+#[test]
+fn a_question_of_a_run_of_steps_names_the_commands_that_settle_it() {
+    let world = World::new();
+    world
+        .room
+        .write(
+            ".flowstate/ask.yaml",
+            "start-at: a\nstates:\n  a:\n    tool: ask-user\n    arguments: {question: Where to?, options: [dev, prod]}\n    output: var(env)\n",
+        )
+        .unwrap();
+    let mut command = world.room.command(crate::INTERLOCK);
+    let output = command.args(["run", "ask", "-n", "q"]).output().unwrap();
+    let mut console = Console::open(&world.room);
+    let bearer = console.pair();
+    let inbox = console.get("inbox", &bearer).json();
+    let asks = inbox["requests"].as_array().unwrap();
+    let ask = asks.iter().find(|ask| ask["kind"] == "question");
+    let ask = ask.unwrap_or_else(|| unreachable!("{inbox:#} {output:?}"));
+    assert_eq!(
+        ask["commands"][1],
+        json!({ "line": "interlock resume q --answer TEXT", "says": "answers with this text" }),
+        "{ask:#}"
+    );
+}
+
+#[test]
+fn the_stream_of_one_run_tells_what_waits_in_all() {
+    let world = World::new();
+    let other = world.interlock();
+    let own = other.start_for_session("flow.yaml", "0e7f3c1a-7a52-4d0b-9d43-1f2f3c4d5e6f");
+    let own = own.unwrap();
+    let mut console = Console::open(&world.room);
+    let bearer = console.pair();
+    std::thread::scope(|scope| {
+        let reader = scope.spawn(|| {
+            let path = format!("stream?run={own}");
+            console.stream_until(&path, &bearer, "{\"count\":1}")
+        });
+        // It is told of that other run, in whatever order the two get there.
+        world.asks();
+        let said = reader.join().unwrap();
+        assert!(said.contains("event: inbox"), "{said}");
+    });
+}

@@ -1,0 +1,447 @@
+//! What a tool call was, check by check, and what it would have been told elsewhere.
+//!
+//! The recorded verdict stands as it is. Beside it the recorded call is read again by the rules that judge every
+//! call: nothing runs, nothing is recorded, and no file of the project is looked at.
+
+use std::sync::Arc;
+
+use axum::{
+    extract::{Path, State},
+    http::Uri,
+};
+use interlock_core::{
+    event::{CallRecord, Event},
+    machine::{Activity, Machine},
+    names::{CallId, FramePath, RunId, StateName},
+    place::machine_of,
+    run::Run,
+};
+use interlock_runner::KeptAnswer;
+use interlock_simulate::{
+    Explanation, Reread, Scenario, Told, explain_call, read_again, standing_in, told,
+    with_arguments,
+};
+use interlock_store::{EventLog as _, Recorded, RunLog};
+use interlock_view::checks;
+use serde_json::{Map, Value, json};
+
+use super::{
+    call::{self, Verdict, verdict},
+    moment::exits,
+};
+use crate::{
+    query::Query,
+    reply::{Answered, Problem, json_reply},
+    shared::{Shared, fits_a_log},
+};
+
+/// States that are offered for the same call.
+const STATES_MAX: usize = 1_000;
+/// Events after a call among which its start is looked for.
+const START_WITHIN: usize = 200;
+/// Lines of a difference.
+const DIFF_MAX: usize = 2_000;
+/// Characters of one argument.
+const ARGUMENT_CHARS_MAX: usize = 20_000;
+
+pub(super) async fn why(
+    State(shared): State<Arc<Shared>>,
+    Path((id, seq)): Path<(String, u64)>,
+    uri: Uri,
+) -> Answered {
+    fits_a_log(seq)?;
+    let state = Query::of(uri.query()).text("state").map(StateName::from);
+    let found = shared
+        .blocking(move |shared| {
+            let log = shared.home.open_run(&RunId::new(id))?;
+            let Some(recorded) = log.events(seq).next().transpose()? else {
+                return Err(Problem::unknown(format!("the log has no event {seq}")));
+            };
+            let run = shared.histories.at(&log, seq)?.run;
+            let machine = log.machine_of(&run)?;
+            let Some(found) = verdict(&recorded.event) else {
+                return Err(Problem::unknown(format!(
+                    "event {seq} is no verdict on a tool call"
+                )));
+            };
+            let scenario = scenario(shared, log.run())?;
+            let looked = Looked {
+                shared,
+                log: &log,
+                machine: &machine,
+                run: &run,
+                verdict: &found,
+                scenario,
+            };
+            match state {
+                Some(state) => looked.elsewhere(&state),
+                None => looked.whole(&recorded),
+            }
+        })
+        .await?;
+    json_reply(&found)
+}
+
+/// Returns what calls of a run are read by: its project and its client, on this machine.
+fn scenario(shared: &Shared, id: &RunId) -> Result<Scenario, Problem> {
+    let row = shared.row(id)?;
+    let binding = shared.home.session_of(id)?;
+    let client = binding.and_then(|binding| binding.session.client);
+    let usual = shared.scenario.clone();
+    Ok(Scenario {
+        project_root: row.project,
+        client: client.unwrap_or_else(|| usual.client.clone()),
+        ..usual
+    })
+}
+
+/// A verdict that is looked at.
+struct Looked<'a> {
+    shared: &'a Shared,
+    log: &'a RunLog,
+    machine: &'a Machine,
+    /// As it was before the verdict.
+    run: &'a Run,
+    verdict: &'a Verdict<'a>,
+    scenario: Scenario,
+}
+
+impl Looked<'_> {
+    /// Says everything of the call where it was proposed.
+    fn whole(&self, recorded: &Recorded) -> Result<Value, Problem> {
+        let mut found = call::why(self.machine, self.run, &recorded.event).unwrap_or_default();
+        let Value::Object(fields) = &mut found else {
+            return Ok(found);
+        };
+        let Verdict {
+            call,
+            refusal,
+            path,
+            ..
+        } = self.verdict;
+        let code = refusal.map(|refusal| refusal.code);
+        fields.insert("seq".to_owned(), json!(recorded.seq));
+        fields.insert("checks".to_owned(), json!(checks(code)));
+        fields.insert("of_stage".to_owned(), json!(self.verdict.of_stage));
+        fields.insert("level".to_owned(), json!(self.level(recorded.seq)?));
+        let handed = self.handed_in()?;
+        fields.insert(
+            "arguments".to_owned(),
+            json!(self.arguments(handed.as_ref())),
+        );
+        fields.insert("diff".to_owned(), json!(self.diff(handed.as_ref())));
+        let reread = self.reread(handed.as_ref());
+        let kept = match &reread {
+            Ok(reread) => json!({ "exact": reread.exact, "lacks": reread.lacks }),
+            Err(why) => json!({ "exact": false, "missing": why }),
+        };
+        fields.insert("kept".to_owned(), kept);
+        let call_again = reread.as_ref().ok().map(|reread| &reread.call);
+        let facts = call_again.map(|again| {
+            let mut found = explain_call(self.machine, self.run, path, again);
+            if self.verdict.of_stage {
+                // What a stage may call is said by the stage, not by the rules for agents outside.
+                (found.rule, found.instead) = (None, None);
+            }
+            facts(&found, &self.scenario.project_root, &self.shared.secrets)
+        });
+        fields.insert("facts".to_owned(), json!(facts));
+        let own = machine_of(self.machine, self.run, path);
+        // What the engine says of it now, beside what it said then.
+        let judged_again = call_again.filter(|_| !self.verdict.of_stage);
+        let leads: Vec<Value> = exits(self.machine, self.run, path)
+            .into_iter()
+            .map(|exit| {
+                let told: Vec<Value> = exit
+                    .leads
+                    .iter()
+                    .filter(|state| own.is_some_and(|own| own.states.contains_key(*state)))
+                    .map(|state| {
+                        let told = judged_again.and_then(|again| self.told_in(state, again));
+                        json!({ "state": state, "verdict": told.map(|told| told.verdict) })
+                    })
+                    .collect();
+                json!({
+                    "event": exit.event, "open": exit.open, "approval": exit.approval, "why": exit.why,
+                    "leads": told,
+                })
+            })
+            .collect();
+        fields.insert("leads".to_owned(), json!(leads));
+        let here = self.run.frame(path).map(|frame| &frame.at);
+        let states: Vec<&StateName> = own
+            .filter(|_| judged_again.is_some())
+            .into_iter()
+            .flat_map(|own| &own.states)
+            .filter(|(name, state)| {
+                matches!(state.activity, Activity::Await) && Some(*name) != here
+            })
+            .map(|(name, _)| name)
+            .take(STATES_MAX)
+            .collect();
+        let again = judged_again.and_then(|again| told(self.machine, self.run, path, again));
+        let again = again.map(|again| {
+            json!({ "verdict": again.verdict, "code": again.refusal.map(|refusal| refusal.code) })
+        });
+        fields.insert("again".to_owned(), json!(again));
+        fields.insert("states".to_owned(), json!(states));
+        fields.insert("tool".to_owned(), json!(call.tool));
+        self.shared.mask(&mut found);
+        Ok(found)
+    }
+
+    /// Says what the same call would be told in `state`.
+    fn elsewhere(&self, state: &StateName) -> Result<Value, Problem> {
+        let path = self.verdict.path;
+        let own = machine_of(self.machine, self.run, path);
+        if !own.is_some_and(|own| own.states.contains_key(state)) {
+            return Err(Problem::unknown(format!(
+                "the workflow has no state `{state}`"
+            )));
+        }
+        if self.verdict.of_stage {
+            return Err(Problem::input(
+                "what a stage may call is said by the stage: no other state has it",
+            ));
+        }
+        let handed = self.handed_in()?;
+        let Reread { call, exact, lacks } = self.reread(handed.as_ref()).map_err(Problem::input)?;
+        let run = standing_in(self.run, path, state);
+        let Some(told) = told(self.machine, &run, path, &call) else {
+            return Err(Problem::input(
+                "in that state the call would count elsewhere",
+            ));
+        };
+        let explained = explain_call(self.machine, &run, path, &call);
+        let code = told.refusal.as_ref().map(|refusal| refusal.code);
+        let mut found = json!({
+            "state": state,
+            "verdict": told.verdict,
+            "code": code,
+            "message": told.refusal.map(|refusal| refusal.message),
+            "rule": explained.rule,
+            "instead": explained.instead,
+            "checks": checks(code),
+            "exact": exact,
+            "lacks": lacks,
+        });
+        self.shared.mask(&mut found);
+        Ok(found)
+    }
+
+    fn told_in(&self, state: &StateName, call: &interlock_core::call::ToolCall) -> Option<Told> {
+        let path = self.verdict.path;
+        let run = standing_in(self.run, path, state);
+        told(self.machine, &run, path, call)
+    }
+
+    fn reread(&self, handed: Option<&Value>) -> Result<Reread, &'static str> {
+        let record = self.verdict.call;
+        match handed {
+            Some(input) => Ok(with_arguments(&self.scenario, record, input)),
+            None if self.verdict.of_stage => {
+                Err("what the model had said is not kept beside the log")
+            }
+            None => read_again(&self.scenario, record),
+        }
+    }
+
+    /// Finds the arguments that a model handed in, which are kept beside the log.
+    fn handed_in(&self) -> Result<Option<Value>, Problem> {
+        if !self.verdict.of_stage {
+            return Ok(None);
+        }
+        let Verdict { path, call, .. } = self.verdict;
+        Ok(handed_in(self.log, self.run.seq, path, &call.id)?)
+    }
+
+    /// Returns the arguments by name, secrets masked; `None`: the log keeps a line for people alone.
+    fn arguments(&self, handed: Option<&Value>) -> Option<Vec<Value>> {
+        let parsed = serde_json::from_str::<Value>(&self.verdict.call.summary).ok();
+        let whole = handed.or(parsed.as_ref())?;
+        let fields = whole.as_object()?;
+        Some(
+            fields
+                .iter()
+                .map(|(name, value)| {
+                    let text = value
+                        .as_str()
+                        .map_or_else(|| value.to_string(), str::to_owned);
+                    let text = self.shared.secrets.masked_value(name, &text).into_owned();
+                    json!({ "name": name, "text": cut(&text) })
+                })
+                .collect(),
+        )
+    }
+
+    /// Returns what the call would change, line by line; empty: the log does not say.
+    fn diff(&self, handed: Option<&Value>) -> Vec<String> {
+        if let Some(input) = handed {
+            let lines = changes(input);
+            if !lines.is_empty() {
+                return lines;
+            }
+        }
+        difference(self.verdict.call)
+    }
+
+    /// Says how far the kernel held the line of the call, where it was started.
+    fn level(&self, seq: u64) -> Result<Option<Value>, Problem> {
+        for recorded in self.log.events(seq + 1).take(START_WITHIN) {
+            if let Event::LineConfined {
+                call,
+                level,
+                not_held,
+                ..
+            } = recorded?.event
+                && call == self.verdict.call.id
+            {
+                return Ok(Some(json!({ "level": level, "not_held": not_held })));
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// Finds the arguments of a call of a stage in the newest message of its model before event `seq`.
+fn handed_in(
+    log: &RunLog,
+    seq: u64,
+    of: &FramePath,
+    id: &CallId,
+) -> Result<Option<Value>, interlock_store::StoreError> {
+    let mut found = None;
+    for recorded in log.events(0) {
+        let recorded = recorded?;
+        if recorded.seq >= seq {
+            break;
+        }
+        if let Event::ModelResponded {
+            path,
+            digest,
+            calls,
+            ..
+        } = recorded.event
+            && path == *of
+            && let Some(at) = calls.iter().position(|call| call.id == *id)
+        {
+            found = Some((digest, at));
+        }
+    }
+    let Some((digest, at)) = found else {
+        return Ok(None);
+    };
+    let Ok(bytes) = log.messages().read(&digest) else {
+        return Ok(None);
+    };
+    let kept: Option<KeptAnswer> = serde_json::from_slice(&bytes).ok();
+    Ok(kept.and_then(|kept| {
+        let call = kept.answer.calls().nth(at)?;
+        serde_json::from_str(&call.arguments).ok()
+    }))
+}
+
+/// Returns the lines that a summary of a stage shows of what a call would change.
+pub(super) fn difference(call: &CallRecord) -> Vec<String> {
+    let mut lines = call.summary.lines();
+    let _file = lines.next();
+    let lines: Vec<String> = lines.take(DIFF_MAX).map(str::to_owned).collect();
+    let changed = |line: &String| line.starts_with('+') || line.starts_with('-');
+    if lines.iter().any(changed) {
+        lines
+    } else {
+        Vec::new()
+    }
+}
+
+/// Writes the texts that arguments of an edit take away and put in.
+fn changes(input: &Value) -> Vec<String> {
+    let text = |value: &Value, names: [&str; 2]| {
+        let found = names.iter().find_map(|name| value.get(name));
+        found.and_then(Value::as_str).map(str::to_owned)
+    };
+    let edits = input.get("edits").and_then(Value::as_array);
+    let edits: Vec<&Value> = edits.map_or_else(|| vec![input], |edits| edits.iter().collect());
+    let mut lines = Vec::new();
+    for edit in edits {
+        let old = text(edit, ["old_string", "oldString"]);
+        let new = text(edit, ["new_string", "newString"]);
+        let (old, new) = match (old, new) {
+            (Some(old), Some(new)) => (old, new),
+            _ => match text(edit, ["content", "text"]) {
+                Some(content) if edit.get("file_path").is_some() => (String::new(), content),
+                _ => continue,
+            },
+        };
+        if !lines.is_empty() {
+            lines.push("@@".to_owned());
+        }
+        lines.extend(old.lines().map(|line| format!("-{line}")));
+        lines.extend(new.lines().map(|line| format!("+{line}")));
+    }
+    lines.truncate(DIFF_MAX);
+    lines
+}
+
+/// Lays out what a call would do.
+fn facts(found: &Explanation, root: &str, secrets: &interlock_tools::Secrets) -> Value {
+    let commands: Vec<Value> = found
+        .commands
+        .iter()
+        .zip(&found.details)
+        .map(|(words, detail)| {
+            let words: Vec<String> = words
+                .iter()
+                .map(|word| secrets.masked(word).into_owned())
+                .collect();
+            let mut about = json!(detail);
+            // Where the project lies says nothing of the command.
+            let directory = detail.directory.as_deref();
+            let within = directory.map(|place| match place.strip_prefix(root) {
+                Some(rest) if rest.is_empty() || rest.starts_with('/') => {
+                    rest.trim_start_matches('/')
+                }
+                _ => place,
+            });
+            if let Value::Object(fields) = &mut about {
+                fields.insert("directory".to_owned(), json!(within));
+            }
+            json!({ "words": words, "about": about })
+        })
+        .collect();
+    json!({
+        "commands": commands,
+        "reads": found.reads,
+        "writes": found.writes,
+        "removes": found.removes,
+        "network": found.network,
+        "env": found.env,
+        "asks": found.asks,
+        "unreadable": found.unreadable,
+        "rule": found.rule,
+        "instead": found.instead,
+    })
+}
+
+fn cut(text: &str) -> String {
+    match text.char_indices().nth(ARGUMENT_CHARS_MAX) {
+        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
+        None => text.to_owned(),
+    }
+}
+
+impl Shared {
+    /// Masks the secrets in every text below `value`; names stay.
+    pub(super) fn mask(&self, value: &mut Value) {
+        match value {
+            Value::String(text) => *text = self.secrets.masked(text).into_owned(),
+            Value::Array(items) => items.iter_mut().for_each(|item| self.mask(item)),
+            Value::Object(fields) => mask_fields(self, fields),
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
+    }
+}
+
+fn mask_fields(shared: &Shared, fields: &mut Map<String, Value>) {
+    fields.values_mut().for_each(|value| shared.mask(value));
+}
