@@ -2,6 +2,7 @@
 
 mod answers;
 mod call;
+mod call_texts;
 mod cost;
 mod facts;
 mod log;

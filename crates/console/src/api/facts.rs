@@ -10,13 +10,12 @@ use axum::{
     http::Uri,
 };
 use interlock_core::{
-    event::{CallRecord, Event},
+    event::Event,
     machine::{Activity, Machine},
-    names::{CallId, FramePath, RunId, StateName},
+    names::{RunId, StateName},
     place::machine_of,
     run::Run,
 };
-use interlock_runner::KeptAnswer;
 use interlock_simulate::{
     Explanation, Reread, Scenario, Told, explain_call, read_again, standing_in, told,
     with_arguments,
@@ -27,6 +26,7 @@ use serde_json::{Map, Value, json};
 
 use super::{
     call::{self, Verdict, verdict},
+    call_texts::{changes, cut, difference, handed_in},
     moment::exits,
 };
 use crate::{
@@ -39,10 +39,6 @@ use crate::{
 const STATES_MAX: usize = 1_000;
 /// Events after a call among which its start is looked for.
 const START_WITHIN: usize = 200;
-/// Lines of a difference.
-const DIFF_MAX: usize = 2_000;
-/// Characters of one argument.
-const ARGUMENT_CHARS_MAX: usize = 20_000;
 
 pub(super) async fn why(
     State(shared): State<Arc<Shared>>,
@@ -303,86 +299,6 @@ impl Looked<'_> {
     }
 }
 
-/// Finds the arguments of a call of a stage in the newest message of its model before event `seq`.
-fn handed_in(
-    log: &RunLog,
-    seq: u64,
-    of: &FramePath,
-    id: &CallId,
-) -> Result<Option<Value>, interlock_store::StoreError> {
-    let mut found = None;
-    for recorded in log.events(0) {
-        let recorded = recorded?;
-        if recorded.seq >= seq {
-            break;
-        }
-        if let Event::ModelResponded {
-            path,
-            digest,
-            calls,
-            ..
-        } = recorded.event
-            && path == *of
-            && let Some(at) = calls.iter().position(|call| call.id == *id)
-        {
-            found = Some((digest, at));
-        }
-    }
-    let Some((digest, at)) = found else {
-        return Ok(None);
-    };
-    let Ok(bytes) = log.messages().read(&digest) else {
-        return Ok(None);
-    };
-    let kept: Option<KeptAnswer> = serde_json::from_slice(&bytes).ok();
-    Ok(kept.and_then(|kept| {
-        let call = kept.answer.calls().nth(at)?;
-        serde_json::from_str(&call.arguments).ok()
-    }))
-}
-
-/// Returns the lines that a summary of a stage shows of what a call would change.
-pub(super) fn difference(call: &CallRecord) -> Vec<String> {
-    let mut lines = call.summary.lines();
-    let _file = lines.next();
-    let lines: Vec<String> = lines.take(DIFF_MAX).map(str::to_owned).collect();
-    let changed = |line: &String| line.starts_with('+') || line.starts_with('-');
-    if lines.iter().any(changed) {
-        lines
-    } else {
-        Vec::new()
-    }
-}
-
-/// Writes the texts that arguments of an edit take away and put in.
-fn changes(input: &Value) -> Vec<String> {
-    let text = |value: &Value, names: [&str; 2]| {
-        let found = names.iter().find_map(|name| value.get(name));
-        found.and_then(Value::as_str).map(str::to_owned)
-    };
-    let edits = input.get("edits").and_then(Value::as_array);
-    let edits: Vec<&Value> = edits.map_or_else(|| vec![input], |edits| edits.iter().collect());
-    let mut lines = Vec::new();
-    for edit in edits {
-        let old = text(edit, ["old_string", "oldString"]);
-        let new = text(edit, ["new_string", "newString"]);
-        let (old, new) = match (old, new) {
-            (Some(old), Some(new)) => (old, new),
-            _ => match text(edit, ["content", "text"]) {
-                Some(content) if edit.get("file_path").is_some() => (String::new(), content),
-                _ => continue,
-            },
-        };
-        if !lines.is_empty() {
-            lines.push("@@".to_owned());
-        }
-        lines.extend(old.lines().map(|line| format!("-{line}")));
-        lines.extend(new.lines().map(|line| format!("+{line}")));
-    }
-    lines.truncate(DIFF_MAX);
-    lines
-}
-
 /// Lays out what a call would do.
 fn facts(found: &Explanation, root: &str, secrets: &interlock_tools::Secrets) -> Value {
     let commands: Vec<Value> = found
@@ -421,13 +337,6 @@ fn facts(found: &Explanation, root: &str, secrets: &interlock_tools::Secrets) ->
         "rule": found.rule,
         "instead": found.instead,
     })
-}
-
-fn cut(text: &str) -> String {
-    match text.char_indices().nth(ARGUMENT_CHARS_MAX) {
-        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
-        None => text.to_owned(),
-    }
 }
 
 impl Shared {
