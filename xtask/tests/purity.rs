@@ -23,6 +23,7 @@ const LAYERS: &[&str] = &[
     "interlock-tools",
     "interlock-clients",
     "interlock-simulate",
+    "interlock-prove",
     "interlock-runner",
     "interlock-gateway",
     "interlock-console",

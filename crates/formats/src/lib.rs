@@ -18,6 +18,7 @@ mod node;
 mod opened;
 mod parse;
 mod pipeline;
+mod properties;
 mod render;
 mod schema;
 mod source;
@@ -37,6 +38,9 @@ pub use load::{
 };
 pub use loaded::Loaded;
 pub use pipeline::{Input, InputKind};
+pub use properties::{
+    Form, Lines, Predicate, Property, SinceWhat, own_properties, properties_file,
+};
 pub use render::render;
 pub use schema::{codemie_schema, flowstate_schema, pipeline_schema, schema};
 pub use source::{NoWorkflows, Source, Workflows};

@@ -13,6 +13,7 @@ mod duration;
 mod scenario;
 mod simulation;
 
+pub use calls::call;
 pub use explain::{Explanation, Reach, explain};
 pub use input::{BadLine, InputLine};
 pub use output::{CallVerdict, OutputLine, Verdict};
