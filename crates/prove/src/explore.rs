@@ -1,14 +1,15 @@
 //! The graph of all that may happen, breadth first and always in the same order.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::{
+    collections::{BTreeMap, BTreeSet, VecDeque},
+    sync::Arc,
+};
 
 use interlock_core::{
     machine::Outcome,
     names::FramePath,
     run::{Frame, Phase, Run},
 };
-use std::sync::Arc;
-
 use crate::{
     facts::Facts,
     key::{Key, Used, key},
@@ -76,18 +77,23 @@ impl Graph {
             max,
             labels: BTreeMap::new(),
             waiting: VecDeque::new(),
+            known: BTreeSet::new(),
         };
         for done in starts(model) {
             let Done { act, facts, bits, run } = done;
-            if let Some(at) = explorer.enter(&mut graph, run) {
+            if let Some(at) = explorer.enter(&mut graph, key(model, &run), run) {
                 let label = explorer.label(&mut graph, Label { act, facts, bits });
                 if !graph.starts.contains(&(at, label)) && !graph.starts.iter().any(|(node, _)| *node == at) {
                     graph.starts.push((at, label));
                 }
             }
         }
-        while let Some((from, run)) = explorer.waiting.pop_front() {
-            explorer.expand(&mut graph, from, &run);
+        while let Some((from, used, run)) = explorer.waiting.pop_front() {
+            let node = graph.nodes.get(from);
+            // A run that permits more was found meanwhile, and does all that this one can.
+            if node.is_some_and(|node| node.used.contains(&used)) {
+                explorer.expand(&mut graph, from, &run);
+            }
         }
         graph
     }
@@ -103,7 +109,8 @@ struct Explorer<'a> {
     pairs: &'a [(usize, usize)],
     max: usize,
     labels: BTreeMap<Label, usize>,
-    waiting: VecDeque<(usize, Run)>,
+    waiting: VecDeque<(usize, Used, Run)>,
+    known: BTreeSet<Edge>,
 }
 
 impl Explorer<'_> {
@@ -118,8 +125,7 @@ impl Explorer<'_> {
     }
 
     /// Finds the state of a run, and keeps the run to be expanded where it permits more than those known.
-    fn enter(&mut self, graph: &mut Graph, run: Run) -> Option<usize> {
-        let (key, used) = key(self.model, &run);
+    fn enter(&mut self, graph: &mut Graph, (key, used): (Key, Used), run: Run) -> Option<usize> {
         let at = match graph.keys.get(&key) {
             Some(at) => *at,
             None if graph.nodes.len() >= self.max => {
@@ -143,30 +149,36 @@ impl Explorer<'_> {
             }
         };
         let node = graph.nodes.get_mut(at)?;
-        let permits_less = |known: &Used| {
-            known.len() == used.len() && known.iter().zip(&used).all(|(known, now)| known <= now)
-        };
-        if !node.used.iter().any(permits_less) {
-            node.used.push(used);
-            self.waiting.push_back((at, run));
+        if !node.used.iter().any(|known| permits_all_of(known, &used)) {
+            node.used.retain(|known| !permits_all_of(&used, known));
+            node.used.push(used.clone());
+            self.waiting.push_back((at, used, run));
         }
         Some(at)
     }
 
     fn expand(&mut self, graph: &mut Graph, from: usize, run: &Run) {
-        let mut all = next(self.model, run);
-        all.extend(self.used_up(run, &all));
-        for Done { act, facts, bits, run } in all {
-            let Some(to) = self.enter(graph, run) else {
+        let all: Vec<(Done, (Key, Used))> = next(self.model, run)
+            .into_iter()
+            .map(|done| {
+                let key = key(self.model, &done.run);
+                (done, key)
+            })
+            .collect();
+        let more = self.used_up(run, &all);
+        let more = more.into_iter().map(|done| {
+            let key = key(self.model, &done.run);
+            (done, key)
+        });
+        let more: Vec<_> = more.collect();
+        for (done, key) in all.into_iter().chain(more) {
+            let Done { act, facts, bits, run } = done;
+            let Some(to) = self.enter(graph, key, run) else {
                 continue;
             };
             let label = self.label(graph, Label { act, facts, bits });
             let edge = Edge { from, to, label };
-            let node = graph.nodes.get(from);
-            let known = node.is_some_and(|node| {
-                node.out.iter().any(|known| graph.edges.get(*known) == Some(&edge))
-            });
-            if !known {
+            if self.known.insert(edge) {
                 let number = graph.edges.len();
                 graph.edges.push(edge);
                 if let Some(node) = graph.nodes.get_mut(from) {
@@ -179,7 +191,7 @@ impl Explorer<'_> {
     /// Uses up limits with calls that change nothing else, in one step.
     ///
     /// A call that leaves the run in the same state does so each time, so that only the count differs.
-    fn used_up(&self, run: &Run, done: &[Done]) -> Vec<Done> {
+    fn used_up(&self, run: &Run, done: &[(Done, (Key, Used))]) -> Vec<Done> {
         let (own, _) = key(self.model, run);
         let mut all = Vec::new();
         for path in run.open_leaves() {
@@ -188,17 +200,17 @@ impl Explorer<'_> {
                 continue;
             };
             let branch = (!path.is_root()).then(|| path.to_string());
-            let idle = done.iter().find(|one| {
+            let idle = done.iter().find(|(one, (after_key, _))| {
                 matches!(&one.act, Act::Call { branch: own, .. } if *own == branch)
                     && one.run.frame(&path).is_some_and(|after| after.stay.used.calls > frame.stay.used.calls)
-                    && key(self.model, &one.run).0 == own
+                    && *after_key == own
             });
-            if let Some(idle) = idle {
+            if let Some((idle, _)) = idle {
                 all.extend(self.with_bytes(run, &path, &idle.act, state.policy.result_bytes_max));
                 let limit = state.policy.iterations_max.filter(|limit| *limit > self.model.counted_to);
                 all.extend(limit.and_then(|limit| repeated(idle, &path, limit - frame.stay.used.calls.min(limit))));
             } else if state.policy.result_bytes_max.is_some() {
-                let any = done.iter().find(|one| matches!(&one.act, Act::Call { branch: own, .. } if *own == branch));
+                let any = done.iter().map(|(one, _)| one).find(|one| matches!(&one.act, Act::Call { branch: own, .. } if *own == branch));
                 all.extend(any.and_then(|any| self.with_bytes(run, &path, &any.act, state.policy.result_bytes_max)));
             }
             if let Some(limit) = state.policy.files_max {
@@ -217,11 +229,11 @@ impl Explorer<'_> {
     }
 
     /// Writes as many other files as a state allows.
-    fn with_files(&self, run: &Run, done: &[Done], path: &FramePath, limit: u64) -> Option<Done> {
+    fn with_files(&self, run: &Run, done: &[(Done, (Key, Used))], path: &FramePath, limit: u64) -> Option<Done> {
         let frame = run.frame(path)?;
         let left = limit.saturating_sub(u64::try_from(frame.stay.used.files.len()).unwrap_or(limit));
         let branch = (!path.is_root()).then(|| path.to_string());
-        let writes = done.iter().find(|one| {
+        let writes = done.iter().map(|(one, _)| one).find(|one| {
             let of_tool = match &one.act {
                 Act::Call { class, branch: own, end, .. } if *own == branch && end.ok => {
                     self.model.classes.get(*class).is_some_and(|class| {
@@ -271,6 +283,11 @@ fn frame_mut<'r>(run: &'r mut Run, path: &FramePath) -> Option<&'r mut Frame> {
         let region = frame.regions.iter_mut().find(|region| region.name == *name)?;
         Some(&mut Arc::make_mut(region).frame)
     })
+}
+
+/// Tells whether a run that has used `one` may do all that one with `other` may.
+fn permits_all_of(one: &Used, other: &Used) -> bool {
+    one.len() == other.len() && one.iter().zip(other).all(|(one, other)| one <= other)
 }
 
 fn is_exhausted(model: &Model, run: &Run) -> bool {

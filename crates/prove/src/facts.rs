@@ -6,7 +6,7 @@ use interlock_core::{
     glob::path_matches,
     guard::GuardRef,
     holds::{Scope, unmet},
-    machine::{Outcome, Target},
+    machine::Target,
     names::{FramePath, MachineId, StateName},
     policy::wildcard_matches,
     run::{Frame, Phase, Run},

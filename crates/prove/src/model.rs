@@ -36,7 +36,6 @@ pub(crate) struct Model {
     /// Paths that a program may be seen to write.
     written: Vec<String>,
     pub(crate) reads_output: bool,
-    pub(crate) has_regions: bool,
     /// Limits up to this one are counted out; of larger ones it is known whether they are used up.
     pub(crate) counted_to: u64,
     /// Why a behaviour may have been missed; with any of them nothing holds for certain.
@@ -168,7 +167,6 @@ impl Model {
             alike: Vec::new(),
             slots,
             reads_output,
-            has_regions,
             counted_to,
             missed,
         };
