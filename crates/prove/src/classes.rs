@@ -337,7 +337,9 @@ fn ends(model: &Model, class: &Class, marks: &CallMarks) -> Vec<End> {
     for mark in &marks.evidence {
         codes.extend(model.evidence.get(&mark.key).into_iter().flatten().map(|(exit, _)| *exit));
     }
-    let matters = !marks.evidence.is_empty() || !marks.hits.is_empty() || !codes.is_empty();
+    let of_property = |atom: &Predicate| matches!(atom, Predicate::Writes(_));
+    let writes = marks.writes && model.slots.iter().flat_map(Predicate::parts).any(of_property);
+    let matters = writes || !marks.evidence.is_empty() || !marks.hits.is_empty() || !codes.is_empty();
     if matters && watched {
         let other = codes.iter().max().map_or(1, |code| code.saturating_add(1)).max(1);
         codes.push(other);

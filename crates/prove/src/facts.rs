@@ -1,7 +1,7 @@
 //! What happened in a step, as properties ask for it.
 
 use interlock_core::{
-    call::ToolCall,
+    call::{CallKind, ToolCall},
     event::{Event, How, RequestKind},
     glob::path_matches,
     guard::GuardRef,
@@ -31,6 +31,8 @@ pub(crate) struct Facts {
     /// Whether a call ran that may write.
     pub(crate) wrote: bool,
     pub(crate) exit: Option<i64>,
+    /// Whether a call ended as a failure.
+    pub(crate) failed: bool,
     /// Whether it was a person's step.
     pub(crate) by_person: bool,
     /// Whether it ended the run.
@@ -54,7 +56,8 @@ impl Facts {
             match event {
                 Event::RunStarted { initial, .. } => enter(&mut facts, (None, initial.clone())),
                 Event::CallAllowed { marks, .. } => facts.wrote |= marks.writes,
-                Event::CallEnded { exit, wrote, .. } => {
+                Event::CallEnded { exit, wrote, ok, .. } => {
+                    facts.failed = !ok;
                     facts.wrote |= !wrote.is_empty();
                     facts.exit = *exit;
                 }
@@ -214,6 +217,8 @@ fn happens(model: &Model, what: &Predicate, step: Step<'_>) -> bool {
         Predicate::Command { exit, .. } => {
             step.call.is_some_and(|call| of_call(atom, call)) && (exit.is_none() || *exit == facts.exit)
         }
+        // An edit that failed has written nothing; a line may have, up to where it failed.
+        Predicate::Writes(_) if facts.failed && step.call.is_some_and(|call| call.kind == CallKind::Edit) => false,
         Predicate::Writes(None) => facts.wrote,
         Predicate::Tool(_) | Predicate::Writes(_) => step.call.is_some_and(|call| of_call(atom, call)),
         Predicate::All(_) | Predicate::Any(_) | Predicate::Not(_) => false,

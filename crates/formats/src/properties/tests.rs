@@ -6,7 +6,7 @@ use crate::{Source, load, source::NoWorkflows};
 const FLOW: &str = "id: f
 initial: planning
 guards:
-  ready: {field: ok, operator: eq, value: true}
+  ready: {field: ok, op: eq, value: true}
 states:
   planning:
     allowed_tools: [Read, Write]
