@@ -155,7 +155,7 @@ impl Made {
     }
 }
 
-fn patterns(machine: &Machine, atoms: &[&Predicate]) -> Vec<String> {
+pub(crate) fn patterns(machine: &Machine, atoms: &[&Predicate]) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     for (_, machine) in machines(machine) {
         found.extend(machine.interrupts.values().map(|one| one.file_pattern.clone()));

@@ -13,7 +13,7 @@ use interlock_core::{
 use crate::{
     facts::Facts,
     key::{Key, Used, key},
-    model::Model,
+    model::{MORE, Model},
     moves::{Act, Done, call, next, starts},
 };
 
@@ -214,7 +214,8 @@ impl Explorer<'_> {
                 all.extend(any.and_then(|any| self.with_bytes(run, &path, &any.act, state.policy.result_bytes_max)));
             }
             if let Some(limit) = state.policy.files_max {
-                all.extend(self.with_files(run, done, &path, limit));
+                let writes = done.iter().map(|(one, _)| one);
+                all.extend(writes.filter_map(|one| self.with_files(run, one, &path, limit)));
             }
         }
         all
@@ -228,32 +229,23 @@ impl Explorer<'_> {
         call(self.model, run, path, act)
     }
 
-    /// Writes as many other files as a state allows.
-    fn with_files(&self, run: &Run, done: &[(Done, (Key, Used))], path: &FramePath, limit: u64) -> Option<Done> {
-        let frame = run.frame(path)?;
-        let left = limit.saturating_sub(u64::try_from(frame.stay.used.files.len()).unwrap_or(limit));
+    /// Writes as many further files of the same kind as a state allows.
+    fn with_files(&self, run: &Run, writes: &Done, path: &FramePath, limit: u64) -> Option<Done> {
+        let before = run.frame(path)?;
         let branch = (!path.is_root()).then(|| path.to_string());
-        let writes = done.iter().map(|(one, _)| one).find(|one| {
-            let of_tool = match &one.act {
-                Act::Call { class, branch: own, end, .. } if *own == branch && end.ok => {
-                    self.model.classes.get(*class).is_some_and(|class| {
-                        class.line.pointer("/input/file_path").is_some()
-                            && class.line.get("tool").is_some_and(|tool| tool == "Write")
-                    })
-                }
-                _ => false,
-            };
-            let stays = one.run.frame(path).is_some_and(|after| {
-                after.at == frame.at && after.stay.entered_seq == frame.stay.entered_seq
-            });
-            of_tool && stays && left > 0
-        })?;
+        let Act::Call { branch: own, times: 1, .. } = &writes.act else { return None };
         let mut full = writes.run.clone();
-        let at = frame_mut(&mut full, path)?;
-        for number in 0..left {
-            at.stay.used.files.insert(format!("/project/zz-more/{number}"));
+        let after = frame_mut(&mut full, path)?;
+        let stays = *own == branch && after.at == before.at && after.stay.entered_seq == before.stay.entered_seq;
+        let new = after.stay.used.files.difference(&before.stay.used.files).next().cloned();
+        let class = self.model.file_class(&new.filter(|_| stays)?);
+        let count = u64::try_from(before.stay.used.files.len()).unwrap_or(limit);
+        let left = limit.saturating_sub(count);
+        // The last file that is allowed is an ordinary step.
+        for number in 1..left {
+            after.stay.used.files.insert(format!("{class}{MORE}{number}"));
         }
-        Some(times(writes, full, left, true))
+        (left > 1).then(|| times(writes, full, left, true))
     }
 }
 

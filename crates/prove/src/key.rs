@@ -25,6 +25,14 @@ use crate::model::Model;
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Key(Vec<u8>);
 
+#[cfg(test)]
+impl Key {
+    /// Returns it as text, for a failed test.
+    pub(crate) fn text(&self) -> String {
+        String::from_utf8_lossy(&self.0).into_owned()
+    }
+}
+
 /// Calls used in open stays; with fewer, more is permitted.
 pub(crate) type Used = Vec<u64>;
 
@@ -229,14 +237,13 @@ fn limits(model: &Model, frame: &mut Frame, used: &mut Used, leaf: bool) {
     match files {
         None => now.files.clear(),
         Some(limit) => {
-            let full = u64::try_from(now.files.len()).unwrap_or(u64::MAX) >= limit;
-            // Which files may still be written counts once no other may.
-            if full {
-                now.files.retain(|file| !file.contains("/zz-more/"));
+            let count = u64::try_from(now.files.len()).unwrap_or(u64::MAX);
+            // A file that was written may be written again when no other may.
+            now.files = now.files.iter().map(|file| model.file_class(file)).collect();
+            if count >= limit {
                 now.files.insert("full".to_owned());
             } else {
-                used.push(u64::try_from(now.files.len()).unwrap_or(u64::MAX));
-                now.files.clear();
+                used.push(count);
             }
         }
     }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use interlock_core::{
+    glob::path_matches,
     guard::{EvidenceOf, Guard, GuardRef, Since, Source, with_parts},
     machine::{Activity, Machine, Over, State},
     names::{MachineId, StateName},
@@ -33,6 +34,8 @@ pub(crate) struct Model {
     pub(crate) alike: Vec<Vec<String>>,
     /// What properties ask for, one bit each.
     pub(crate) slots: Vec<Predicate>,
+    /// Every pattern of paths that is written anywhere.
+    patterns: Vec<String>,
     /// Paths that a program may be seen to write.
     written: Vec<String>,
     pub(crate) reads_output: bool,
@@ -159,6 +162,7 @@ impl Model {
         };
         let mut model = Self {
             written,
+            patterns: classes::patterns(machine, &slots.iter().flat_map(Predicate::parts).collect::<Vec<_>>()),
             machine: machine.clone(),
             cells,
             classes,
@@ -184,4 +188,19 @@ impl Model {
     pub(crate) fn paths_written(&self) -> &[String] {
         &self.written
     }
+
+    /// Names the class of a file that was written: the patterns that it matches.
+    pub(crate) fn file_class(&self, file: &str) -> String {
+        if let Some((class, _)) = file.rsplit_once(MORE) {
+            return class.to_owned();
+        }
+        let Some(path) = file.strip_prefix("/project/") else {
+            return "outside".to_owned();
+        };
+        let says = |pattern: &String| if path_matches(pattern, path) { '1' } else { '0' };
+        self.patterns.iter().map(says).collect::<String>() + "-"
+    }
 }
+
+/// Stands between the class and the number of a file that is only counted.
+pub(crate) const MORE: &str = "#more#";
