@@ -19,7 +19,7 @@ pub(crate) use runs::{
 pub(crate) use steps::{Asking, CarryArgs, ModeWord, ProceedArgs, StageArgs};
 pub(crate) use workflows::{
     CheckArgs, ConvertArgs, ConvertTo, ExplainArgs, FormatName, GraphArgs, GraphFormat, NewArgs,
-    ProveArgs,    SchemaArgs, ShellName, SimulateArgs, TestArgs,
+    ProveArgs, SchemaArgs, ShellName, SimulateArgs, TestArgs,
 };
 
 /// A state machine between an AI agent and its tools.

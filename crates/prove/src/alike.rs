@@ -12,7 +12,12 @@ pub(crate) fn keys(model: &Model) -> Vec<Vec<String>> {
     let mut commands: Vec<(String, String, Vec<String>)> = Vec::new();
     for guard in all_guards(&model.machine) {
         if let Guard::Evidence(one) = guard
-            && let EvidenceOf::Command { text, words, directory: None, .. } = &one.of
+            && let EvidenceOf::Command {
+                text,
+                words,
+                directory: None,
+                ..
+            } = &one.of
         {
             let found = (one.of.key(), text.clone(), words.clone());
             if !commands.contains(&found) {
@@ -92,10 +97,17 @@ fn strip(value: &mut Value) {
 }
 
 /// Puts two commands in each other's place.
-fn exchange(value: &mut Value, one: &(String, String, Vec<String>), other: &(String, String, Vec<String>)) {
+fn exchange(
+    value: &mut Value,
+    one: &(String, String, Vec<String>),
+    other: &(String, String, Vec<String>),
+) {
     match value {
         Value::Object(object) => {
-            let text = object.get("text").and_then(Value::as_str).map(str::to_owned);
+            let text = object
+                .get("text")
+                .and_then(Value::as_str)
+                .map(str::to_owned);
             let to = match text {
                 Some(text) if text == one.1 => Some(other),
                 Some(text) if text == other.1 => Some(one),
@@ -108,9 +120,13 @@ fn exchange(value: &mut Value, one: &(String, String, Vec<String>), other: &(Str
                     object.insert("words".to_owned(), Value::Array(words));
                 }
             }
-            object.values_mut().for_each(|value| exchange(value, one, other));
+            object
+                .values_mut()
+                .for_each(|value| exchange(value, one, other));
         }
-        Value::Array(items) => items.iter_mut().for_each(|value| exchange(value, one, other)),
+        Value::Array(items) => items
+            .iter_mut()
+            .for_each(|value| exchange(value, one, other)),
         _ => {}
     }
 }
@@ -121,8 +137,10 @@ fn sort(value: &mut Value) {
         Value::Object(object) => {
             for (key, value) in object.iter_mut() {
                 sort(value);
-                if matches!(key.as_str(), "all" | "any" | "allowed_commands" | "background")
-                    && let Value::Array(items) = value
+                if matches!(
+                    key.as_str(),
+                    "all" | "any" | "allowed_commands" | "background"
+                ) && let Value::Array(items) = value
                 {
                     items.sort_by_key(Value::to_string);
                 }

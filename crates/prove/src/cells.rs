@@ -112,7 +112,11 @@ impl Cells {
         };
         let Some(value) = value else {
             let said = self.ask(cell, None);
-            return if cell.keeps_missing { format!("missing {said}") } else { said };
+            return if cell.keeps_missing {
+                format!("missing {said}")
+            } else {
+                said
+            };
         };
         let text = (index, value.to_string());
         if let Some(known) = self.known.borrow().get(&text) {
@@ -219,7 +223,8 @@ fn candidates(key: &str, fields: &[&FieldGuard]) -> (Vec<Value>, Vec<String>) {
     let mut missed = Vec::new();
     let ways: BTreeSet<Vec<String>> = fields.iter().map(|field| below(&field.field)).collect();
     let nested = ways.iter().any(|way| {
-        ways.iter().any(|other| other != way && other.starts_with(way))
+        ways.iter()
+            .any(|other| other != way && other.starts_with(way))
     });
     if nested {
         missed.push(format!(
@@ -269,7 +274,11 @@ fn put(shell: &mut Value, way: &[String], value: Value) {
         *shell = Value::Object(Object::new());
     }
     if let Some(object) = shell.as_object_mut() {
-        put(object.entry(first.clone()).or_insert(Value::Null), rest, value);
+        put(
+            object.entry(first.clone()).or_insert(Value::Null),
+            rest,
+            value,
+        );
     }
 }
 
@@ -292,7 +301,9 @@ fn scalars(key: &str, fields: &[&FieldGuard]) -> (Vec<Value>, Option<String>) {
         if let Some(number) = value.as_f64() {
             numbers.push(number);
             if number.abs() > 9_007_199_254_740_990.0 {
-                missed = Some(format!("`{key}` is compared with numbers too large to step beside"));
+                missed = Some(format!(
+                    "`{key}` is compared with numbers too large to step beside"
+                ));
             }
         }
     }
@@ -312,7 +323,9 @@ fn scalars(key: &str, fields: &[&FieldGuard]) -> (Vec<Value>, Option<String>) {
     for set in 0_usize..1 << parts.len() {
         let of_set = || {
             let chosen = parts.iter().enumerate();
-            chosen.filter(move |(index, _)| set >> index & 1 == 1).map(|(_, part)| part)
+            chosen
+                .filter(move |(index, _)| set >> index & 1 == 1)
+                .map(|(_, part)| part)
         };
         values.push(of_set().cloned().collect());
         let texts: Option<Vec<&str>> = of_set().map(Value::as_str).collect();

@@ -72,7 +72,11 @@ pub fn prove(machine: &Machine, properties: &[Property], options: &ProofOptions<
     let counts = properties
         .iter()
         .any(|property| matches!(property.form, Form::AtMost { .. }));
-    let counted_to = if counts { COUNTED_FOR_PROPERTY } else { COUNTED_TO };
+    let counted_to = if counts {
+        COUNTED_FOR_PROPERTY
+    } else {
+        COUNTED_TO
+    };
     let model = Model::new(machine, slots, counted_to);
     let pairs: Vec<(usize, usize)> = watches
         .iter()
@@ -93,7 +97,9 @@ pub fn prove(machine: &Machine, properties: &[Property], options: &ProofOptions<
         let at = Some((property.file.clone(), property.line));
         let found = match watch {
             Some(watch) => prover.property(&property.form, watch, premise),
-            None => Shown::of(Verdict::Unknown("it requires more than 30 things".to_owned())),
+            None => Shown::of(Verdict::Unknown(
+                "it requires more than 30 things".to_owned(),
+            )),
         };
         findings.push(found.named(&property.name, at));
     }
@@ -137,9 +143,10 @@ impl Shown {
     }
 
     fn named(self, name: &str, at: Option<(String, usize)>) -> Finding {
-        let (input, trace) = self
-            .played
-            .map_or_else(|| (Object::new(), Vec::new()), |played| (played.input, played.trace));
+        let (input, trace) = self.played.map_or_else(
+            || (Object::new(), Vec::new()),
+            |played| (played.input, played.trace),
+        );
         Finding {
             name: name.to_owned(),
             at,
@@ -244,40 +251,77 @@ impl Prover<'_> {
 
     fn possible(&self, way: &Way, what: usize) -> Shown {
         match play(self.model, self.graph, way, self.lines) {
-            Ok(played) if played.moments.iter().any(|(bits, _, _)| bits.get(what) == Some(&true)) => Shown {
-                verdict: Verdict::Holds,
-                message: None,
-                played: Some(played),
-            },
-            Ok(_) => Shown::of(Verdict::Unknown("the run that would get there ends otherwise in `simulate`".to_owned())),
-            Err(why) => Shown::of(Verdict::Unknown(format!("the run that would get there does not replay: {why}"))),
+            Ok(played)
+                if played
+                    .moments
+                    .iter()
+                    .any(|(bits, _, _)| bits.get(what) == Some(&true)) =>
+            {
+                Shown {
+                    verdict: Verdict::Holds,
+                    message: None,
+                    played: Some(played),
+                }
+            }
+            Ok(_) => Shown::of(Verdict::Unknown(
+                "the run that would get there ends otherwise in `simulate`".to_owned(),
+            )),
+            Err(why) => Shown::of(Verdict::Unknown(format!(
+                "the run that would get there does not replay: {why}"
+            ))),
         }
     }
 
     fn always(&self, what: usize, by_agent: bool) -> Shown {
         let graph = self.graph;
         let is = |label: usize| {
-            graph.labels.get(label).is_some_and(|label| label.bits.get(what) == Some(&true))
+            graph
+                .labels
+                .get(label)
+                .is_some_and(|label| label.bits.get(what) == Some(&true))
         };
-        let may = |label: usize| !by_agent || graph.labels.get(label).is_none_or(|label| !label.act.is_by_person());
-        let standing = self.model.slots.get(what).is_some_and(interlock_formats::Predicate::stands);
+        let may = |label: usize| {
+            !by_agent
+                || graph
+                    .labels
+                    .get(label)
+                    .is_none_or(|label| !label.act.is_by_person())
+        };
+        let standing = self
+            .model
+            .slots
+            .get(what)
+            .is_some_and(interlock_formats::Predicate::stands);
         let mut goals = vec![false; graph.nodes.len()];
         for edge in graph.edges.iter().filter(|edge| is(edge.label)) {
             if may(edge.label) {
-                goals.get_mut(edge.from).into_iter().for_each(|goal| *goal = true);
+                goals
+                    .get_mut(edge.from)
+                    .into_iter()
+                    .for_each(|goal| *goal = true);
             }
             if standing {
-                goals.get_mut(edge.to).into_iter().for_each(|goal| *goal = true);
+                goals
+                    .get_mut(edge.to)
+                    .into_iter()
+                    .for_each(|goal| *goal = true);
             }
         }
         for (node, label) in &graph.starts {
             if standing && is(*label) {
-                goals.get_mut(*node).into_iter().for_each(|goal| *goal = true);
+                goals
+                    .get_mut(*node)
+                    .into_iter()
+                    .for_each(|goal| *goal = true);
             }
         }
         let can = backwards(graph, goals, &may);
         let lost = |node: usize| {
-            can.get(node) == Some(&false) && graph.nodes.get(node).is_some_and(|node| node.ended.is_none())
+            can.get(node) == Some(&false)
+                && graph
+                    .nodes
+                    .get(node)
+                    .is_some_and(|node| node.ended.is_none())
         };
         match search(graph, None, &|_, node| lost(node)) {
             Some(_) if self.doubt().is_some() => self.holds(None),
@@ -290,12 +334,21 @@ impl Prover<'_> {
 
     fn sound(&self) -> Vec<Finding> {
         let mut findings = Vec::new();
-        findings.push(self.unsound(no_end(self.model, self.graph, false), self.wide()).named(END, None));
+        findings.push(
+            self.unsound(no_end(self.model, self.graph, false), self.wide())
+                .named(END, None),
+        );
         let unreached = never(self.model, self.graph);
         let reached = match self.doubt() {
             Some(why) if !unreached.is_empty() => Shown::of(Verdict::Unknown(why)),
             _ if !unreached.is_empty() => Shown {
-                message: Some(unreached.iter().map(|one| one.message.as_str()).collect::<Vec<_>>().join("; ")),
+                message: Some(
+                    unreached
+                        .iter()
+                        .map(|one| one.message.as_str())
+                        .collect::<Vec<_>>()
+                        .join("; "),
+                ),
                 ..Shown::of(Verdict::Fails)
             },
             // Each was reached by the engine itself.
@@ -306,7 +359,10 @@ impl Prover<'_> {
             findings.push(self.unsound(found, self.wide()).named(REFUSAL, None));
         }
         if self.graph.nodes.iter().any(|node| node.exhausted) {
-            findings.push(self.unsound(no_end(self.model, self.graph, true), None).named(LIMITS, None));
+            findings.push(
+                self.unsound(no_end(self.model, self.graph, true), None)
+                    .named(LIMITS, None),
+            );
         }
         findings
     }
@@ -319,7 +375,10 @@ impl Prover<'_> {
                 message: Some(message),
                 ..Shown::of(Verdict::Fails)
             },
-            Some(Unsound { message, way: Some(way) }) => self.fails(&message, &way, &|played| {
+            Some(Unsound {
+                message,
+                way: Some(way),
+            }) => self.fails(&message, &way, &|played| {
                 arrived(self.model, self.graph, &way, &played.run)
             }),
         }
@@ -331,7 +390,9 @@ fn breaks(model: &Model, watch: &Watch, played: &Played) -> bool {
     let mut memory = 0;
     for (bits, facts, run) in &played.moments {
         let together = match watch {
-            Watch::NeverTogether(one, other) => crate::explore::together(model, &[(*one, *other)], run),
+            Watch::NeverTogether(one, other) => {
+                crate::explore::together(model, &[(*one, *other)], run)
+            }
             _ => Vec::new(),
         };
         match watch.step(memory, bits, facts, &together) {
@@ -363,8 +424,14 @@ fn assumptions(model: &Model) -> Vec<String> {
         "a command does what its words say: what a program that may run does by itself is not seen".to_owned(),
     ];
     for group in &model.alike {
-        let names: Vec<&str> = group.iter().map(|key| key.trim_start_matches("command:")).collect();
-        said.push(format!("{} count alike in every rule, so that one stands for another", names.join(", ")));
+        let names: Vec<&str> = group
+            .iter()
+            .map(|key| key.trim_start_matches("command:"))
+            .collect();
+        said.push(format!(
+            "{} count alike in every rule, so that one stands for another",
+            names.join(", ")
+        ));
     }
     said
 }

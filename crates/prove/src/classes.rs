@@ -63,7 +63,15 @@ const COMMANDS: [&str; 3] = ["ls", "./zz-program", "curl https://example.com"];
 
 /// Tools that every client has.
 const TOOLS: [&str; 9] = [
-    "Read", "Grep", "Glob", "LS", "WebFetch", "WebSearch", "Task", "TodoWrite", "mcp__zz__zz",
+    "Read",
+    "Grep",
+    "Glob",
+    "LS",
+    "WebFetch",
+    "WebSearch",
+    "Task",
+    "TodoWrite",
+    "mcp__zz__zz",
 ];
 
 /// Makes all classes, and says where one may be missing.
@@ -99,12 +107,14 @@ impl Made {
             return;
         }
         let Ok(InputLine::Tool(read)) = InputLine::from_value(line.clone()) else {
-            self.missed.push(format!("the call {line} could not be written"));
+            self.missed
+                .push(format!("the call {line} could not be written"));
             return;
         };
         let call = call(&Scenario::default(), &read, "prove".to_owned());
         if let Some(why) = &call.facts.malformed {
-            self.missed.push(format!("calls of `{}` were not tried: {why}", call.tool));
+            self.missed
+                .push(format!("calls of `{}` were not tried: {why}", call.tool));
             return;
         }
         self.classes.push(Class { line, call, proves });
@@ -146,7 +156,10 @@ impl Made {
         use interlock_core::guard::{EvidenceOf, Guard};
         for guard in all_guards(machine) {
             if let Guard::Evidence(one) = guard
-                && let EvidenceOf::Tool { tool, path: Some(path) } = &one.of
+                && let EvidenceOf::Tool {
+                    tool,
+                    path: Some(path),
+                } = &one.of
             {
                 let path = std::slice::from_ref(path);
                 self.tool(&tool.replace('*', "x"), path);
@@ -158,7 +171,12 @@ impl Made {
 pub(crate) fn patterns(machine: &Machine, atoms: &[&Predicate]) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     for (_, machine) in machines(machine) {
-        found.extend(machine.interrupts.values().map(|one| one.file_pattern.clone()));
+        found.extend(
+            machine
+                .interrupts
+                .values()
+                .map(|one| one.file_pattern.clone()),
+        );
     }
     found.extend(atoms.iter().filter_map(|atom| match atom {
         Predicate::Writes(Some(pattern)) => Some(pattern.clone()),
@@ -171,7 +189,9 @@ pub(crate) fn patterns(machine: &Machine, atoms: &[&Predicate]) -> Vec<String> {
 
 fn tools(machine: &Machine, atoms: &[&Predicate]) -> Vec<String> {
     use interlock_core::guard::{EvidenceOf, Guard};
-    let mut found: Vec<String> = ["Edit", "Write", "MultiEdit", "NotebookEdit"].map(str::to_owned).to_vec();
+    let mut found: Vec<String> = ["Edit", "Write", "MultiEdit", "NotebookEdit"]
+        .map(str::to_owned)
+        .to_vec();
     found.extend(TOOLS.map(str::to_owned));
     for (_, machine) in machines(machine) {
         for state in machine.states.values() {
@@ -204,7 +224,9 @@ fn commands(machine: &Machine, atoms: &[&Predicate], paths: &[String]) -> Vec<St
     let mut proving: Vec<String> = Vec::new();
     for guard in all_guards(machine) {
         if let Guard::Evidence(one) = guard
-            && let EvidenceOf::Command { text, directory, .. } = &one.of
+            && let EvidenceOf::Command {
+                text, directory, ..
+            } = &one.of
         {
             let line = match directory {
                 Some(directory) => format!("cd {directory} && {text}"),
@@ -225,7 +247,15 @@ fn commands(machine: &Machine, atoms: &[&Predicate], paths: &[String]) -> Vec<St
                 found.push(entry.text.trim_end().trim_end_matches(" *").to_owned());
                 let words = entry.words.len();
                 for length in 1..words {
-                    found.push(entry.words.iter().take(length).cloned().collect::<Vec<_>>().join(" "));
+                    found.push(
+                        entry
+                            .words
+                            .iter()
+                            .take(length)
+                            .cloned()
+                            .collect::<Vec<_>>()
+                            .join(" "),
+                    );
                 }
             }
         }
@@ -258,7 +288,8 @@ pub(crate) fn usable(model: &Model) -> BTreeMap<Standing, Vec<Usable>> {
             let mut seen = BTreeSet::new();
             let mut found = Vec::new();
             for class in 0..model.classes.len() {
-                let Some(one) = of_state(model, &run, class, state.policy.files_max.is_some()) else {
+                let Some(one) = of_state(model, &run, class, state.policy.files_max.is_some())
+                else {
                     continue;
                 };
                 let like = (one.signature.clone(), one.keys.clone(), one.asked);
@@ -281,9 +312,10 @@ fn of_state(model: &Model, run: &Run, class: usize, counts_files: bool) -> Optio
     let decision = decide(&model.machine, run, &command);
     let (marks, asked) = decision.events.iter().find_map(|event| match event {
         Event::CallAllowed { marks, .. } => Some((marks.clone(), false)),
-        Event::RequestOpened { about: interlock_core::event::About::Call(grant), .. } => {
-            Some((grant.marks.clone(), true))
-        }
+        Event::RequestOpened {
+            about: interlock_core::event::About::Call(grant),
+            ..
+        } => Some((grant.marks.clone(), true)),
         _ => None,
     })?;
     debug_assert!(asked || decision.reply == Reply::Accepted);
@@ -302,13 +334,20 @@ fn of_state(model: &Model, run: &Run, class: usize, counts_files: bool) -> Optio
 
 /// Writes what follows from a call but for the keys of its evidence.
 fn signature(class: &Class, marks: &CallMarks, counts_files: bool, said: &str) -> String {
-    let hits: Vec<String> = marks.hits.iter().map(|hit| hit.interrupt.to_string()).collect();
+    let hits: Vec<String> = marks
+        .hits
+        .iter()
+        .map(|hit| hit.interrupt.to_string())
+        .collect();
     let files: &[String] = if counts_files { &marks.files } else { &[] };
     let evidence: Vec<String> = marks
         .evidence
         .iter()
         .map(|mark| {
-            format!("{} {} {} {}", mark.proves_success, mark.proves_exit, mark.after_writes, mark.failure_only)
+            format!(
+                "{} {} {} {}",
+                mark.proves_success, mark.proves_exit, mark.after_writes, mark.failure_only
+            )
         })
         .collect();
     let watched = !marks.watched.is_empty();
@@ -332,16 +371,37 @@ fn ends(model: &Model, class: &Class, marks: &CallMarks) -> Vec<End> {
         Predicate::Command { exit, .. } if of_call(atom, &class.call) => *exit,
         _ => None,
     };
-    let asked = model.slots.iter().flat_map(Predicate::parts).filter_map(named_exit);
+    let asked = model
+        .slots
+        .iter()
+        .flat_map(Predicate::parts)
+        .filter_map(named_exit);
     let mut codes: Vec<i64> = asked.collect();
     for mark in &marks.evidence {
-        codes.extend(model.evidence.get(&mark.key).into_iter().flatten().map(|(exit, _)| *exit));
+        codes.extend(
+            model
+                .evidence
+                .get(&mark.key)
+                .into_iter()
+                .flatten()
+                .map(|(exit, _)| *exit),
+        );
     }
     let of_property = |atom: &Predicate| matches!(atom, Predicate::Writes(_));
-    let writes = marks.writes && model.slots.iter().flat_map(Predicate::parts).any(of_property);
-    let matters = writes || !marks.evidence.is_empty() || !marks.hits.is_empty() || !codes.is_empty();
+    let writes = marks.writes
+        && model
+            .slots
+            .iter()
+            .flat_map(Predicate::parts)
+            .any(of_property);
+    let matters =
+        writes || !marks.evidence.is_empty() || !marks.hits.is_empty() || !codes.is_empty();
     if matters && watched {
-        let other = codes.iter().max().map_or(1, |code| code.saturating_add(1)).max(1);
+        let other = codes
+            .iter()
+            .max()
+            .map_or(1, |code| code.saturating_add(1))
+            .max(1);
         codes.push(other);
         let mut seen = BTreeSet::from([0]);
         codes.retain(|code| seen.insert(*code));
@@ -359,7 +419,11 @@ fn ends(model: &Model, class: &Class, marks: &CallMarks) -> Vec<End> {
         let by_path = model.paths_written();
         let all = ends.clone();
         for wrote in by_path {
-            let mut end = if matters { all.clone() } else { vec![good.clone()] };
+            let mut end = if matters {
+                all.clone()
+            } else {
+                vec![good.clone()]
+            };
             for one in &mut end {
                 one.wrote = Some(wrote.clone());
             }

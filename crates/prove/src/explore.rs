@@ -5,16 +5,16 @@ use std::{
     sync::Arc,
 };
 
-use interlock_core::{
-    machine::Outcome,
-    names::FramePath,
-    run::{Frame, Phase, Run},
-};
 use crate::{
     facts::Facts,
     key::{Key, Used, key},
     model::{MORE, Model},
     moves::{Act, Done, call, next, starts},
+};
+use interlock_core::{
+    machine::Outcome,
+    names::FramePath,
+    run::{Frame, Phase, Run},
 };
 
 /// What the steps of a kind have in common.
@@ -80,10 +80,17 @@ impl Graph {
             known: BTreeSet::new(),
         };
         for done in starts(model) {
-            let Done { act, facts, bits, run } = done;
+            let Done {
+                act,
+                facts,
+                bits,
+                run,
+            } = done;
             if let Some(at) = explorer.enter(&mut graph, key(model, &run), run) {
                 let label = explorer.label(&mut graph, Label { act, facts, bits });
-                if !graph.starts.contains(&(at, label)) && !graph.starts.iter().any(|(node, _)| *node == at) {
+                if !graph.starts.contains(&(at, label))
+                    && !graph.starts.iter().any(|(node, _)| *node == at)
+                {
                     graph.starts.push((at, label));
                 }
             }
@@ -172,7 +179,12 @@ impl Explorer<'_> {
         });
         let more: Vec<_> = more.collect();
         for (done, key) in all.into_iter().chain(more) {
-            let Done { act, facts, bits, run } = done;
+            let Done {
+                act,
+                facts,
+                bits,
+                run,
+            } = done;
             let Some(to) = self.enter(graph, key, run) else {
                 continue;
             };
@@ -195,23 +207,37 @@ impl Explorer<'_> {
         let (own, _) = key(self.model, run);
         let mut all = Vec::new();
         for path in run.open_leaves() {
-            let Some(frame) = run.frame(&path) else { continue };
+            let Some(frame) = run.frame(&path) else {
+                continue;
+            };
             let Some(state) = self.model.state(frame.machine.as_ref(), &frame.at) else {
                 continue;
             };
             let branch = (!path.is_root()).then(|| path.to_string());
             let idle = done.iter().find(|(one, (after_key, _))| {
                 matches!(&one.act, Act::Call { branch: own, .. } if *own == branch)
-                    && one.run.frame(&path).is_some_and(|after| after.stay.used.calls > frame.stay.used.calls)
+                    && one
+                        .run
+                        .frame(&path)
+                        .is_some_and(|after| after.stay.used.calls > frame.stay.used.calls)
                     && *after_key == own
             });
             if let Some((idle, _)) = idle {
                 all.extend(self.with_bytes(run, &path, &idle.act, state.policy.result_bytes_max));
-                let limit = state.policy.iterations_max.filter(|limit| *limit > self.model.counted_to);
-                all.extend(limit.and_then(|limit| repeated(idle, &path, limit - frame.stay.used.calls.min(limit))));
+                let limit = state
+                    .policy
+                    .iterations_max
+                    .filter(|limit| *limit > self.model.counted_to);
+                all.extend(limit.and_then(|limit| {
+                    repeated(idle, &path, limit - frame.stay.used.calls.min(limit))
+                }));
             } else if state.policy.result_bytes_max.is_some() {
-                let any = done.iter().map(|(one, _)| one).find(|one| matches!(&one.act, Act::Call { branch: own, .. } if *own == branch));
-                all.extend(any.and_then(|any| self.with_bytes(run, &path, &any.act, state.policy.result_bytes_max)));
+                let any = done.iter().map(|(one, _)| one).find(
+                    |one| matches!(&one.act, Act::Call { branch: own, .. } if *own == branch),
+                );
+                all.extend(any.and_then(|any| {
+                    self.with_bytes(run, &path, &any.act, state.policy.result_bytes_max)
+                }));
             }
             if let Some(limit) = state.policy.files_max {
                 let writes = done.iter().map(|(one, _)| one);
@@ -222,9 +248,17 @@ impl Explorer<'_> {
     }
 
     /// Does a call whose result takes all the bytes that a state allows.
-    fn with_bytes(&self, run: &Run, path: &FramePath, act: &Act, limit: Option<u64>) -> Option<Done> {
+    fn with_bytes(
+        &self,
+        run: &Run,
+        path: &FramePath,
+        act: &Act,
+        limit: Option<u64>,
+    ) -> Option<Done> {
         let mut act = act.clone();
-        let Act::Call { end, .. } = &mut act else { return None };
+        let Act::Call { end, .. } = &mut act else {
+            return None;
+        };
         end.bytes = limit?;
         call(self.model, run, path, act)
     }
@@ -233,19 +267,41 @@ impl Explorer<'_> {
     fn with_files(&self, run: &Run, writes: &Done, path: &FramePath, limit: u64) -> Option<Done> {
         let before = run.frame(path)?;
         let branch = (!path.is_root()).then(|| path.to_string());
-        let Act::Call { branch: own, times: 1, .. } = &writes.act else { return None };
+        let Act::Call {
+            branch: own,
+            times: 1,
+            ..
+        } = &writes.act
+        else {
+            return None;
+        };
         let mut full = writes.run.clone();
         let after = frame_mut(&mut full, path)?;
-        let stays = *own == branch && after.at == before.at && after.stay.entered_seq == before.stay.entered_seq;
-        let new = after.stay.used.files.difference(&before.stay.used.files).next().cloned();
-        let class = self.model.file_class(&new.filter(|_| stays)?);
+        let stays = *own == branch
+            && after.at == before.at
+            && after.stay.entered_seq == before.stay.entered_seq;
+        let Act::Call { class, .. } = &writes.act else {
+            return None;
+        };
+        let call = &self.model.classes.get(*class)?.call;
+        let written = call
+            .facts
+            .writes
+            .iter()
+            .find_map(|write| write.path.as_deref());
+        let class = self
+            .model
+            .file_class(written.filter(|path| stays && after.stay.used.files.contains(*path))?);
         let count = u64::try_from(before.stay.used.files.len()).unwrap_or(limit);
-        let left = limit.saturating_sub(count);
-        // The last file that is allowed is an ordinary step.
-        for number in 1..left {
-            after.stay.used.files.insert(format!("{class}{MORE}{number}"));
+        after.stay.used.files.clone_from(&before.stay.used.files);
+        for number in count..limit {
+            after
+                .stay
+                .used
+                .files
+                .insert(format!("{class}{MORE}{number}"));
         }
-        (left > 1).then(|| times(writes, full, left, true))
+        (count < limit).then(|| times(writes, full, limit - count, true))
     }
 }
 
@@ -272,7 +328,10 @@ fn times(done: &Done, run: Run, count: u64, other_files: bool) -> Done {
 
 fn frame_mut<'r>(run: &'r mut Run, path: &FramePath) -> Option<&'r mut Frame> {
     path.names().iter().try_fold(&mut run.root, |frame, name| {
-        let region = frame.regions.iter_mut().find(|region| region.name == *name)?;
+        let region = frame
+            .regions
+            .iter_mut()
+            .find(|region| region.name == *name)?;
         Some(&mut Arc::make_mut(region).frame)
     })
 }
@@ -309,7 +368,10 @@ pub(crate) fn together(model: &Model, pairs: &[(usize, usize)], run: &Run) -> Ve
     };
     let of = |(one, other): &(usize, usize)| {
         leaves.iter().any(|first| {
-            holds(*one, first) && leaves.iter().any(|second| second != first && holds(*other, second))
+            holds(*one, first)
+                && leaves
+                    .iter()
+                    .any(|second| second != first && holds(*other, second))
         })
     };
     pairs.iter().copied().filter(|pair| of(pair)).collect()

@@ -56,30 +56,58 @@ impl Facts {
             match event {
                 Event::RunStarted { initial, .. } => enter(&mut facts, (None, initial.clone())),
                 Event::CallAllowed { marks, .. } => facts.wrote |= marks.writes,
-                Event::CallEnded { exit, wrote, ok, .. } => {
+                Event::CallEnded {
+                    exit, wrote, ok, ..
+                } => {
                     facts.failed = !ok;
                     facts.wrote |= !wrote.is_empty();
                     facts.exit = *exit;
                 }
-                Event::RequestAnswered { path, about, yes, .. } => {
+                Event::RequestAnswered {
+                    path, about, yes, ..
+                } => {
                     facts.by_person = true;
                     if *about == RequestKind::Transition {
                         let asked = before.and_then(|run| run.frame(path));
                         let event = asked.and_then(|frame| frame.stay.pending_transition());
                         let named = event.map_or_else(String::new, |one| one.event.to_string());
-                        let list = if *yes { &mut facts.approved } else { &mut facts.rejected };
+                        let list = if *yes {
+                            &mut facts.approved
+                        } else {
+                            &mut facts.rejected
+                        };
                         list.push(named);
                     } else if *yes {
                         facts.approved.push("a call".to_owned());
                     }
                 }
-                Event::TransitionTaken { path, event, from, to, how, .. } => {
+                Event::TransitionTaken {
+                    path,
+                    event,
+                    from,
+                    to,
+                    how,
+                    ..
+                } => {
                     let machine = machine_at(path);
                     facts.events.push(event.to_string());
-                    facts.taken.extend(taken(model, before, path, (&machine, from), event.as_str(), to, *how));
+                    facts.taken.extend(taken(
+                        model,
+                        before,
+                        path,
+                        (&machine, from),
+                        event.as_str(),
+                        to,
+                        *how,
+                    ));
                     enter(&mut facts, (machine, to.clone()));
                 }
-                Event::InterruptRaised { path, interrupt, to, .. } => {
+                Event::InterruptRaised {
+                    path,
+                    interrupt,
+                    to,
+                    ..
+                } => {
                     facts.raised.push(interrupt.to_string());
                     enter(&mut facts, (machine_at(path), to.clone()));
                 }
@@ -88,7 +116,9 @@ impl Facts {
                         enter(&mut facts, (machine_at(path), state.clone()));
                     }
                 }
-                Event::MachineCalled { machine, initial, .. } => {
+                Event::MachineCalled {
+                    machine, initial, ..
+                } => {
                     enter(&mut facts, (Some(machine.clone()), initial.clone()));
                 }
                 Event::RunEnded { .. } => facts.over = true,
@@ -109,7 +139,10 @@ fn taken(
     to: &StateName,
     how: How,
 ) -> Vec<Taken> {
-    let Some(rule) = model.state(machine.as_ref(), from).and_then(|state| state.on.get(event)) else {
+    let Some(rule) = model
+        .state(machine.as_ref(), from)
+        .and_then(|state| state.on.get(event))
+    else {
         return Vec::new();
     };
     let standing = (machine.clone(), from.clone());
@@ -119,18 +152,30 @@ fn taken(
         && let Some(machine) = model.machine.called(machine.as_ref())
     {
         let asked = frame.stay.pending_transition().map(|asked| asked.index);
-        let scope = Scope { machine, run, frame };
+        let scope = Scope {
+            machine,
+            run,
+            frame,
+        };
         let mut chosen = rule.transitions.iter();
         let index = asked.or_else(|| chosen.position(|one| unmet(scope, &one.guards).is_empty()));
-        return index.map(|index| (standing, event.to_owned(), index)).into_iter().collect();
+        return index
+            .map(|index| (standing, event.to_owned(), index))
+            .into_iter()
+            .collect();
     }
     let fits = |target: &Target| match target {
         Target::State(state) => state == to,
         Target::Return => how == How::Returned,
         Target::End(_) => false,
     };
-    let all = rule.transitions.iter().enumerate().filter(|(_, one)| fits(&one.target));
-    all.map(|(index, _)| (standing.clone(), event.to_owned(), index)).collect()
+    let all = rule
+        .transitions
+        .iter()
+        .enumerate()
+        .filter(|(_, one)| fits(&one.target));
+    all.map(|(index, _)| (standing.clone(), event.to_owned(), index))
+        .collect()
 }
 
 /// A step: what happened in which frame, and where the run stood before.
@@ -159,7 +204,9 @@ pub(crate) fn bits(model: &Model, step: Step<'_>) -> Vec<bool> {
 
 /// Tells whether a predicate holds of one of the branches of a run.
 pub(crate) fn stands(model: &Model, what: &Predicate, run: &Run) -> bool {
-    leaves(run).iter().any(|path| stands_at(model, what, run, path))
+    leaves(run)
+        .iter()
+        .any(|path| stands_at(model, what, run, path))
 }
 
 /// Returns the frames that stand for themselves; of a run that has ended, the outermost.
@@ -175,7 +222,9 @@ pub(crate) fn stands_at(model: &Model, what: &Predicate, run: &Run, path: &Frame
     let frames = chain(run, path);
     eval(what, &mut |atom| match atom {
         Predicate::State(state) => frames.iter().any(|frame| frame.at.as_str() == state),
-        Predicate::Guard(name) => frames.iter().any(|frame| guard_holds(model, run, frame, name)),
+        Predicate::Guard(name) => frames
+            .iter()
+            .any(|frame| guard_holds(model, run, frame, name)),
         _ => false,
     })
 }
@@ -198,7 +247,15 @@ fn guard_holds(model: &Model, run: &Run, frame: &Frame, name: &str) -> bool {
         return false;
     };
     let guard = GuardRef::Named(name.clone());
-    unmet(Scope { machine, run, frame }, std::slice::from_ref(&guard)).is_empty()
+    unmet(
+        Scope {
+            machine,
+            run,
+            frame,
+        },
+        std::slice::from_ref(&guard),
+    )
+    .is_empty()
 }
 
 fn happens(model: &Model, what: &Predicate, step: Step<'_>) -> bool {
@@ -212,21 +269,30 @@ fn happens(model: &Model, what: &Predicate, step: Step<'_>) -> bool {
         Predicate::Approved(event) => answered(&facts.approved, event.as_deref()),
         Predicate::Rejected(event) => answered(&facts.rejected, event.as_deref()),
         Predicate::Final(wanted) => {
-            facts.over && matches!(&step.after.phase, Phase::Ended { outcome, .. } if outcome == wanted)
+            facts.over
+                && matches!(&step.after.phase, Phase::Ended { outcome, .. } if outcome == wanted)
         }
         Predicate::Command { exit, .. } => {
-            step.call.is_some_and(|call| of_call(atom, call)) && (exit.is_none() || *exit == facts.exit)
+            step.call.is_some_and(|call| of_call(atom, call))
+                && (exit.is_none() || *exit == facts.exit)
         }
         // An edit that failed has written nothing; a line may have, up to where it failed.
-        Predicate::Writes(_) if facts.failed && step.call.is_some_and(|call| call.kind == CallKind::Edit) => false,
+        Predicate::Writes(_)
+            if facts.failed && step.call.is_some_and(|call| call.kind == CallKind::Edit) =>
+        {
+            false
+        }
         Predicate::Writes(None) => facts.wrote,
-        Predicate::Tool(_) | Predicate::Writes(_) => step.call.is_some_and(|call| of_call(atom, call)),
+        Predicate::Tool(_) | Predicate::Writes(_) => {
+            step.call.is_some_and(|call| of_call(atom, call))
+        }
         Predicate::All(_) | Predicate::Any(_) | Predicate::Not(_) => false,
     })
 }
 
 fn answered(said: &[String], event: Option<&str>) -> bool {
-    said.iter().any(|one| event.is_none_or(|event| one == event))
+    said.iter()
+        .any(|one| event.is_none_or(|event| one == event))
 }
 
 fn eval(what: &Predicate, atom: &mut dyn FnMut(&Predicate) -> bool) -> bool {
@@ -241,10 +307,17 @@ fn eval(what: &Predicate, atom: &mut dyn FnMut(&Predicate) -> bool) -> bool {
 /// Tells whether an atom about calls fits a call.
 pub(crate) fn of_call(atom: &Predicate, call: &ToolCall) -> bool {
     match atom {
-        Predicate::Tool(pattern) => call.names().iter().any(|name| wildcard_matches(pattern, name)),
+        Predicate::Tool(pattern) => call
+            .names()
+            .iter()
+            .any(|name| wildcard_matches(pattern, name)),
         Predicate::Command { words, .. } => call.facts.shell.as_ref().is_some_and(|line| {
             line.commands.iter().any(|command| {
-                let own: Vec<&str> = command.words.iter().filter_map(|word| word.literal()).collect();
+                let own: Vec<&str> = command
+                    .words
+                    .iter()
+                    .filter_map(|word| word.literal())
+                    .collect();
                 own.len() >= words.len() && own.iter().zip(words).all(|(own, word)| own == word)
             })
         }),
@@ -269,7 +342,13 @@ pub(crate) fn stands_below(
     let shared = leaves
         .iter()
         .filter(|other| *other != path)
-        .map(|other| path.names().iter().zip(other.names()).take_while(|(a, b)| a == b).count())
+        .map(|other| {
+            path.names()
+                .iter()
+                .zip(other.names())
+                .take_while(|(a, b)| a == b)
+                .count()
+        })
         .max()
         .unwrap_or(0);
     let frames = chain(run, path);

@@ -51,7 +51,14 @@ pub(crate) fn key(model: &Model, run: &Run) -> (Key, Used) {
     }
     let mut used = Used::new();
     let waits = still_valid(model, run);
-    frame_at(model, &mut copy.root, None, &mut used, &waits, &FramePath::root());
+    frame_at(
+        model,
+        &mut copy.root,
+        None,
+        &mut used,
+        &waits,
+        &FramePath::root(),
+    );
     let text = serde_json::to_vec(&copy);
     // A run that cannot be written is like no other: its own text tells it apart.
     let bytes = text.unwrap_or_else(|_| format!("{run:?}").into_bytes());
@@ -111,7 +118,10 @@ const fn bit(is: bool) -> char {
 /// Orders what was seen of keys that no rule tells apart.
 fn alike(model: &Model, mut evidence: BTreeMap<String, Seen>) -> BTreeMap<String, Seen> {
     for group in &model.alike {
-        let mut seen: Vec<Seen> = group.iter().filter_map(|key| evidence.remove(key)).collect();
+        let mut seen: Vec<Seen> = group
+            .iter()
+            .filter_map(|key| evidence.remove(key))
+            .collect();
         seen.sort_by_key(|one| std::cmp::Reverse(one.begun_seq));
         for (key, one) in group.iter().zip(seen) {
             evidence.insert(key.clone(), one);
@@ -125,7 +135,8 @@ fn alike(model: &Model, mut evidence: BTreeMap<String, Seen>) -> BTreeMap<String
 /// A question is void once what its guards read has changed, which another branch may bring about.
 fn still_valid(model: &Model, run: &Run) -> Vec<(FramePath, bool)> {
     let parked = run.open_leaves().into_iter().filter(|path| {
-        run.frame(path).is_some_and(|frame| frame.stay.request.is_some())
+        run.frame(path)
+            .is_some_and(|frame| frame.stay.request.is_some())
     });
     parked
         .map(|path| {
@@ -223,7 +234,8 @@ fn limits(model: &Model, frame: &mut Frame, used: &mut Used, leaf: bool) {
     let bytes = policy.and_then(|policy| policy.result_bytes_max);
     let files = policy.and_then(|policy| policy.files_max);
     let now = &mut frame.stay.used;
-    let out = calls.is_some_and(|limit| now.calls >= limit) || bytes.is_some_and(|limit| now.bytes >= limit);
+    let out = calls.is_some_and(|limit| now.calls >= limit)
+        || bytes.is_some_and(|limit| now.bytes >= limit);
     match calls {
         None => now.calls = 0,
         Some(_) if out => now.calls = 1_000_000,
@@ -239,7 +251,11 @@ fn limits(model: &Model, frame: &mut Frame, used: &mut Used, leaf: bool) {
         Some(limit) => {
             let count = u64::try_from(now.files.len()).unwrap_or(u64::MAX);
             // A file that was written may be written again when no other may.
-            now.files = now.files.iter().map(|file| model.file_class(file)).collect();
+            now.files = now
+                .files
+                .iter()
+                .map(|file| model.file_class(file))
+                .collect();
             if count >= limit {
                 now.files.insert("full".to_owned());
             } else {
@@ -254,5 +270,6 @@ pub(crate) fn seen_word(model: &Model, run: &Run, key: &str) -> String {
     let mut only = run.clone();
     only.evidence.retain(|known, _| known == key);
     let kept = evidence(model, &only, &entries(run));
-    kept.get(key).map_or_else(String::new, |seen| seen.begun_seq.to_string())
+    kept.get(key)
+        .map_or_else(String::new, |seen| seen.begun_seq.to_string())
 }

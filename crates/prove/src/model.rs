@@ -72,25 +72,33 @@ pub(crate) fn unsupported(machine: &Machine) -> Option<String> {
                 Activity::Wait { .. } => Some("a wait"),
             };
             if let Some(what) = what {
-                return Some(format!("`{name}` is {what}, which `prove` does not read yet"));
+                return Some(format!(
+                    "`{name}` is {what}, which `prove` does not read yet"
+                ));
             }
             if state.approval_before.is_some() {
-                return Some(format!("`{name}` asks a person before it begins, which `prove` does not read yet"));
+                return Some(format!(
+                    "`{name}` asks a person before it begins, which `prove` does not read yet"
+                ));
             }
             if let Activity::Call(call) = &state.activity
                 && (!call.passed.is_empty() || call.namespace.is_some())
             {
-                return Some(format!("`{name}` fills texts into a call, which `prove` does not read yet"));
+                return Some(format!(
+                    "`{name}` fills texts into a call, which `prove` does not read yet"
+                ));
             }
         }
     }
-    let other = all_guards(machine).into_iter().find_map(|guard| match guard {
-        Guard::Expression(guard) => Some(format!("the expression `{}` is a guard", guard.text)),
-        Guard::Output(_) | Guard::Code(_) | Guard::Uncancelled => {
-            Some("a guard reads how an activity ended".to_owned())
-        }
-        _ => None,
-    });
+    let other = all_guards(machine)
+        .into_iter()
+        .find_map(|guard| match guard {
+            Guard::Expression(guard) => Some(format!("the expression `{}` is a guard", guard.text)),
+            Guard::Output(_) | Guard::Code(_) | Guard::Uncancelled => {
+                Some("a guard reads how an activity ended".to_owned())
+            }
+            _ => None,
+        });
     other.map(|what| format!("{what}, which `prove` does not read yet"))
 }
 
@@ -162,7 +170,10 @@ impl Model {
         };
         let mut model = Self {
             written,
-            patterns: classes::patterns(machine, &slots.iter().flat_map(Predicate::parts).collect::<Vec<_>>()),
+            patterns: classes::patterns(
+                machine,
+                &slots.iter().flat_map(Predicate::parts).collect::<Vec<_>>(),
+            ),
             machine: machine.clone(),
             cells,
             classes,
@@ -197,7 +208,13 @@ impl Model {
         let Some(path) = file.strip_prefix("/project/") else {
             return "outside".to_owned();
         };
-        let says = |pattern: &String| if path_matches(pattern, path) { '1' } else { '0' };
+        let says = |pattern: &String| {
+            if path_matches(pattern, path) {
+                '1'
+            } else {
+                '0'
+            }
+        };
         self.patterns.iter().map(says).collect::<String>() + "-"
     }
 }

@@ -8,12 +8,27 @@ use crate::facts::Facts;
 #[derive(Debug, Clone)]
 pub(crate) enum Watch {
     Never(usize),
-    Before { at: usize, require: Vec<usize>, since: Since },
-    After { from: usize, never: usize, until: Option<usize> },
+    Before {
+        at: usize,
+        require: Vec<usize>,
+        since: Since,
+    },
+    After {
+        from: usize,
+        never: usize,
+        until: Option<usize>,
+    },
     Possible(usize),
-    AlwaysPossible { what: usize, by_agent: bool },
+    AlwaysPossible {
+        what: usize,
+        by_agent: bool,
+    },
     OnlyWithPerson(usize),
-    AtMost { times: u32, of: usize, per_state: bool },
+    AtMost {
+        times: u32,
+        of: usize,
+        per_state: bool,
+    },
     NeverTogether(usize, usize),
 }
 
@@ -66,7 +81,11 @@ impl Watch {
                 by_agent: *by_agent,
             },
             Form::OnlyWithPerson(what) => Self::OnlyWithPerson(slot(what)),
-            Form::AtMost { times, of, per_state } => Self::AtMost {
+            Form::AtMost {
+                times,
+                of,
+                per_state,
+            } => Self::AtMost {
                 times: *times,
                 of: slot(of),
                 per_state: *per_state,
@@ -116,7 +135,11 @@ impl Watch {
                 let asked = memory == 1 || !facts.approved.is_empty();
                 (asked || !is(what)).then_some(u32::from(asked))
             }
-            Self::AtMost { times, of, per_state } => {
+            Self::AtMost {
+                times,
+                of,
+                per_state,
+            } => {
                 let count = memory + u32::from(is(of));
                 if count > *times {
                     return None;
@@ -132,7 +155,9 @@ impl Watch {
     /// Returns the predicates without which it says nothing.
     pub(crate) fn premise(form: &Form) -> Vec<Predicate> {
         match form {
-            Form::OnlyIn { what, .. } | Form::AtMost { of: what, .. } | Form::OnlyWithPerson(what) => {
+            Form::OnlyIn { what, .. }
+            | Form::AtMost { of: what, .. }
+            | Form::OnlyWithPerson(what) => {
                 vec![what.clone()]
             }
             Form::Before { at, .. } => vec![at.clone()],

@@ -83,7 +83,15 @@ pub(crate) fn starts(model: &Model) -> Vec<Done> {
         };
         let (run, events, reply) = apply(model, &fresh, ask);
         if reply == Reply::Accepted {
-            all.push(done(model, Act::Start(index), None, &FramePath::root(), &events, run, None));
+            all.push(done(
+                model,
+                Act::Start(index),
+                None,
+                &FramePath::root(),
+                &events,
+                run,
+                None,
+            ));
         }
     }
     all
@@ -160,7 +168,9 @@ fn answers(model: &Model, run: &Run, path: &FramePath, all: &mut Vec<Done>) {
     });
     let (after, events, reply) = apply(model, run, no);
     if reply == Reply::Accepted {
-        let act = Act::Reject { path: named.clone() };
+        let act = Act::Reject {
+            path: named.clone(),
+        };
         all.push(done(model, act, Some(run), path, &events, after, None));
     }
     for (index, data) in model.cells.data.iter().enumerate() {
@@ -172,7 +182,10 @@ fn answers(model: &Model, run: &Run, path: &FramePath, all: &mut Vec<Done>) {
         });
         let (after, events, reply) = apply(model, run, yes);
         if !events.is_empty() {
-            let act = Act::Approve { data: index, path: named.clone() };
+            let act = Act::Approve {
+                data: index,
+                path: named.clone(),
+            };
             all.push(done(model, act, Some(run), path, &events, after, None));
         }
         if reply != Reply::Accepted {
@@ -266,7 +279,10 @@ pub(crate) fn call_act(path: &FramePath, usable: &Usable, end: End) -> Act {
 
 /// Lets a call run and end; `None`: it may not run here.
 pub(crate) fn call(model: &Model, run: &Run, path: &FramePath, act: Act) -> Option<Done> {
-    let Act::Call { class, end, asked, .. } = &act else {
+    let Act::Call {
+        class, end, asked, ..
+    } = &act
+    else {
         return None;
     };
     let known = model.classes.get(*class)?;
@@ -309,5 +325,13 @@ pub(crate) fn call(model: &Model, run: &Run, path: &FramePath, act: Act) -> Opti
     let (after, mut said, _) = apply(model, &now, ended);
     events.append(&mut said);
     let class = *class;
-    Some(done(model, act, Some(run), path, &events, after, Some(class)))
+    Some(done(
+        model,
+        act,
+        Some(run),
+        path,
+        &events,
+        after,
+        Some(class),
+    ))
 }

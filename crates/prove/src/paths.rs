@@ -22,7 +22,10 @@ pub(crate) fn witnesses(patterns: &[String]) -> (Vec<String>, Vec<String>) {
     let mut seen: BTreeSet<Vec<bool>> = BTreeSet::new();
     let mut found = Vec::new();
     for path in candidates {
-        let sets: Vec<bool> = patterns.iter().map(|one| path_matches(one, &path)).collect();
+        let sets: Vec<bool> = patterns
+            .iter()
+            .map(|one| path_matches(one, &path))
+            .collect();
         if is_plain(&path) && seen.insert(sets) {
             found.push(path);
         }
@@ -33,7 +36,9 @@ pub(crate) fn witnesses(patterns: &[String]) -> (Vec<String>, Vec<String>) {
             missed.push(format!("no path was found that matches `{one}`"));
         }
         for (further, other) in patterns.iter().enumerate().skip(index + 1) {
-            let both = |sets: &Vec<bool>| sets.get(index) == Some(&true) && sets.get(further) == Some(&true);
+            let both = |sets: &Vec<bool>| {
+                sets.get(index) == Some(&true) && sets.get(further) == Some(&true)
+            };
             if !seen.iter().any(both) && !apart(one, other) {
                 missed.push(format!(
                     "a path that matches both `{one}` and `{other}` was not found, and may exist"
@@ -49,10 +54,17 @@ pub(crate) fn witnesses(patterns: &[String]) -> (Vec<String>, Vec<String>) {
     for one in 0..all {
         for other in one + 1..all {
             for third in other + 1..all {
-                let in_all = |sets: &Vec<bool>| [one, other, third].iter().all(|at| sets.get(*at) == Some(&true));
+                let in_all = |sets: &Vec<bool>| {
+                    [one, other, third]
+                        .iter()
+                        .all(|at| sets.get(*at) == Some(&true))
+                };
                 let may = possible(one, other) && possible(other, third) && possible(one, third);
                 if may && missed.is_empty() && !seen.iter().any(in_all) {
-                    missed.push("a path that matches three of the patterns was not found, and may exist".to_owned());
+                    missed.push(
+                        "a path that matches three of the patterns was not found, and may exist"
+                            .to_owned(),
+                    );
                 }
             }
         }
@@ -70,14 +82,35 @@ fn instances(pattern: &str, fill: &[&str]) -> Vec<String> {
     for alternative in alternatives(pattern) {
         for word in fill.iter().chain(&["x"]) {
             let plain = word.trim_matches('/');
-            let deep = alternative.replace("**", plain).replace('*', plain.rsplit('/').next().unwrap_or("x"));
+            let deep = alternative
+                .replace("**", plain)
+                .replace('*', plain.rsplit('/').next().unwrap_or("x"));
             all.push(sets(&deep));
             let last = plain.rsplit('/').next().unwrap_or("x");
-            all.push(sets(&alternative.replace("**/", "").replace("**", last).replace('*', last)));
-            all.push(sets(&alternative.replace("**/", "a/b/").replace("**", "a/b").replace('*', last)));
+            all.push(sets(
+                &alternative
+                    .replace("**/", "")
+                    .replace("**", last)
+                    .replace('*', last),
+            ));
+            all.push(sets(
+                &alternative
+                    .replace("**/", "a/b/")
+                    .replace("**", "a/b")
+                    .replace('*', last),
+            ));
             let stem = last.split('.').next().unwrap_or("x");
-            all.push(sets(&alternative.replace("**/", "").replace("**", stem).replace('*', stem)));
-            all.push(sets(&alternative.replace("**", plain.split('/').next().unwrap_or("x")).replace('*', stem)));
+            all.push(sets(
+                &alternative
+                    .replace("**/", "")
+                    .replace("**", stem)
+                    .replace('*', stem),
+            ));
+            all.push(sets(
+                &alternative
+                    .replace("**", plain.split('/').next().unwrap_or("x"))
+                    .replace('*', stem),
+            ));
         }
     }
     all
@@ -107,7 +140,10 @@ fn sets(pattern: &str) -> String {
         match letter {
             '?' => path.push('x'),
             '[' => {
-                let set: String = letters.by_ref().take_while(|letter| *letter != ']').collect();
+                let set: String = letters
+                    .by_ref()
+                    .take_while(|letter| *letter != ']')
+                    .collect();
                 match set.strip_prefix(['!', '^']) {
                     Some(not) => path.push(if not.contains('z') { '0' } else { 'z' }),
                     None => path.extend(set.chars().next()),
@@ -135,10 +171,12 @@ fn literal_parts(pattern: &str) -> Vec<&str> {
 fn apart(one: &str, other: &str) -> bool {
     let split = |pattern: &str| -> Vec<Vec<String>> {
         let all = alternatives(pattern).into_iter();
-        all.map(|one| one.split('/').map(str::to_owned).collect()).collect()
+        all.map(|one| one.split('/').map(str::to_owned).collect())
+            .collect()
     };
     let (one, other) = (split(one), split(other));
-    !one.iter().any(|one| other.iter().any(|other| meet(one, other)))
+    !one.iter()
+        .any(|one| other.iter().any(|other| meet(one, other)))
 }
 
 /// Tells whether a path may match both lists of segments.
@@ -147,10 +185,16 @@ fn meet(one: &[String], other: &[String]) -> bool {
     match (one.split_first(), other.split_first()) {
         (None, None) => true,
         (Some((first, rest)), _) if deep(first) => {
-            meet(rest, other) || other.split_first().is_some_and(|(_, shorter)| meet(one, shorter))
+            meet(rest, other)
+                || other
+                    .split_first()
+                    .is_some_and(|(_, shorter)| meet(one, shorter))
         }
         (_, Some((first, rest))) if deep(first) => {
-            meet(one, rest) || one.split_first().is_some_and(|(_, shorter)| meet(shorter, other))
+            meet(one, rest)
+                || one
+                    .split_first()
+                    .is_some_and(|(_, shorter)| meet(shorter, other))
         }
         (Some((first, rest)), Some((second, further))) => {
             let letters = |text: &str| text.chars().collect::<Vec<char>>();
@@ -167,11 +211,15 @@ fn segments_meet(one: &[char], other: &[char]) -> bool {
         (None, None) => true,
         (Some((first, rest)), _) if any(first) => {
             segments_meet(rest, other)
-                || other.split_first().is_some_and(|(_, shorter)| segments_meet(one, shorter))
+                || other
+                    .split_first()
+                    .is_some_and(|(_, shorter)| segments_meet(one, shorter))
         }
         (_, Some((first, rest))) if any(first) => {
             segments_meet(one, rest)
-                || one.split_first().is_some_and(|(_, shorter)| segments_meet(shorter, other))
+                || one
+                    .split_first()
+                    .is_some_and(|(_, shorter)| segments_meet(shorter, other))
         }
         (Some((first, rest)), Some((second, further))) => {
             (first == second || *first == '?' || *second == '?') && segments_meet(rest, further)
@@ -191,7 +239,8 @@ mod tests {
         let patterns = ["src/**/*.rs", "**/auth/**", "Cargo.toml", "docs/*.md"].map(str::to_owned);
         let (paths, missed) = witnesses(&patterns);
         assert_eq!(missed, Vec::<String>::new());
-        let both = |path: &&String| path_matches("src/**/*.rs", path) && path_matches("**/auth/**", path);
+        let both =
+            |path: &&String| path_matches("src/**/*.rs", path) && path_matches("**/auth/**", path);
         assert!(paths.iter().any(|path| both(&path)), "{paths:?}");
         assert!(paths.iter().any(|path| path == "Cargo.toml"), "{paths:?}");
     }
@@ -199,7 +248,10 @@ mod tests {
     #[test]
     fn what_cannot_be_ruled_out_is_said() {
         let (_, missed) = witnesses(&["a*b*c".to_owned(), "*q*r*".to_owned()]);
-        assert!(missed.iter().all(|why| why.contains("may exist")), "{missed:?}");
+        assert!(
+            missed.iter().all(|why| why.contains("may exist")),
+            "{missed:?}"
+        );
         assert!(!missed.is_empty());
         let (_, missed) = witnesses(&["a*b".to_owned(), "*c".to_owned(), "docs/**".to_owned()]);
         assert_eq!(missed, Vec::<String>::new());

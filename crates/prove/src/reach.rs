@@ -28,14 +28,27 @@ pub(crate) fn search(
     let step = |memory: u32, label: usize, node: usize| -> Option<u32> {
         let Some(watch) = watch else { return Some(0) };
         let label = graph.labels.get(label)?;
-        watch.step(memory, &label.bits, &label.facts, &graph.nodes.get(node)?.together)
+        watch.step(
+            memory,
+            &label.bits,
+            &label.facts,
+            &graph.nodes.get(node)?.together,
+        )
     };
     for (node, label) in &graph.starts {
         let Some(memory) = step(0, *label, *node) else {
-            return Some(Way { start: *label, edges: Vec::new(), node: *node });
+            return Some(Way {
+                start: *label,
+                edges: Vec::new(),
+                node: *node,
+            });
         };
         if stop(*label, *node) {
-            return Some(Way { start: *label, edges: Vec::new(), node: *node });
+            return Some(Way {
+                start: *label,
+                edges: Vec::new(),
+                node: *node,
+            });
         }
         let at = (*node, memory);
         if !parents.contains_key(&at) {
@@ -46,7 +59,9 @@ pub(crate) fn search(
     }
     while let Some(at) = waiting.pop_front() {
         for number in graph.nodes.get(at.0).into_iter().flat_map(|node| &node.out) {
-            let Some(edge) = graph.edges.get(*number) else { continue };
+            let Some(edge) = graph.edges.get(*number) else {
+                continue;
+            };
             let memory = step(at.1, edge.label, edge.to);
             let found = memory.is_none() || stop(edge.label, edge.to);
             if found {
@@ -58,7 +73,11 @@ pub(crate) fn search(
                 }
                 edges.reverse();
                 let start = begun.get(&back).copied().unwrap_or_default();
-                return Some(Way { start, edges, node: edge.to });
+                return Some(Way {
+                    start,
+                    edges,
+                    node: edge.to,
+                });
             }
             let to = (edge.to, memory.unwrap_or_default());
             if !parents.contains_key(&to) {
@@ -71,11 +90,7 @@ pub(crate) fn search(
 }
 
 /// Returns for each node whether one of the `goals` can be reached from it over edges that `may` be taken.
-pub(crate) fn backwards(
-    graph: &Graph,
-    goals: Vec<bool>,
-    may: &dyn Fn(usize) -> bool,
-) -> Vec<bool> {
+pub(crate) fn backwards(graph: &Graph, goals: Vec<bool>, may: &dyn Fn(usize) -> bool) -> Vec<bool> {
     let mut into: Vec<Vec<usize>> = vec![Vec::new(); graph.nodes.len()];
     for edge in graph.edges.iter().filter(|edge| may(edge.label)) {
         if let Some(list) = into.get_mut(edge.to) {
@@ -83,7 +98,12 @@ pub(crate) fn backwards(
         }
     }
     let mut can = goals;
-    let mut waiting: Vec<usize> = can.iter().enumerate().filter(|(_, can)| **can).map(|(at, _)| at).collect();
+    let mut waiting: Vec<usize> = can
+        .iter()
+        .enumerate()
+        .filter(|(_, can)| **can)
+        .map(|(at, _)| at)
+        .collect();
     while let Some(at) = waiting.pop() {
         for from in into.get(at).into_iter().flatten() {
             if let Some(known) = can.get_mut(*from)

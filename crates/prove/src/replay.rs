@@ -49,7 +49,9 @@ impl TraceStep {
     fn at(&self, time: u64) -> Vec<Value> {
         let mut lines = self.lines.clone();
         if self.files
-            && let Some(path) = lines.first_mut().and_then(|line| line.pointer_mut("/input/file_path"))
+            && let Some(path) = lines
+                .first_mut()
+                .and_then(|line| line.pointer_mut("/input/file_path"))
         {
             *path = json!(format!("zz-more/{time}"));
         }
@@ -70,22 +72,41 @@ pub(crate) struct Played {
 ///
 /// # Errors
 /// Says where `simulate` answers otherwise than the graph.
-pub(crate) fn play(model: &Model, graph: &Graph, way: &Way, lines: Option<&Lines>) -> Result<Played, String> {
+pub(crate) fn play(
+    model: &Model,
+    graph: &Graph,
+    way: &Way,
+    lines: Option<&Lines>,
+) -> Result<Played, String> {
     let data = |index: usize| model.cells.data.get(index).cloned().unwrap_or_default();
     let input = match graph.labels.get(way.start).map(|label| &label.act) {
         Some(Act::Start(index)) => data(*index),
         _ => Object::new(),
     };
-    let mut simulation = Simulation::begun_with(model.machine.clone(), Scenario::default(), input.clone());
+    let mut simulation =
+        Simulation::begun_with(model.machine.clone(), Scenario::default(), input.clone());
     let begun = simulation.run().clone();
     let facts = Facts::of(model, None, simulation.events(), &begun);
     let root = FramePath::root();
-    let first = bits(model, Step { before: None, path: &root, facts: &facts, call: None, after: &begun });
+    let first = bits(
+        model,
+        Step {
+            before: None,
+            path: &root,
+            facts: &facts,
+            call: None,
+            after: &begun,
+        },
+    );
     let mut moments = vec![(first, facts, begun)];
     let mut trace = Vec::new();
     let mut total = 0_u64;
     for number in &way.edges {
-        let Some(label) = graph.edges.get(*number).and_then(|edge| graph.labels.get(edge.label)) else {
+        let Some(label) = graph
+            .edges
+            .get(*number)
+            .and_then(|edge| graph.labels.get(edge.label))
+        else {
             return Err("the graph has lost a step".to_owned());
         };
         let mut step = TraceStep {
@@ -106,7 +127,9 @@ pub(crate) fn play(model: &Model, graph: &Graph, way: &Way, lines: Option<&Lines
             let earlier = simulation.run().clone();
             let from = simulation.events().len();
             for line in step.at(time) {
-                let answer = simulation.step(&line.to_string()).map_err(|bad| bad.message)?;
+                let answer = simulation
+                    .step(&line.to_string())
+                    .map_err(|bad| bad.message)?;
                 let asks = answer.verdict == Some(interlock_simulate::Verdict::Ask);
                 if !answer.ok && !asks {
                     return Err(format!("`simulate` refuses {line}: {}", answer.message));
@@ -117,18 +140,33 @@ pub(crate) fn play(model: &Model, graph: &Graph, way: &Way, lines: Option<&Lines
             let mut facts = Facts::of(model, Some(&earlier), events, &after);
             facts.by_person |= label.act.is_by_person();
             let path = acting(&earlier, &label.act);
-            let proposed = match step.at(time).first().map(|line| InputLine::from_value(line.clone())) {
-                Some(Ok(InputLine::Tool(tool))) => Some(call(&Scenario::default(), &tool, "prove".to_owned())),
+            let proposed = match step
+                .at(time)
+                .first()
+                .map(|line| InputLine::from_value(line.clone()))
+            {
+                Some(Ok(InputLine::Tool(tool))) => {
+                    Some(call(&Scenario::default(), &tool, "prove".to_owned()))
+                }
                 _ => None,
             };
             let seen = bits(
                 model,
-                Step { before: Some(&earlier), path: &path, facts: &facts, call: proposed.as_ref(), after: &after },
+                Step {
+                    before: Some(&earlier),
+                    path: &path,
+                    facts: &facts,
+                    call: proposed.as_ref(),
+                    after: &after,
+                },
             );
             moments.push((seen, facts, after));
         }
         let after = simulation.run();
-        let facts = moments.last().map(|(_, facts, _)| facts.clone()).unwrap_or_default();
+        let facts = moments
+            .last()
+            .map(|(_, facts, _)| facts.clone())
+            .unwrap_or_default();
         step.changed = changed(model, &before, after, &facts, lines);
         trace.push(step);
     }
@@ -152,33 +190,64 @@ fn acting(run: &Run, act: &Act) -> FramePath {
         Act::Approve { path, .. } | Act::Reject { path } => path,
         Act::Start(_) => &None,
     };
-    let Some(named) = named else { return FramePath::root() };
-    let found = leaves(run).into_iter().find(|path| path.to_string() == *named);
+    let Some(named) = named else {
+        return FramePath::root();
+    };
+    let found = leaves(run)
+        .into_iter()
+        .find(|path| path.to_string() == *named);
     found.unwrap_or_else(FramePath::root)
 }
 
 /// Writes what is done as lines of `simulate`.
 fn written(model: &Model, act: &Act) -> Vec<Value> {
-    let data = |index: usize| Value::Object(model.cells.data.get(index).cloned().unwrap_or_default());
+    let data =
+        |index: usize| Value::Object(model.cells.data.get(index).cloned().unwrap_or_default());
     let with = |line: &mut Value, key: &str, value: Option<Value>| {
         if let (Some(object), Some(value)) = (line.as_object_mut(), value) {
             object.insert(key.to_owned(), value);
         }
     };
-    let some_data = |index: usize| Some(data(index)).filter(|data| data.as_object().is_some_and(|data| !data.is_empty()));
+    let some_data = |index: usize| {
+        Some(data(index)).filter(|data| data.as_object().is_some_and(|data| !data.is_empty()))
+    };
     match act {
         Act::Start(_) => Vec::new(),
-        Act::Call { class, end, branch, asked, .. } => {
-            let Some(class) = model.classes.get(*class) else { return Vec::new() };
+        Act::Call {
+            class,
+            end,
+            branch,
+            asked,
+            ..
+        } => {
+            let Some(class) = model.classes.get(*class) else {
+                return Vec::new();
+            };
             let mut line = class.line.clone();
             with(&mut line, "branch", branch.clone().map(Value::String));
             let mut result = json!({});
             if end.exit.is_none() || !end.ok {
                 with(&mut result, "ok", Some(json!(end.ok)));
             }
-            with(&mut result, "exit", end.exit.filter(|_| class.proves.is_some()).map(|code| json!(code)));
-            with(&mut result, "bytes", Some(end.bytes).filter(|bytes| *bytes > 0).map(|bytes| json!(bytes)));
-            with(&mut result, "wrote", end.wrote.as_ref().map(|path| json!([path])));
+            with(
+                &mut result,
+                "exit",
+                end.exit
+                    .filter(|_| class.proves.is_some())
+                    .map(|code| json!(code)),
+            );
+            with(
+                &mut result,
+                "bytes",
+                Some(end.bytes)
+                    .filter(|bytes| *bytes > 0)
+                    .map(|bytes| json!(bytes)),
+            );
+            with(
+                &mut result,
+                "wrote",
+                end.wrote.as_ref().map(|path| json!([path])),
+            );
             let result = json!({ "result": result });
             if *asked {
                 let yes = json!({"approve": {"by": "a person"}});
@@ -187,7 +256,11 @@ fn written(model: &Model, act: &Act) -> Vec<Value> {
                 vec![line, result]
             }
         }
-        Act::Event { event, data, branch } => {
+        Act::Event {
+            event,
+            data,
+            branch,
+        } => {
             let mut line = json!({ "transition": event });
             with(&mut line, "data", some_data(*data));
             with(&mut line, "branch", branch.clone().map(Value::String));
@@ -208,32 +281,57 @@ fn written(model: &Model, act: &Act) -> Vec<Value> {
 }
 
 /// Says what is otherwise after a step.
-fn changed(model: &Model, before: &Run, after: &Run, facts: &Facts, lines: Option<&Lines>) -> Vec<String> {
+fn changed(
+    model: &Model,
+    before: &Run,
+    after: &Run,
+    facts: &Facts,
+    lines: Option<&Lines>,
+) -> Vec<String> {
     let mut said = Vec::new();
-    let place = |line: Option<usize>| line.map_or_else(String::new, |line| format!(" (line {line})"));
+    let place =
+        |line: Option<usize>| line.map_or_else(String::new, |line| format!(" (line {line})"));
     for ((machine, state), event, index) in &facts.taken {
         let guards = model.state(machine.as_ref(), state).and_then(|state| {
             let transition = state.on.get(event.as_str())?.transitions.get(*index)?;
             Some(transition.guards.iter().map(guard_text).collect::<Vec<_>>())
         });
         let guards = guards.filter(|guards| !guards.is_empty());
-        let guards = guards.map_or_else(|| "without a guard".to_owned(), |guards| format!("with {}", guards.join(", ")));
+        let guards = guards.map_or_else(
+            || "without a guard".to_owned(),
+            |guards| format!("with {}", guards.join(", ")),
+        );
         let own = machine.is_none();
-        let line = lines.filter(|_| own).and_then(|lines| lines.event(state.as_str(), event));
+        let line = lines
+            .filter(|_| own)
+            .and_then(|lines| lines.event(state.as_str(), event));
         said.push(format!("`{event}` from `{state}`, {guards}{}", place(line)));
     }
     for raised in &facts.raised {
-        said.push(format!("interrupt `{raised}`{}", place(lines.and_then(|lines| lines.interrupt(raised)))));
+        said.push(format!(
+            "interrupt `{raised}`{}",
+            place(lines.and_then(|lines| lines.interrupt(raised)))
+        ));
     }
     let stands = |run: &Run| -> Vec<String> {
-        leaves(run).iter().filter_map(|path| Some(format!("{}{}", prefix(path), run.frame(path)?.at))).collect()
+        leaves(run)
+            .iter()
+            .filter_map(|path| Some(format!("{}{}", prefix(path), run.frame(path)?.at)))
+            .collect()
     };
     let (was, now) = (stands(before), stands(after));
     if was != now {
         said.push(format!("state: {} → {}", was.join(", "), now.join(", ")));
     }
     for path in leaves(after) {
-        let waits = |run: &Run| run.frame(&path).and_then(|frame| frame.stay.pending_transition().map(|one| one.event.to_string()));
+        let waits = |run: &Run| {
+            run.frame(&path).and_then(|frame| {
+                frame
+                    .stay
+                    .pending_transition()
+                    .map(|one| one.event.to_string())
+            })
+        };
         match (waits(before), waits(after)) {
             (None, Some(event)) => said.push(format!("a person is asked about `{event}`")),
             (Some(event), None) if was == now => said.push(format!("`{event}` waits no more")),
@@ -241,10 +339,20 @@ fn changed(model: &Model, before: &Run, after: &Run, facts: &Facts, lines: Optio
         }
         if let (Some(old), Some(new)) = (before.frame(&path), after.frame(&path)) {
             for cell in &model.cells.cells {
-                let (old, new) = (old.line.context.get(&cell.key), new.line.context.get(&cell.key));
+                let (old, new) = (
+                    old.line.context.get(&cell.key),
+                    new.line.context.get(&cell.key),
+                );
                 if old != new {
-                    let shown = |value: Option<&Value>| value.map_or_else(|| "missing".to_owned(), Value::to_string);
-                    said.push(format!("context `{}`: {} → {}", cell.key, shown(old), shown(new)));
+                    let shown = |value: Option<&Value>| {
+                        value.map_or_else(|| "missing".to_owned(), Value::to_string)
+                    };
+                    said.push(format!(
+                        "context `{}`: {} → {}",
+                        cell.key,
+                        shown(old),
+                        shown(new)
+                    ));
                 }
             }
         }
@@ -252,8 +360,14 @@ fn changed(model: &Model, before: &Run, after: &Run, facts: &Facts, lines: Optio
     for key in model.evidence.keys() {
         let (old, new) = (seen_word(model, before, key), seen_word(model, after, key));
         if old != new {
-            let name = key.trim_start_matches("command:").trim_start_matches("tool:");
-            let said_now = if new.is_empty() { "counts no more" } else { "counts" };
+            let name = key
+                .trim_start_matches("command:")
+                .trim_start_matches("tool:");
+            let said_now = if new.is_empty() {
+                "counts no more"
+            } else {
+                "counts"
+            };
             said.push(format!("evidence `{name}` {said_now}"));
         }
     }
@@ -266,12 +380,18 @@ fn changed(model: &Model, before: &Run, after: &Run, facts: &Facts, lines: Optio
 }
 
 fn prefix(path: &FramePath) -> String {
-    if path.is_root() { String::new() } else { format!("{path}/") }
+    if path.is_root() {
+        String::new()
+    } else {
+        format!("{path}/")
+    }
 }
 
 fn guard_text(guard: &GuardRef) -> String {
     match guard {
         GuardRef::Named(name) => format!("guard `{name}`"),
-        GuardRef::Inline(guard) => format!("guard {}", serde_json::to_string(guard).unwrap_or_default()),
+        GuardRef::Inline(guard) => {
+            format!("guard {}", serde_json::to_string(guard).unwrap_or_default())
+        }
     }
 }

@@ -22,7 +22,11 @@ pub(crate) struct Unsound {
 
 /// Returns for each node whether the run can still end.
 fn can_end(graph: &Graph) -> Vec<bool> {
-    let ended = graph.nodes.iter().map(|node| node.ended.is_some()).collect();
+    let ended = graph
+        .nodes
+        .iter()
+        .map(|node| node.ended.is_some())
+        .collect();
     backwards(graph, ended, &|_| true)
 }
 
@@ -31,7 +35,10 @@ pub(crate) fn no_end(model: &Model, graph: &Graph, exhausted: bool) -> Option<Un
     let can = can_end(graph);
     let stuck = |node: usize| {
         can.get(node) == Some(&false)
-            && graph.nodes.get(node).is_some_and(|node| node.exhausted == exhausted)
+            && graph
+                .nodes
+                .get(node)
+                .is_some_and(|node| node.exhausted == exhausted)
     };
     let way = search(graph, None, &|_, node| stuck(node))?;
     let what = if exhausted {
@@ -61,8 +68,14 @@ pub(crate) fn never(model: &Model, graph: &Graph) -> Vec<Unsound> {
     let mut found = Vec::new();
     let mut say = |message: String| found.push(Unsound { message, way: None });
     for (key, machine) in machines(&model.machine) {
-        let of = key.as_ref().map_or_else(String::new, |key| format!(" of `{key}`"));
-        for (name, state) in machine.states.iter().filter(|(_, state)| state.shown_as.is_none()) {
+        let of = key
+            .as_ref()
+            .map_or_else(String::new, |key| format!(" of `{key}`"));
+        for (name, state) in machine
+            .states
+            .iter()
+            .filter(|(_, state)| state.shown_as.is_none())
+        {
             let standing = (key.clone(), name.clone());
             if !entered.contains(&standing) {
                 say(format!("no run enters `{name}`{of}"));
@@ -109,7 +122,11 @@ pub(crate) fn no_refusal(graph: &Graph) -> Option<(bool, Option<Unsound>)> {
         return None;
     }
     for event in events {
-        let ended = graph.nodes.iter().map(|node| node.ended.is_some()).collect();
+        let ended = graph
+            .nodes
+            .iter()
+            .map(|node| node.ended.is_some())
+            .collect();
         let may = |label: usize| {
             graph
                 .labels
@@ -125,8 +142,16 @@ pub(crate) fn no_refusal(graph: &Graph) -> Option<(bool, Option<Unsound>)> {
                     .is_some_and(|label| label.facts.rejected.iter().any(|one| one == event))
         };
         if let Some(way) = search(graph, None, &refused) {
-            let message = format!("a person says no to `{event}`, and no end is possible without a yes to it");
-            return Some((true, Some(Unsound { message, way: Some(way) })));
+            let message = format!(
+                "a person says no to `{event}`, and no end is possible without a yes to it"
+            );
+            return Some((
+                true,
+                Some(Unsound {
+                    message,
+                    way: Some(way),
+                }),
+            ));
         }
     }
     Some((true, None))

@@ -1,5 +1,10 @@
 //! Runs made by chance, with calls that the graph never heard of: each of their steps is one of the graph's.
-#![expect(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a failed test panics")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a failed test panics"
+)]
 
 use std::collections::BTreeSet;
 
@@ -7,7 +12,11 @@ use interlock_formats::{NoWorkflows, Source, load};
 use interlock_simulate::{Scenario, Simulation};
 use serde_json::{Value, json};
 
-use crate::{explore::Graph, key::key, model::{Model, unsupported}};
+use crate::{
+    explore::Graph,
+    key::key,
+    model::{Model, unsupported},
+};
 
 /// Numbers by a fixed rule: the same seed gives the same machine and the same runs.
 struct Chance(u64);
@@ -49,7 +58,13 @@ fn machine(chance: &mut Chance) -> String {
     }
     text.push_str("guards:\n");
     // Few guards a machine, so that its graph is small and many machines are tried.
-    let own: &[usize] = [&[0, 1, 7][..], &[4, 5][..], &[2, 3][..], &[0, 4, 8][..], &[6][..]][chance.below(5)];
+    let own: &[usize] = [
+        &[0, 1, 7][..],
+        &[4, 5][..],
+        &[2, 3][..],
+        &[0, 4, 8][..],
+        &[6][..],
+    ][chance.below(5)];
     for index in own {
         text.push_str(&format!("  g{index}: {}\n", GUARDS[*index]));
     }
@@ -60,10 +75,22 @@ fn machine(chance: &mut Chance) -> String {
         text.push_str(&format!("  s{state}:\n"));
         policy(chance, &mut text);
         text.push_str("    on:\n");
-        let next = if state + 1 < count { format!("s{}", state + 1) } else { "end".to_owned() };
+        let next = if state + 1 < count {
+            format!("s{}", state + 1)
+        } else {
+            "end".to_owned()
+        };
         let transition = |chance: &mut Chance, target: &str| {
-            let guard = if chance.is(6) { format!(", guard: g{}", own[chance.below(own.len())]) } else { String::new() };
-            let asks = if chance.is(3) { ", requires_approval: true" } else { "" };
+            let guard = if chance.is(6) {
+                format!(", guard: g{}", own[chance.below(own.len())])
+            } else {
+                String::new()
+            };
+            let asks = if chance.is(3) {
+                ", requires_approval: true"
+            } else {
+                ""
+            };
             format!("{{target: {target}{guard}{asks}}}")
         };
         let way = transition(chance, &next);
@@ -82,8 +109,17 @@ fn machine(chance: &mut Chance) -> String {
         for side in ["left", "right"] {
             text.push_str(&format!("  {side}:\n"));
             policy(chance, &mut text);
-            let guard = if side == "left" && chance.is(5) { format!("{{target: left_end, guard: g{}, requires_approval: true}}", own[0]) } else { format!("{side}_end") };
-            text.push_str(&format!("    on: {{NEXT: {guard}, STOP: failed}}\n  {side}_end: {{type: final}}\n"));
+            let guard = if side == "left" && chance.is(5) {
+                format!(
+                    "{{target: left_end, guard: g{}, requires_approval: true}}",
+                    own[0]
+                )
+            } else {
+                format!("{side}_end")
+            };
+            text.push_str(&format!(
+                "    on: {{NEXT: {guard}, STOP: failed}}\n  {side}_end: {{type: final}}\n"
+            ));
         }
         text.push_str("  failed: {type: final}\n");
     }
@@ -92,10 +128,20 @@ fn machine(chance: &mut Chance) -> String {
 }
 
 fn policy(chance: &mut Chance, text: &mut String) {
-    let tools = chance.one(&["[Read, Bash]", "[Edit, Write, Bash]", "[Read]", "[Write]", "[Read, Edit, Bash]"]);
+    let tools = chance.one(&[
+        "[Read, Bash]",
+        "[Edit, Write, Bash]",
+        "[Read]",
+        "[Write]",
+        "[Read, Edit, Bash]",
+    ]);
     text.push_str(&format!("    allowed_tools: {tools}\n"));
     if tools.contains("Bash") {
-        let commands = chance.one(&["[cargo test, npm test]", "[cargo test]", "[npm test, make, ls]"]);
+        let commands = chance.one(&[
+            "[cargo test, npm test]",
+            "[cargo test]",
+            "[npm test, make, ls]",
+        ]);
         text.push_str(&format!("    allowed_commands: {commands}\n"));
     }
     text.push_str(&format!("    max_iterations: {}\n", 1 + chance.below(7)));
@@ -111,20 +157,47 @@ fn policy(chance: &mut Chance, text: &mut String) {
 fn line(chance: &mut Chance, branches: &[String]) -> Vec<Value> {
     let mut line = match chance.below(10) {
         0..=2 => {
-            let command = chance.one(&["cargo test", "npm test", "cargo test --all", "npm test -- -w", "make", "ls", "cargo test && npm test", "touch db/x.sql", "cargo test -k one"]);
+            let command = chance.one(&[
+                "cargo test",
+                "npm test",
+                "cargo test --all",
+                "npm test -- -w",
+                "make",
+                "ls",
+                "cargo test && npm test",
+                "touch db/x.sql",
+                "cargo test -k one",
+            ]);
             json!({"tool": "Bash", "input": {"command": command}})
         }
         3 => json!({"tool": "Read", "input": {"file_path": chance.one(&["a.md", "db/a.sql"])}}),
-        4 => json!({"tool": "Write", "input": {"file_path": chance.one(&["a.md", "db/a", "x/y.sql", "db/deep/z.sql", "b/c.txt"]), "content": "x\n"}}),
+        4 => {
+            json!({"tool": "Write", "input": {"file_path": chance.one(&["a.md", "db/a", "x/y.sql", "db/deep/z.sql", "b/c.txt"]), "content": "x\n"}})
+        }
         5 => json!({"approve": {"by": "a person"}}),
         6 => json!({"reject": {"by": "a person"}}),
         _ => {
             let mut data = json!({});
             if chance.is(5) {
-                data["n"] = [json!(3), json!(5.5), json!(7), json!(12), json!(null), json!("4"), json!([1])][chance.below(7)].clone();
+                data["n"] = [
+                    json!(3),
+                    json!(5.5),
+                    json!(7),
+                    json!(12),
+                    json!(null),
+                    json!("4"),
+                    json!([1]),
+                ][chance.below(7)]
+                .clone();
             }
             if chance.is(4) {
-                data["word"] = [json!("oh yes"), json!("no"), json!(["yes"]), json!({"yes": 1})][chance.below(4)].clone();
+                data["word"] = [
+                    json!("oh yes"),
+                    json!("no"),
+                    json!(["yes"]),
+                    json!({"yes": 1}),
+                ][chance.below(4)]
+                .clone();
             }
             if chance.is(3) {
                 data["other"] = json!(chance.below(1_000));
@@ -174,30 +247,54 @@ fn check_machine(seed: u64) -> (usize, usize) {
     if !graph.whole {
         return (0, 0);
     }
-    let edges: BTreeSet<(usize, usize)> = graph.edges.iter().map(|edge| (edge.from, edge.to)).collect();
+    let edges: BTreeSet<(usize, usize)> = graph
+        .edges
+        .iter()
+        .map(|edge| (edge.from, edge.to))
+        .collect();
     let mut steps = 0;
     for _ in 0..6 {
         let mut simulation = Simulation::new(loaded.machine.clone(), Scenario::default());
         let mut at = graph.find(&key(&model, simulation.run()).0).unwrap();
         let mut told = Vec::new();
         for _ in 0..25 {
-            let branches: Vec<String> = simulation.run().open_leaves().iter().filter(|path| !path.is_root()).map(ToString::to_string).collect();
+            let branches: Vec<String> = simulation
+                .run()
+                .open_leaves()
+                .iter()
+                .filter(|path| !path.is_root())
+                .map(ToString::to_string)
+                .collect();
             for line in line(&mut chance, &branches) {
                 told.push(line.to_string());
-                let denied = simulation.step(&line.to_string()).is_ok_and(|answer| !answer.ok);
+                let denied = simulation
+                    .step(&line.to_string())
+                    .is_ok_and(|answer| !answer.ok);
                 if denied {
                     break;
                 }
             }
             let now = key(&model, simulation.run()).0;
             let Some(to) = graph.find(&now) else {
-                panic!("seed {seed}: no such state of the graph: {}\n{text}\n{}", now.text(), told.join("\n"));
+                panic!(
+                    "seed {seed}: no such state of the graph: {}\n{text}\n{}",
+                    now.text(),
+                    told.join("\n")
+                );
             };
             // A step that changes nothing needs no edge: a refusal, or a call whose trace no rule reads.
             // One that also uses up a limit is there as two: the same call again, until nothing is left.
-            let twice = || edges.range((at, 0)..(at + 1, 0)).any(|(_, mid)| edges.contains(&(*mid, to)));
+            let twice = || {
+                edges
+                    .range((at, 0)..(at + 1, 0))
+                    .any(|(_, mid)| edges.contains(&(*mid, to)))
+            };
             let known = at == to || edges.contains(&(at, to)) || twice();
-            assert!(known, "seed {seed}: no such step {at} → {to}\n{text}\n{}", told.join("\n"));
+            assert!(
+                known,
+                "seed {seed}: no such step {at} → {to}\n{text}\n{}",
+                told.join("\n")
+            );
             at = to;
             steps += 1;
         }
@@ -207,7 +304,10 @@ fn check_machine(seed: u64) -> (usize, usize) {
 
 #[test]
 fn every_step_of_a_run_by_chance_is_a_step_of_the_graph() {
-    let (first, last) = match std::env::var("INTERLOCK_SEED").ok().and_then(|seed| seed.parse().ok()) {
+    let (first, last) = match std::env::var("INTERLOCK_SEED")
+        .ok()
+        .and_then(|seed| seed.parse().ok())
+    {
         Some(seed) => (seed, seed + 1),
         None => (1, 25),
     };
@@ -218,5 +318,8 @@ fn every_step_of_a_run_by_chance_is_a_step_of_the_graph() {
         steps += walked;
     }
     // Too many that do not load would be a test of nothing.
-    assert!(last - first == 1 || (machines >= 8 && steps > 1_000), "{machines} machines, {steps} steps");
+    assert!(
+        last - first == 1 || (machines >= 8 && steps > 1_000),
+        "{machines} machines, {steps} steps"
+    );
 }

@@ -43,8 +43,16 @@ fn failing(proof: &Proof) -> Vec<&Finding> {
 fn every_planted_fault_is_found_and_nothing_else() {
     for path in files(".broken.yaml") {
         let (text, proof) = proved(&path);
-        let wanted = text.lines().next().unwrap().trim_start_matches("# fails: ").to_owned();
-        let found: Vec<&str> = failing(&proof).iter().map(|one| one.name.as_str()).collect();
+        let wanted = text
+            .lines()
+            .next()
+            .unwrap()
+            .trim_start_matches("# fails: ")
+            .to_owned();
+        let found: Vec<&str> = failing(&proof)
+            .iter()
+            .map(|one| one.name.as_str())
+            .collect();
         assert_eq!(found, [wanted], "{}: {proof:#?}", path.display());
     }
 }
@@ -66,11 +74,28 @@ fn a_trace_is_shortest_and_says_what_changed_with_its_line() {
     let (_, proof) = proved(&folder.join("approval_on_one_of_two_ways.broken.yaml"));
     let failing = failing(&proof);
     let trace = &failing.first().unwrap().trace;
-    let lines: Vec<String> = trace.iter().flat_map(|step| &step.lines).map(ToString::to_string).collect();
-    assert_eq!(lines, [r#"{"transition":"CHECK"}"#, r#"{"transition":"FINE"}"#]);
+    let lines: Vec<String> = trace
+        .iter()
+        .flat_map(|step| &step.lines)
+        .map(ToString::to_string)
+        .collect();
+    assert_eq!(
+        lines,
+        [r#"{"transition":"CHECK"}"#, r#"{"transition":"FINE"}"#]
+    );
     let changed: Vec<&String> = trace.iter().flat_map(|step| &step.changed).collect();
-    assert!(changed.iter().any(|text| text.contains("`FINE` from `checking`, without a guard (line 16)")), "{changed:#?}");
-    assert!(changed.iter().any(|text| text.contains("state: checking → published")), "{changed:#?}");
+    assert!(
+        changed
+            .iter()
+            .any(|text| text.contains("`FINE` from `checking`, without a guard (line 16)")),
+        "{changed:#?}"
+    );
+    assert!(
+        changed
+            .iter()
+            .any(|text| text.contains("state: checking → published")),
+        "{changed:#?}"
+    );
 }
 
 #[test]
@@ -85,7 +110,11 @@ fn a_bound_is_said_and_nothing_holds_behind_it() {
     };
     let proof = prove(&machine, &properties, &options);
     for one in &proof.findings {
-        assert!(matches!(&one.verdict, Verdict::Unknown(why) if why.contains("bound")) || one.verdict == Verdict::Fails, "{one:#?}");
+        assert!(
+            matches!(&one.verdict, Verdict::Unknown(why) if why.contains("bound"))
+                || one.verdict == Verdict::Fails,
+            "{one:#?}"
+        );
     }
     assert!(failing(&proof).is_empty(), "{proof:#?}");
 }

@@ -11,7 +11,10 @@ fn root() -> PathBuf {
 }
 
 fn proved(path: &Path) -> Proof {
-    let source = Source::new(path.display().to_string(), std::fs::read_to_string(path).unwrap());
+    let source = Source::new(
+        path.display().to_string(),
+        std::fs::read_to_string(path).unwrap(),
+    );
     let machine = match load(&source, None, &NoWorkflows) {
         Ok(loaded) => loaded.machine,
         Err(found) => panic!("{}: {found:#?}", path.display()),
@@ -87,7 +90,11 @@ fn the_examples_are_unknown_with_a_reason() {
         let path = folder.join(name).with_extension("yaml");
         let proof = proved(&path);
         for one in &proof.findings {
-            assert!(matches!(&one.verdict, Verdict::Unknown(why) if why.contains("does not read yet")), "{}: {one:#?}", path.display());
+            assert!(
+                matches!(&one.verdict, Verdict::Unknown(why) if why.contains("does not read yet")),
+                "{}: {one:#?}",
+                path.display()
+            );
         }
         assert!(!proof.findings.is_empty());
         seen += 1;

@@ -19,7 +19,10 @@ use crate::{
 
 pub(crate) fn run(app: &App, args: &ProveArgs) -> Done {
     let library = app.library_to_read();
-    let wanted = args.workflow.clone().map_or_else(|| app.own_workflow(), Ok)?;
+    let wanted = args
+        .workflow
+        .clone()
+        .map_or_else(|| app.own_workflow(), Ok)?;
     let source = library.open(&wanted).map_err(Failure::usage)?;
     let loaded = live::load_source(app, &library, &source)?;
     let properties = properties(app, args, &source, &loaded.machine)?;
@@ -87,10 +90,14 @@ fn show(app: &App, source: &Source, proof: &Proof) -> Done {
             Verdict::Fails => Style::Red,
             Verdict::Vacuous(_) | Verdict::Unknown(_) => Style::Yellow,
         };
-        let place = one.at.as_ref().map_or_else(String::new, |(file, line)| format!("  {file}:{line}"));
+        let place = one
+            .at
+            .as_ref()
+            .map_or_else(String::new, |(file, line)| format!("  {file}:{line}"));
         app.output.line(&format!(
             "{} {}{}",
-            app.output.styled(style, &format!("{:<8}", one.verdict.word())),
+            app.output
+                .styled(style, &format!("{:<8}", one.verdict.word())),
             one.name,
             app.output.styled(Style::Dim, &place)
         ))?;
@@ -110,7 +117,10 @@ fn show(app: &App, source: &Source, proof: &Proof) -> Done {
         source.name, proof.states, proof.steps
     ))?;
     for assumed in &proof.assumptions {
-        app.output.line(&app.output.styled(Style::Dim, &format!("assumed: {assumed}")))?;
+        app.output.line(
+            &app.output
+                .styled(Style::Dim, &format!("assumed: {assumed}")),
+        )?;
     }
     Ok(())
 }
@@ -129,11 +139,19 @@ fn trace(app: &App, finding: &Finding) -> Done {
             app.output.line(&format!("{before}{line}"))?;
         }
         if step.times > 1 {
-            let other = if step.files { ", each of another file" } else { "" };
-            app.output.line(&format!("             {} times{other}", step.times))?;
+            let other = if step.files {
+                ", each of another file"
+            } else {
+                ""
+            };
+            app.output
+                .line(&format!("             {} times{other}", step.times))?;
         }
         for changed in &step.changed {
-            app.output.line(&app.output.styled(Style::Dim, &format!("             {changed}")))?;
+            app.output.line(
+                &app.output
+                    .styled(Style::Dim, &format!("             {changed}")),
+            )?;
         }
     }
     Ok(())
@@ -176,7 +194,10 @@ fn write_test(app: &App, source: &Source, proof: &Proof, path: &Path) -> Done {
     let mut cases = Vec::new();
     for one in proof.findings.iter().filter(|one| !one.trace.is_empty()) {
         if !one.input.is_empty() {
-            app.output.remark(&format!("`{}` is not written: a case cannot start a run with data\n", one.name));
+            app.output.remark(&format!(
+                "`{}` is not written: a case cannot start a run with data\n",
+                one.name
+            ));
             continue;
         }
         let mut steps = written_steps(&one.trace);
@@ -186,7 +207,8 @@ fn write_test(app: &App, source: &Source, proof: &Proof, path: &Path) -> Done {
                 step.insert("expect".to_owned(), json!({"ok": true}));
             }
         }
-        cases.push(json!({"name": format!("{}: {}", one.verdict.word(), one.name), "steps": steps}));
+        cases
+            .push(json!({"name": format!("{}: {}", one.verdict.word(), one.name), "steps": steps}));
     }
     if cases.is_empty() {
         return Err(anyhow!("there is no trace to write to `{}`", path.display()).into());

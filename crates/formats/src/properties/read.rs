@@ -40,7 +40,10 @@ pub(super) fn file(
 ) -> Vec<Property> {
     let entries = tree.entries();
     if let Some(stray) = entries.iter().find(|entry| entry.key != "properties") {
-        let message = format!("unknown key `{}`; a file of properties has `properties`", stray.key);
+        let message = format!(
+            "unknown key `{}`; a file of properties has `properties`",
+            stray.key
+        );
         report.error(stray.key_span, "unknown_field", message);
     }
     match tree.get("properties") {
@@ -88,7 +91,10 @@ impl Reader<'_> {
 
     fn property(&mut self, item: &Node) -> Option<(Option<String>, Form)> {
         if !matches!(item.kind, Kind::Map(_)) {
-            self.error(item.span, "a property is an object, such as {never: {tool: Write}}");
+            self.error(
+                item.span,
+                "a property is an object, such as {never: {tool: Write}}",
+            );
             return None;
         }
         // `after` has a `never` of its own, so the key that makes the form is looked for from behind.
@@ -100,12 +106,16 @@ impl Reader<'_> {
         };
         let Some((key, beside)) = form else {
             let forms = FORMS.map(|(key, _)| format!("`{key}`")).join(", ");
-            self.error(item.span, format!("no form of property is named; there are {forms}"));
+            self.error(
+                item.span,
+                format!("no form of property is named; there are {forms}"),
+            );
             return None;
         };
         let mut fine = true;
         for entry in item.entries() {
-            let known = entry.key == *key || entry.key == "name" || beside.contains(&entry.key.as_str());
+            let known =
+                entry.key == *key || entry.key == "name" || beside.contains(&entry.key.as_str());
             if !known {
                 let with = if beside.is_empty() {
                     "`name` goes".to_owned()
@@ -130,16 +140,26 @@ impl Reader<'_> {
             "only_with_person" => Some(Form::OnlyWithPerson(self.predicate(own)?)),
             "only_in" => {
                 let states = self.list(own, "only_in");
-                let states = states.iter().map(|one| self.state(one)).collect::<Option<Vec<_>>>();
+                let states = states
+                    .iter()
+                    .map(|one| self.state(one))
+                    .collect::<Option<Vec<_>>>();
                 let what = self.needed(item, key, "what")?;
-                Some(Form::OnlyIn { states: states?, what: self.predicate(what)? })
+                Some(Form::OnlyIn {
+                    states: states?,
+                    what: self.predicate(what)?,
+                })
             }
             "before" => {
                 let at = self.predicate(own);
                 let require = self.needed(item, key, "require")?;
                 let require = self.predicates(require);
                 let since = self.since(item);
-                Some(Form::Before { at: at?, require: require?, since: since? })
+                Some(Form::Before {
+                    at: at?,
+                    require: require?,
+                    since: since?,
+                })
             }
             "after" => {
                 let from = self.predicate(own);
@@ -149,7 +169,11 @@ impl Reader<'_> {
                     Some(entry) => Some(self.predicate(&entry.value)?),
                     None => None,
                 };
-                Some(Form::After { from: from?, never: never?, until })
+                Some(Form::After {
+                    from: from?,
+                    never: never?,
+                    until,
+                })
             }
             "always_possible" => {
                 let what = self.predicate(own)?;
@@ -158,7 +182,10 @@ impl Reader<'_> {
             }
             "at_most" => {
                 let Kind::Number(times) = &own.kind else {
-                    self.error(own.span, "`at_most` is a whole number, and `of` says of what");
+                    self.error(
+                        own.span,
+                        "`at_most` is a whole number, and `of` says of what",
+                    );
                     return None;
                 };
                 let Some(times) = times.as_u64().and_then(|times| u32::try_from(times).ok()) else {
@@ -168,7 +195,11 @@ impl Reader<'_> {
                 let of = self.needed(item, key, "of")?;
                 let of = self.predicate(of)?;
                 let per_state = self.word(item, "per", &["run", "state"])? == 1;
-                Some(Form::AtMost { times, of, per_state })
+                Some(Form::AtMost {
+                    times,
+                    of,
+                    per_state,
+                })
             }
             _ => {
                 let both = self.predicates(own)?;
@@ -197,9 +228,15 @@ impl Reader<'_> {
         let Some(entry) = item.get(key) else {
             return Some(0);
         };
-        let found = entry.value.text().and_then(|text| words.iter().position(|word| *word == text));
+        let found = entry
+            .value
+            .text()
+            .and_then(|text| words.iter().position(|word| *word == text));
         if found.is_none() {
-            self.error(entry.value.span, format!("`{key}` is `{}`", words.join("` or `")));
+            self.error(
+                entry.value.span,
+                format!("`{key}` is `{}`", words.join("` or `")),
+            );
         }
         found
     }
@@ -212,7 +249,10 @@ impl Reader<'_> {
             Some("start") => Some(SinceWhat::Start),
             Some("last_edit") => Some(SinceWhat::LastEdit),
             Some(_) => {
-                self.error(value.span, "`since` is `start`, `last_edit`, or what happened, such as {enter: testing}");
+                self.error(
+                    value.span,
+                    "`since` is `start`, `last_edit`, or what happened, such as {enter: testing}",
+                );
                 None
             }
             None => Some(SinceWhat::Last(self.predicate(value)?)),
@@ -239,7 +279,10 @@ impl Reader<'_> {
     fn predicate(&mut self, node: &Node) -> Option<Predicate> {
         let mut entries = node.entries().iter().filter(|entry| entry.key != "exit");
         let (Some(entry), None) = (entries.next(), entries.next()) else {
-            self.error(node.span, "write one atom, such as {tool: Write}; several go into `all` or `any`");
+            self.error(
+                node.span,
+                "write one atom, such as {tool: Write}; several go into `all` or `any`",
+            );
             return None;
         };
         let exit = node.get("exit");
@@ -254,8 +297,12 @@ impl Reader<'_> {
             "not" => Predicate::Not(Box::new(self.predicate(value)?)),
             "state" => Predicate::State(self.state(value)?),
             "enter" => Predicate::Enter(self.state(value)?),
-            "event" => Predicate::Event(self.known(value, "event", &names::events(self.machine))?),
-            "guard" => Predicate::Guard(self.known(value, "guard", &names::guards(self.machine))?),
+            "event" => {
+                Predicate::Event(self.known(value, "event", &names::events(self.machine))?)
+            }
+            "guard" => {
+                Predicate::Guard(self.known(value, "guard", &names::guards(self.machine))?)
+            }
             "approved" => Predicate::Approved(self.answered(value)?),
             "rejected" => Predicate::Rejected(self.answered(value)?),
             "tool" => Predicate::Tool(self.tool(value)?),
@@ -270,7 +317,8 @@ impl Reader<'_> {
                 }
             }),
             other => {
-                let near = nearest(other, ATOMS).map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
+                let near = nearest(other, ATOMS)
+                    .map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
                 self.error(entry.key_span, format!("unknown atom `{other}`{near}"));
                 return None;
             }
@@ -296,7 +344,10 @@ impl Reader<'_> {
         }
         let near = nearest(&text, known.iter().copied())
             .map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
-        self.error(node.span, format!("the workflow has no {what} `{text}`{near}"));
+        self.error(
+            node.span,
+            format!("the workflow has no {what} `{text}`{near}"),
+        );
         None
     }
 
@@ -306,7 +357,8 @@ impl Reader<'_> {
             return Some(None);
         }
         let asked = names::approved(self.machine);
-        self.known(node, "event that a person is asked about named", &asked).map(Some)
+        self.known(node, "event that a person is asked about named", &asked)
+            .map(Some)
     }
 
     fn tool(&mut self, node: &Node) -> Option<String> {
@@ -325,7 +377,10 @@ impl Reader<'_> {
         let text = self.text(node, "command")?;
         let words = interlock_shell::split_entry(&text).filter(|words| !words.is_empty());
         let Some(words) = words else {
-            self.error(node.span, format!("`{text}` is no command: write plain words"));
+            self.error(
+                node.span,
+                format!("`{text}` is no command: write plain words"),
+            );
             return None;
         };
         let exit = match exit.map(|entry| (&entry.value.kind, entry.value.span)) {

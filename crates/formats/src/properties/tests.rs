@@ -17,7 +17,10 @@ states:
 
 fn wrong(properties: &str) -> Vec<(usize, usize, String)> {
     let loaded = load(&Source::new("f.yaml", FLOW), None, &NoWorkflows).unwrap();
-    match properties_file(&Source::new("f.properties.yaml", properties), &loaded.machine) {
+    match properties_file(
+        &Source::new("f.properties.yaml", properties),
+        &loaded.machine,
+    ) {
         Ok(found) => panic!("read: {found:?}"),
         Err(found) => found
             .into_iter()
@@ -59,7 +62,11 @@ fn an_unknown_name_is_told_with_its_place_and_the_nearest_one() {
                 18,
                 "the workflow has no state `planing`; did you mean `planning`?".to_owned()
             ),
-            (2, 14, "unknown atom `evnt`; did you mean `event`?".to_owned()),
+            (
+                2,
+                14,
+                "unknown atom `evnt`; did you mean `event`?".to_owned()
+            ),
         ]
     );
 }
