@@ -1,6 +1,6 @@
 //! Shortest ways through the graph, forwards and backwards.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, VecDeque, btree_map::Entry};
 
 use crate::{explore::Graph, monitor::Watch};
 
@@ -14,6 +14,9 @@ pub(crate) struct Way {
     pub(crate) node: usize,
 }
 
+/// A state of the graph, and what a watcher remembers there.
+type Place = (usize, u32);
+
 /// Goes through the graph with a watcher, shortest ways first, until it is broken or `is` says so.
 ///
 /// `stop` sees the label of each step and the node behind it.
@@ -22,7 +25,7 @@ pub(crate) fn search(
     watch: Option<&Watch>,
     stop: &dyn Fn(usize, usize) -> bool,
 ) -> Option<Way> {
-    let mut parents: BTreeMap<(usize, u32), Option<((usize, u32), usize)>> = BTreeMap::new();
+    let mut parents: BTreeMap<Place, Option<(Place, usize)>> = BTreeMap::new();
     let mut begun: BTreeMap<(usize, u32), usize> = BTreeMap::new();
     let mut waiting: VecDeque<(usize, u32)> = VecDeque::new();
     let step = |memory: u32, label: usize, node: usize| -> Option<u32> {
@@ -51,8 +54,8 @@ pub(crate) fn search(
             });
         }
         let at = (*node, memory);
-        if !parents.contains_key(&at) {
-            parents.insert(at, None);
+        if let Entry::Vacant(free) = parents.entry(at) {
+            free.insert(None);
             begun.insert(at, *label);
             waiting.push_back(at);
         }
@@ -80,8 +83,8 @@ pub(crate) fn search(
                 });
             }
             let to = (edge.to, memory.unwrap_or_default());
-            if !parents.contains_key(&to) {
-                parents.insert(to, Some((at, *number)));
+            if let Entry::Vacant(free) = parents.entry(to) {
+                free.insert(Some((at, *number)));
                 waiting.push_back(to);
             }
         }

@@ -1,5 +1,10 @@
 //! Planted faults, each beside the workflow without it: the one is found, the other is clean.
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a failed test panics")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::disallowed_methods,
+    reason = "a failed test panics, and the cases are files"
+)]
 
 use std::path::Path;
 

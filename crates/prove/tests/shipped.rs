@@ -1,5 +1,10 @@
 //! Every workflow that is shipped, with the properties beside it.
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a failed test panics")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::disallowed_methods,
+    reason = "a failed test panics, and the cases are files"
+)]
 
 use std::path::{Path, PathBuf};
 
