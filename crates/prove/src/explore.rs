@@ -223,7 +223,6 @@ impl Explorer<'_> {
                     && *after_key == own
             });
             if let Some((idle, _)) = idle {
-                all.extend(self.with_bytes(run, &path, &idle.act, state.policy.result_bytes_max));
                 let limit = state
                     .policy
                     .iterations_max
@@ -231,13 +230,12 @@ impl Explorer<'_> {
                 all.extend(limit.and_then(|limit| {
                     repeated(idle, &path, limit - frame.stay.used.calls.min(limit))
                 }));
-            } else if state.policy.result_bytes_max.is_some() {
-                let any = done.iter().map(|(one, _)| one).find(
-                    |one| matches!(&one.act, Act::Call { branch: own, .. } if *own == branch),
-                );
-                all.extend(any.and_then(|any| {
-                    self.with_bytes(run, &path, &any.act, state.policy.result_bytes_max)
-                }));
+            }
+            if let Some(limit) = state.policy.result_bytes_max {
+                let calls = done.iter().map(|(one, _)| &one.act);
+                let own = calls
+                    .filter(|act| matches!(act, Act::Call { branch: own, .. } if *own == branch));
+                all.extend(own.filter_map(|act| self.with_bytes(run, &path, act, Some(limit))));
             }
             if let Some(limit) = state.policy.files_max {
                 let writes = done.iter().map(|(one, _)| one);
