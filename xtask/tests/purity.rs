@@ -24,6 +24,7 @@ const LAYERS: &[&str] = &[
     "interlock-tools",
     "interlock-clients",
     "interlock-simulate",
+    "interlock-prove",
     "interlock-runner",
     "interlock-gateway",
     "interlock-console",

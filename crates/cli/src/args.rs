@@ -21,7 +21,7 @@ pub(crate) use runs::{
 pub(crate) use steps::{Asking, CarryArgs, ModeWord, ProceedArgs, StageArgs};
 pub(crate) use workflows::{
     CheckArgs, ConvertArgs, ConvertTo, ExplainArgs, FormatName, GraphArgs, GraphFormat, NewArgs,
-    SchemaArgs, ShellName, SimulateArgs, TestArgs,
+    ProveArgs, SchemaArgs, ShellName, SimulateArgs, TestArgs,
 };
 
 /// A state machine between an AI agent and its tools.
@@ -109,6 +109,19 @@ Nothing that exists is written over. What is written was checked and tested befo
   interlock test                    every case below .interlock/workflows/
   interlock test flows/bugfix.test.yaml")]
     Test(TestArgs),
+    /// Check a workflow against every run it could have.
+    #[command(after_help = "Examples:
+  interlock prove                   the project's own workflow
+  interlock prove bugfix
+  interlock prove flow.yaml --properties flow.properties.yaml
+  interlock prove flow.yaml --write-test broken.test.yaml
+  interlock prove flow.yaml --json | jq '.findings[] | {property, verdict}'
+
+Properties stand under `properties` in the workflow, or in NAME.properties.yaml beside it. What every workflow
+is to be is proved without any: it can end, all of it can happen, no answer of a person is a dead end.
+
+Exit codes: 0 all hold, 1 one fails, 2 usage, 3 one is unknown or vacuous and none fails.")]
+    Prove(ProveArgs),
     /// Say what a shell line would do, and whether a state allows it.
     #[command(after_help = "Examples:
   interlock explain bugfix testing 'cargo test | tee log.txt'

@@ -17,6 +17,7 @@ pub(crate) mod log;
 pub(crate) mod new;
 pub(crate) mod pages;
 pub(crate) mod people;
+pub(crate) mod prove;
 pub(crate) mod run;
 pub(crate) mod schema;
 pub(crate) mod serve;
@@ -105,6 +106,7 @@ fn dispatch(app: &App, command: Command) -> Done {
         Command::Check(args) => check::run(app, &args),
         Command::Simulate(args) => simulate::run(app, &args),
         Command::Test(args) => test::run(app, &args),
+        Command::Prove(args) => prove::run(app, &args),
         Command::Explain(args) => explain::run(app, &args),
         Command::Schema(args) => schema::run(app, &args),
         Command::Fs { command } => dispatch(

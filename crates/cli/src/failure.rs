@@ -22,6 +22,8 @@ pub(crate) enum Exit {
     Cancelled,
     /// It waits for a person.
     Waiting,
+    /// Nothing is wrong, and not all of it was found out.
+    Undecided,
     /// The code that a workflow ended with.
     Own(u8),
 }
@@ -34,6 +36,7 @@ impl Exit {
             Self::Usage => 2,
             Self::Cancelled => 130,
             Self::Waiting => 75,
+            Self::Undecided => 3,
             Self::Own(code) => code,
         }
     }

@@ -18,6 +18,7 @@ mod node;
 mod opened;
 mod parse;
 mod pipeline;
+mod properties;
 mod render;
 mod schema;
 mod source;
@@ -40,6 +41,9 @@ pub use loaded::Loaded;
 pub use native::FAILURES as FAILURE_NAMES;
 pub use node::{Entry, Kind, Node};
 pub use pipeline::{Input, InputKind};
+pub use properties::{
+    Form, Lines, Predicate, Property, SinceWhat, own_properties, properties_file,
+};
 pub use render::render;
 pub use schema::{codemie_schema, flowstate_schema, pipeline_schema, schema};
 pub use source::{NoWorkflows, Source, Span, Workflows};

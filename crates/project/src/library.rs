@@ -507,8 +507,9 @@ fn entry(origin: Origin, path: &Path) -> Option<Entry> {
     }
     let ending = path.extension()?.to_str()?;
     let name = path.file_stem()?.to_str()?;
-    // `bugfix.test.yaml` holds cases, not a workflow; `.draft` waits for a person.
-    let plain = ENDINGS.contains(&ending) && !name.ends_with(".test") && !name.ends_with(".draft");
+    // `bugfix.test.yaml` holds cases and `bugfix.properties.yaml` what is proved; `.draft` waits for a person.
+    let other = [".test", ".properties", ".draft"];
+    let plain = ENDINGS.contains(&ending) && !other.iter().any(|ending| name.ends_with(ending));
     plain.then(|| Entry {
         name: name.to_owned(),
         origin,

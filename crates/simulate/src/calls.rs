@@ -12,7 +12,8 @@ use interlock_tools::{Arguments, Tool as BuiltIn};
 use crate::{input::ToolLine, scenario::Scenario};
 
 /// Makes the call of a line, with its facts.
-pub(crate) fn call(setting: &Scenario, line: &ToolLine, id: String) -> ToolCall {
+#[must_use]
+pub fn call(setting: &Scenario, line: &ToolLine, id: String) -> ToolCall {
     let mut disk = GivenDisk::empty();
     for (path, text) in &line.files {
         disk.put(&setting.project_root, path, text.clone());

@@ -14,6 +14,7 @@ mod recorded;
 mod scenario;
 mod simulation;
 
+pub use calls::call;
 pub use explain::{Explanation, Reach, explain};
 pub use input::{BadLine, InputLine};
 pub use output::{CallVerdict, OutputLine, Verdict};

@@ -57,6 +57,12 @@ impl Simulation {
     /// Starts a run of `machine` at time 0.
     #[must_use]
     pub fn new(machine: Machine, setting: Scenario) -> Self {
+        Self::begun_with(machine, setting, Object::new())
+    }
+
+    /// Starts a run of `machine` at time 0 whose context is patched by `input`.
+    #[must_use]
+    pub fn begun_with(machine: Machine, setting: Scenario, input: Object) -> Self {
         let mut simulation = Self {
             machine,
             setting,
@@ -77,7 +83,7 @@ impl Simulation {
             home: "/home".to_owned(),
         });
         simulation.command(Ask::Start {
-            input: Object::new(),
+            input,
             by: "simulate".to_owned(),
             durable: places.map(|places| DurableRun {
                 places,

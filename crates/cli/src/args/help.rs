@@ -35,6 +35,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
             "check",
             "simulate",
             "test",
+            "prove",
             "explain",
             "edit",
             "convert",

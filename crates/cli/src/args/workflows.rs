@@ -81,6 +81,25 @@ pub(crate) struct TestArgs {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct ProveArgs {
+    /// The workflow: a file or a name; the project's own when left out.
+    #[arg(value_name = "FILE", add = ArgValueCompleter::new(complete::workflow))]
+    pub(crate) workflow: Option<String>,
+    /// A file of properties, in place of the one beside the workflow.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) properties: Option<PathBuf>,
+    /// States of the graph at most; what is beyond is `unknown`, never `holds`.
+    #[arg(long, value_name = "N", default_value_t = 1_000_000)]
+    pub(crate) max_states: usize,
+    /// Write every trace as a case of this test file.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) write_test: Option<PathBuf>,
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct ExplainArgs {
     /// The workflow: a file or a name.
     #[arg(value_name = "FILE", add = ArgValueCompleter::new(complete::workflow))]

@@ -46,7 +46,7 @@ pub(crate) static MACHINE: Table = Table {
     fields: &workflow_fields(false),
 };
 
-const fn workflow_fields(id_required: bool) -> [Field; 10] {
+const fn workflow_fields(id_required: bool) -> [Field; 11] {
     let id = Field {
         required: id_required,
         ..field("id", Shape::Name, "The unique id of the workflow.")
@@ -68,6 +68,11 @@ const fn workflow_fields(id_required: bool) -> [Field; 10] {
             "context",
             Shape::Object,
             "The values that guards read, as a run starts with them.",
+        ),
+        field(
+            "properties",
+            Shape::List("property"),
+            "What `interlock prove` checks; ignored by the engine.",
         ),
         field(
             "finish",

@@ -1,0 +1,434 @@
+//! Calls that stand for all calls: every tool and command that is named, a witness for each pattern, and one of what nobody names.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
+
+use interlock_core::{
+    Reply,
+    call::{CallKind, ToolCall},
+    command::{Ask, Command},
+    decide,
+    event::{CallMarks, Event},
+    guard::Since,
+    machine::{Machine, Object},
+    names::RunId,
+    run::{Frame, Phase, Run},
+};
+use interlock_formats::Predicate;
+use interlock_simulate::{InputLine, Scenario, call};
+use serde_json::{Value, json};
+
+use crate::{
+    facts::of_call,
+    model::{Model, Standing, all_guards, machines},
+    paths,
+};
+
+/// A call that stands for others like it.
+#[derive(Debug)]
+pub(crate) struct Class {
+    /// Its line for `simulate`, without an outcome.
+    pub(crate) line: Value,
+    pub(crate) call: ToolCall,
+    /// The evidence command it runs, if it runs just one.
+    pub(crate) proves: Option<String>,
+}
+
+/// A call that may run in a state.
+#[derive(Debug, Clone)]
+pub(crate) struct Usable {
+    pub(crate) class: usize,
+    /// Whether a person is asked first.
+    pub(crate) asked: bool,
+    pub(crate) ends: Vec<End>,
+    /// The keys of evidence it may change.
+    pub(crate) keys: Vec<String>,
+    /// What it does beside that, for comparing.
+    pub(crate) signature: String,
+}
+
+/// How a call ends.
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct End {
+    pub(crate) ok: bool,
+    pub(crate) exit: Option<i64>,
+    pub(crate) bytes: u64,
+    pub(crate) wrote: Option<String>,
+}
+
+/// Commands that stand for those that no workflow names.
+const COMMANDS: [&str; 3] = ["ls", "./zz-program", "curl https://example.com"];
+
+/// Tools that every client has.
+const TOOLS: [&str; 9] = [
+    "Read",
+    "Grep",
+    "Glob",
+    "LS",
+    "WebFetch",
+    "WebSearch",
+    "Task",
+    "TodoWrite",
+    "mcp__zz__zz",
+];
+
+/// Makes all classes, and says where one may be missing.
+pub(crate) fn all(
+    machine: &Machine,
+    slots: &[Predicate],
+    evidence: &BTreeMap<String, Vec<(i64, Since)>>,
+) -> (Vec<Class>, Vec<String>) {
+    let _ = evidence;
+    let atoms: Vec<&Predicate> = slots.iter().flat_map(Predicate::parts).collect();
+    let (paths, mut missed) = paths::witnesses(&patterns(machine, &atoms));
+    let mut made = Made::default();
+    for tool in tools(machine, &atoms) {
+        made.tool(&tool, &paths);
+    }
+    for command in commands(machine, &atoms, &paths) {
+        made.command(&command);
+    }
+    made.files(machine);
+    missed.extend(made.missed);
+    (made.classes, missed)
+}
+
+#[derive(Debug, Default)]
+struct Made {
+    classes: Vec<Class>,
+    missed: Vec<String>,
+}
+
+impl Made {
+    fn add(&mut self, line: Value, proves: Option<String>) {
+        if self.classes.iter().any(|class| class.line == line) {
+            return;
+        }
+        let Ok(InputLine::Tool(read)) = InputLine::from_value(line.clone()) else {
+            self.missed
+                .push(format!("the call {line} could not be written"));
+            return;
+        };
+        let call = call(&Scenario::default(), &read, "prove".to_owned());
+        if let Some(why) = &call.facts.malformed {
+            self.missed
+                .push(format!("calls of `{}` were not tried: {why}", call.tool));
+            return;
+        }
+        self.classes.push(Class { line, call, proves });
+    }
+
+    fn tool(&mut self, tool: &str, paths: &[String]) {
+        let plain = |input: Value| json!({"tool": tool, "input": input});
+        let on_files = |input: fn(&str) -> Value| {
+            paths.iter().map(move |path| json!({"tool": tool, "input": input(path), "files": {path.clone(): "a\n"}}))
+        };
+        let lines: Vec<Value> = match tool {
+            "Edit" => on_files(|path| json!({"file_path": path, "old_string": "a", "new_string": "b"})).collect(),
+            "MultiEdit" => on_files(|path| json!({"file_path": path, "edits": [{"old_string": "a", "new_string": "b"}]})).collect(),
+            "Write" => paths.iter().map(|path| plain(json!({"file_path": path, "content": "a\n"}))).collect(),
+            "NotebookEdit" => paths.iter().map(|path| plain(json!({"notebook_path": path, "new_source": "a\n"}))).collect(),
+            "Read" => paths.iter().map(|path| plain(json!({"file_path": path}))).collect(),
+            "Grep" => vec![plain(json!({"pattern": "x"}))],
+            "Glob" => vec![plain(json!({"pattern": "*"}))],
+            "LS" => vec![plain(json!({"path": "."}))],
+            "WebFetch" => vec![plain(json!({"url": "https://example.com", "prompt": "x"}))],
+            "WebSearch" => vec![plain(json!({"query": "x"}))],
+            "Task" | "Agent" => vec![plain(json!({"description": "x", "prompt": "x", "subagent_type": "general-purpose"}))],
+            "TodoWrite" => vec![plain(json!({"todos": []}))],
+            "Bash" => Vec::new(),
+            _ => vec![plain(json!({}))],
+        };
+        for line in lines {
+            self.add(line, None);
+        }
+    }
+
+    fn command(&mut self, command: &str) {
+        let line = json!({"tool": "Bash", "input": {"command": command}});
+        self.add(line, Some(command.to_owned()));
+    }
+
+    /// Adds calls of tools that a piece of evidence wants with a path.
+    fn files(&mut self, machine: &Machine) {
+        use interlock_core::guard::{EvidenceOf, Guard};
+        for guard in all_guards(machine) {
+            if let Guard::Evidence(one) = guard
+                && let EvidenceOf::Tool {
+                    tool,
+                    path: Some(path),
+                } = &one.of
+            {
+                let path = std::slice::from_ref(path);
+                self.tool(&tool.replace('*', "x"), path);
+            }
+        }
+    }
+}
+
+pub(crate) fn patterns(machine: &Machine, atoms: &[&Predicate]) -> Vec<String> {
+    let mut found: Vec<String> = Vec::new();
+    for (_, machine) in machines(machine) {
+        found.extend(
+            machine
+                .interrupts
+                .values()
+                .map(|one| one.file_pattern.clone()),
+        );
+    }
+    found.extend(atoms.iter().filter_map(|atom| match atom {
+        Predicate::Writes(Some(pattern)) => Some(pattern.clone()),
+        _ => None,
+    }));
+    let mut seen = BTreeSet::new();
+    found.retain(|pattern| seen.insert(pattern.clone()));
+    found
+}
+
+fn tools(machine: &Machine, atoms: &[&Predicate]) -> Vec<String> {
+    use interlock_core::guard::{EvidenceOf, Guard};
+    let mut found: Vec<String> = ["Edit", "Write", "MultiEdit", "NotebookEdit"]
+        .map(str::to_owned)
+        .to_vec();
+    found.extend(TOOLS.map(str::to_owned));
+    for (_, machine) in machines(machine) {
+        for state in machine.states.values() {
+            let policy = &state.policy;
+            found.extend(policy.allowed_tools.iter().flatten().cloned());
+            found.extend(policy.disallowed_tools.iter().cloned());
+        }
+    }
+    found.extend(all_guards(machine).iter().filter_map(|guard| match guard {
+        Guard::Evidence(one) => match &one.of {
+            EvidenceOf::Tool { tool, .. } => Some(tool.clone()),
+            EvidenceOf::Command { .. } => None,
+        },
+        _ => None,
+    }));
+    found.extend(atoms.iter().filter_map(|atom| match atom {
+        Predicate::Tool(tool) => Some(tool.clone()),
+        _ => None,
+    }));
+    let mut seen = BTreeSet::new();
+    let witnesses = found.iter().map(|tool| tool.replace('*', "x"));
+    witnesses
+        .filter(|tool| !tool.is_empty() && seen.insert(tool.clone()))
+        .collect()
+}
+
+fn commands(machine: &Machine, atoms: &[&Predicate], paths: &[String]) -> Vec<String> {
+    use interlock_core::guard::{EvidenceOf, Guard};
+    let mut found: Vec<String> = Vec::new();
+    let mut proving: Vec<String> = Vec::new();
+    for guard in all_guards(machine) {
+        if let Guard::Evidence(one) = guard
+            && let EvidenceOf::Command {
+                text, directory, ..
+            } = &one.of
+        {
+            let line = match directory {
+                Some(directory) => format!("cd {directory} && {text}"),
+                None => text.clone(),
+            };
+            if !proving.contains(&line) {
+                proving.push(line);
+            }
+        }
+    }
+    found.extend(proving.iter().cloned());
+    if (2..=6).contains(&proving.len()) {
+        found.push(proving.join(" && "));
+    }
+    for (_, machine) in machines(machine) {
+        for state in machine.states.values() {
+            for entry in state.policy.allowed_commands.iter().flatten() {
+                found.push(entry.text.trim_end().trim_end_matches(" *").to_owned());
+                let words = entry.words.len();
+                for length in 1..words {
+                    found.push(
+                        entry
+                            .words
+                            .iter()
+                            .take(length)
+                            .cloned()
+                            .collect::<Vec<_>>()
+                            .join(" "),
+                    );
+                }
+            }
+        }
+    }
+    for atom in atoms {
+        if let Predicate::Command { text, .. } = atom {
+            found.push(text.clone());
+        }
+    }
+    found.extend(COMMANDS.map(str::to_owned));
+    found.extend(paths.iter().map(|path| format!("touch {path}")));
+    found.extend(paths.iter().map(|path| format!("rm -f {path}")));
+    let mut seen = BTreeSet::new();
+    found.retain(|command| seen.insert(command.clone()));
+    found
+}
+
+/// Asks the engine in each state which calls may run; of those that it treats alike, the first is kept.
+pub(crate) fn usable(model: &Model) -> BTreeMap<Standing, Vec<Usable>> {
+    let mut table = BTreeMap::new();
+    for (key, machine) in machines(&model.machine) {
+        for (name, state) in &machine.states {
+            if state.raises_own_events() {
+                continue;
+            }
+            let mut run = Run::new(RunId::new("sim"));
+            run.phase = Phase::Open;
+            run.root = Frame::entering(key.clone(), name.clone(), Arc::new(Object::new()), 0, 0);
+            run.seq = 1;
+            let mut seen = BTreeSet::new();
+            let mut found = Vec::new();
+            for class in 0..model.classes.len() {
+                let Some(one) = of_state(model, &run, class, state.policy.files_max.is_some())
+                else {
+                    continue;
+                };
+                let like = (one.signature.clone(), one.keys.clone(), one.asked);
+                if seen.insert(like) {
+                    found.push(one);
+                }
+            }
+            table.insert((key.clone(), name.clone()), found);
+        }
+    }
+    table
+}
+
+fn of_state(model: &Model, run: &Run, class: usize, counts_files: bool) -> Option<Usable> {
+    let known = model.classes.get(class)?;
+    let command = Command {
+        at_ms: 0,
+        ask: Ask::Propose(Box::new(known.call.clone())),
+    };
+    let decision = decide(&model.machine, run, &command);
+    let (marks, asked) = decision.events.iter().find_map(|event| match event {
+        Event::CallAllowed { marks, .. } => Some((marks.clone(), false)),
+        Event::RequestOpened {
+            about: interlock_core::event::About::Call(grant),
+            ..
+        } => Some((grant.marks.clone(), true)),
+        _ => None,
+    })?;
+    debug_assert!(asked || decision.reply == Reply::Accepted);
+    let atoms = model.slots.iter().flat_map(Predicate::parts);
+    let said: String = atoms
+        .map(|atom| if of_call(atom, &known.call) { '1' } else { '0' })
+        .collect();
+    Some(Usable {
+        class,
+        asked,
+        keys: marks.evidence.iter().map(|mark| mark.key.clone()).collect(),
+        ends: ends(model, known, &marks),
+        signature: signature(known, &marks, counts_files, &said),
+    })
+}
+
+/// Writes what follows from a call but for the keys of its evidence.
+fn signature(class: &Class, marks: &CallMarks, counts_files: bool, said: &str) -> String {
+    let hits: Vec<String> = marks
+        .hits
+        .iter()
+        .map(|hit| hit.interrupt.to_string())
+        .collect();
+    let files: &[String] = if counts_files { &marks.files } else { &[] };
+    let evidence: Vec<String> = marks
+        .evidence
+        .iter()
+        .map(|mark| {
+            format!(
+                "{} {} {} {}",
+                mark.proves_success, mark.proves_exit, mark.after_writes, mark.failure_only
+            )
+        })
+        .collect();
+    let watched = !marks.watched.is_empty();
+    let in_fork = class.call.kind == CallKind::SubAgent;
+    format!(
+        "{} {} {} {hits:?} {files:?} {evidence:?} {watched} {said} {in_fork}",
+        marks.counts, marks.writes, marks.shell
+    )
+}
+
+/// Returns every end of a call that something may follow from.
+fn ends(model: &Model, class: &Class, marks: &CallMarks) -> Vec<End> {
+    let good = End {
+        ok: true,
+        exit: Some(0),
+        ..End::default()
+    };
+    let mut ends = vec![good.clone()];
+    let watched = class.call.facts.shell.is_some();
+    let named_exit = |atom: &Predicate| match atom {
+        Predicate::Command { exit, .. } if of_call(atom, &class.call) => *exit,
+        _ => None,
+    };
+    let asked = model
+        .slots
+        .iter()
+        .flat_map(Predicate::parts)
+        .filter_map(named_exit);
+    let mut codes: Vec<i64> = asked.collect();
+    for mark in &marks.evidence {
+        codes.extend(
+            model
+                .evidence
+                .get(&mark.key)
+                .into_iter()
+                .flatten()
+                .map(|(exit, _)| *exit),
+        );
+    }
+    let of_property = |atom: &Predicate| matches!(atom, Predicate::Writes(_));
+    let writes = marks.writes
+        && model
+            .slots
+            .iter()
+            .flat_map(Predicate::parts)
+            .any(of_property);
+    let matters =
+        writes || !marks.evidence.is_empty() || !marks.hits.is_empty() || !codes.is_empty();
+    if matters && watched {
+        let other = codes
+            .iter()
+            .max()
+            .map_or(1, |code| code.saturating_add(1))
+            .max(1);
+        codes.push(other);
+        let mut seen = BTreeSet::from([0]);
+        codes.retain(|code| seen.insert(*code));
+        ends.extend(codes.iter().map(|code| End {
+            ok: false,
+            exit: Some(*code),
+            ..End::default()
+        }));
+        ends.push(End::default());
+    } else if matters {
+        ends.push(End::default());
+    }
+    if watched {
+        // A program may write what its line does not show, and `interlock exec` sees it.
+        let by_path = model.paths_written();
+        let all = ends.clone();
+        for wrote in by_path {
+            let mut end = if matters {
+                all.clone()
+            } else {
+                vec![good.clone()]
+            };
+            for one in &mut end {
+                one.wrote = Some(wrote.clone());
+            }
+            ends.extend(end);
+        }
+    }
+    ends
+}

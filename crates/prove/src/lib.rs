@@ -1,0 +1,29 @@
+//! A workflow against every run that it could have.
+//!
+//! The engine itself is asked: each step of the graph is a call of the real
+//! `decide` and `evolve` on a real run, and two runs are one state of the
+//! graph where nothing that any rule reads tells them apart. What is left out
+//! or taken too widely is said with the verdict.
+
+mod alike;
+mod cells;
+mod check;
+mod classes;
+mod explore;
+mod facts;
+mod key;
+mod model;
+mod monitor;
+mod moves;
+mod paths;
+mod reach;
+mod replay;
+mod sound;
+mod verdict;
+
+pub use check::{Proof, ProofOptions, prove};
+pub use replay::{TraceStep, written_steps};
+pub use verdict::{Finding, Verdict};
+
+#[cfg(test)]
+mod tests;

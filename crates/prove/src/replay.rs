@@ -1,0 +1,397 @@
+//! A way through the graph as lines of `simulate`, played there before it is believed.
+
+use interlock_core::{
+    guard::GuardRef,
+    machine::Object,
+    names::FramePath,
+    run::{Phase, Run},
+};
+use interlock_formats::Lines;
+use interlock_simulate::{InputLine, Scenario, Simulation, call};
+use serde_json::{Value, json};
+
+use crate::{
+    explore::Graph,
+    facts::{Facts, Step, bits, leaves},
+    key::{key, seen_word},
+    model::Model,
+    moves::Act,
+    reach::Way,
+};
+
+/// Lines that a trace may have: what is longer is not replayed.
+const LINES_MAX: u64 = 20_000;
+
+/// One step of a trace.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TraceStep {
+    /// Its lines for `simulate`, in order; a call that is repeated has them once.
+    pub lines: Vec<Value>,
+    /// How often they are fed in.
+    pub times: u64,
+    /// Whether each time names another file.
+    pub files: bool,
+    /// What is otherwise after it, one sentence each.
+    pub changed: Vec<String>,
+}
+
+/// Writes out every line of a trace, as `simulate` takes them.
+#[must_use]
+pub fn written_steps(trace: &[TraceStep]) -> Vec<Value> {
+    trace
+        .iter()
+        .flat_map(|step| (0..step.times).flat_map(move |time| step.at(time)))
+        .collect()
+}
+
+impl TraceStep {
+    /// Returns the lines of one of the times.
+    fn at(&self, time: u64) -> Vec<Value> {
+        let mut lines = self.lines.clone();
+        if self.files
+            && let Some(path) = lines
+                .first_mut()
+                .and_then(|line| line.pointer_mut("/input/file_path"))
+        {
+            *path = json!(format!("zz-more/{time}"));
+        }
+        lines
+    }
+}
+
+/// What a replay shows: for each step what its watcher is told.
+#[derive(Debug)]
+pub(crate) struct Played {
+    pub(crate) moments: Vec<(Vec<bool>, Facts, Run)>,
+    pub(crate) trace: Vec<TraceStep>,
+    pub(crate) input: Object,
+    pub(crate) run: Run,
+}
+
+/// Plays a way in `simulate`.
+///
+/// # Errors
+/// Says where `simulate` answers otherwise than the graph.
+pub(crate) fn play(
+    model: &Model,
+    graph: &Graph,
+    way: &Way,
+    lines: Option<&Lines>,
+) -> Result<Played, String> {
+    let data = |index: usize| model.cells.data.get(index).cloned().unwrap_or_default();
+    let input = match graph.labels.get(way.start).map(|label| &label.act) {
+        Some(Act::Start(index)) => data(*index),
+        _ => Object::new(),
+    };
+    let mut simulation =
+        Simulation::begun_with(model.machine.clone(), Scenario::default(), input.clone());
+    let begun = simulation.run().clone();
+    let facts = Facts::of(model, None, simulation.events(), &begun);
+    let root = FramePath::root();
+    let first = bits(
+        model,
+        Step {
+            before: None,
+            path: &root,
+            facts: &facts,
+            call: None,
+            after: &begun,
+        },
+    );
+    let mut moments = vec![(first, facts, begun)];
+    let mut trace = Vec::new();
+    let mut total = 0_u64;
+    for number in &way.edges {
+        let Some(label) = graph
+            .edges
+            .get(*number)
+            .and_then(|edge| graph.labels.get(edge.label))
+        else {
+            return Err("the graph has lost a step".to_owned());
+        };
+        let mut step = TraceStep {
+            lines: written(model, &label.act),
+            times: 1,
+            files: false,
+            changed: Vec::new(),
+        };
+        if let Act::Call { times, files, .. } = &label.act {
+            (step.times, step.files) = (*times, *files);
+        }
+        total = total.saturating_add(step.times);
+        if total > LINES_MAX {
+            return Err(format!("it is longer than {LINES_MAX} lines"));
+        }
+        let before = simulation.run().clone();
+        for time in 0..step.times {
+            let earlier = simulation.run().clone();
+            let from = simulation.events().len();
+            for line in step.at(time) {
+                let answer = simulation
+                    .step(&line.to_string())
+                    .map_err(|bad| bad.message)?;
+                let asks = answer.verdict == Some(interlock_simulate::Verdict::Ask);
+                if !answer.ok && !asks {
+                    return Err(format!("`simulate` refuses {line}: {}", answer.message));
+                }
+            }
+            let after = simulation.run().clone();
+            let events = simulation.events().get(from..).unwrap_or_default();
+            let mut facts = Facts::of(model, Some(&earlier), events, &after);
+            facts.by_person |= label.act.is_by_person();
+            let path = acting(&earlier, &label.act);
+            let proposed = match step
+                .at(time)
+                .first()
+                .map(|line| InputLine::from_value(line.clone()))
+            {
+                Some(Ok(InputLine::Tool(tool))) => {
+                    Some(call(&Scenario::default(), &tool, "prove".to_owned()))
+                }
+                _ => None,
+            };
+            let seen = bits(
+                model,
+                Step {
+                    before: Some(&earlier),
+                    path: &path,
+                    facts: &facts,
+                    call: proposed.as_ref(),
+                    after: &after,
+                },
+            );
+            moments.push((seen, facts, after));
+        }
+        let after = simulation.run();
+        let facts = moments
+            .last()
+            .map(|(_, facts, _)| facts.clone())
+            .unwrap_or_default();
+        step.changed = changed(model, &before, after, &facts, lines);
+        trace.push(step);
+    }
+    Ok(Played {
+        moments,
+        trace,
+        input,
+        run: simulation.run().clone(),
+    })
+}
+
+/// Tells whether a run is in the state of the graph that a way leads to.
+pub(crate) fn arrived(model: &Model, graph: &Graph, way: &Way, run: &Run) -> bool {
+    graph.find(&key(model, run).0) == Some(way.node)
+}
+
+/// Finds the frame that acts.
+fn acting(run: &Run, act: &Act) -> FramePath {
+    let named = match act {
+        Act::Call { branch, .. } | Act::Event { branch, .. } => branch,
+        Act::Approve { path, .. } | Act::Reject { path } => path,
+        Act::Start(_) => &None,
+    };
+    let Some(named) = named else {
+        return FramePath::root();
+    };
+    let found = leaves(run)
+        .into_iter()
+        .find(|path| path.to_string() == *named);
+    found.unwrap_or_else(FramePath::root)
+}
+
+/// Writes what is done as lines of `simulate`.
+fn written(model: &Model, act: &Act) -> Vec<Value> {
+    let data =
+        |index: usize| Value::Object(model.cells.data.get(index).cloned().unwrap_or_default());
+    let with = |line: &mut Value, key: &str, value: Option<Value>| {
+        if let (Some(object), Some(value)) = (line.as_object_mut(), value) {
+            object.insert(key.to_owned(), value);
+        }
+    };
+    let some_data = |index: usize| {
+        Some(data(index)).filter(|data| data.as_object().is_some_and(|data| !data.is_empty()))
+    };
+    match act {
+        Act::Start(_) => Vec::new(),
+        Act::Call {
+            class,
+            end,
+            branch,
+            asked,
+            ..
+        } => {
+            let Some(class) = model.classes.get(*class) else {
+                return Vec::new();
+            };
+            let mut line = class.line.clone();
+            with(&mut line, "branch", branch.clone().map(Value::String));
+            let mut result = json!({});
+            if end.exit.is_none() || !end.ok {
+                with(&mut result, "ok", Some(json!(end.ok)));
+            }
+            with(
+                &mut result,
+                "exit",
+                end.exit
+                    .filter(|_| class.proves.is_some())
+                    .map(|code| json!(code)),
+            );
+            with(
+                &mut result,
+                "bytes",
+                Some(end.bytes)
+                    .filter(|bytes| *bytes > 0)
+                    .map(|bytes| json!(bytes)),
+            );
+            with(
+                &mut result,
+                "wrote",
+                end.wrote.as_ref().map(|path| json!([path])),
+            );
+            let result = json!({ "result": result });
+            if *asked {
+                let yes = json!({"approve": {"by": "a person"}});
+                vec![line.clone(), yes, line, result]
+            } else {
+                vec![line, result]
+            }
+        }
+        Act::Event {
+            event,
+            data,
+            branch,
+        } => {
+            let mut line = json!({ "transition": event });
+            with(&mut line, "data", some_data(*data));
+            with(&mut line, "branch", branch.clone().map(Value::String));
+            vec![line]
+        }
+        Act::Approve { data, path } => {
+            let mut answer = json!({"by": "a person"});
+            with(&mut answer, "data", some_data(*data));
+            with(&mut answer, "path", path.clone().map(Value::String));
+            vec![json!({ "approve": answer })]
+        }
+        Act::Reject { path } => {
+            let mut answer = json!({"by": "a person"});
+            with(&mut answer, "path", path.clone().map(Value::String));
+            vec![json!({ "reject": answer })]
+        }
+    }
+}
+
+/// Says what is otherwise after a step.
+fn changed(
+    model: &Model,
+    before: &Run,
+    after: &Run,
+    facts: &Facts,
+    lines: Option<&Lines>,
+) -> Vec<String> {
+    let mut said = Vec::new();
+    let place =
+        |line: Option<usize>| line.map_or_else(String::new, |line| format!(" (line {line})"));
+    for ((machine, state), event, index) in &facts.taken {
+        let guards = model.state(machine.as_ref(), state).and_then(|state| {
+            let transition = state.on.get(event.as_str())?.transitions.get(*index)?;
+            Some(transition.guards.iter().map(guard_text).collect::<Vec<_>>())
+        });
+        let guards = guards.filter(|guards| !guards.is_empty());
+        let guards = guards.map_or_else(
+            || "without a guard".to_owned(),
+            |guards| format!("with {}", guards.join(", ")),
+        );
+        let own = machine.is_none();
+        let line = lines
+            .filter(|_| own)
+            .and_then(|lines| lines.event(state.as_str(), event));
+        said.push(format!("`{event}` from `{state}`, {guards}{}", place(line)));
+    }
+    for raised in &facts.raised {
+        said.push(format!(
+            "interrupt `{raised}`{}",
+            place(lines.and_then(|lines| lines.interrupt(raised)))
+        ));
+    }
+    let stands = |run: &Run| -> Vec<String> {
+        leaves(run)
+            .iter()
+            .filter_map(|path| Some(format!("{}{}", prefix(path), run.frame(path)?.at)))
+            .collect()
+    };
+    let (was, now) = (stands(before), stands(after));
+    if was != now {
+        said.push(format!("state: {} → {}", was.join(", "), now.join(", ")));
+    }
+    for path in leaves(after) {
+        let waits = |run: &Run| {
+            run.frame(&path).and_then(|frame| {
+                frame
+                    .stay
+                    .pending_transition()
+                    .map(|one| one.event.to_string())
+            })
+        };
+        match (waits(before), waits(after)) {
+            (None, Some(event)) => said.push(format!("a person is asked about `{event}`")),
+            (Some(event), None) if was == now => said.push(format!("`{event}` waits no more")),
+            _ => {}
+        }
+        if let (Some(old), Some(new)) = (before.frame(&path), after.frame(&path)) {
+            for cell in &model.cells.cells {
+                let (old, new) = (
+                    old.line.context.get(&cell.key),
+                    new.line.context.get(&cell.key),
+                );
+                if old != new {
+                    let shown = |value: Option<&Value>| {
+                        value.map_or_else(|| "missing".to_owned(), Value::to_string)
+                    };
+                    said.push(format!(
+                        "context `{}`: {} → {}",
+                        cell.key,
+                        shown(old),
+                        shown(new)
+                    ));
+                }
+            }
+        }
+    }
+    for key in model.evidence.keys() {
+        let (old, new) = (seen_word(model, before, key), seen_word(model, after, key));
+        if old != new {
+            let name = key
+                .trim_start_matches("command:")
+                .trim_start_matches("tool:");
+            let said_now = if new.is_empty() {
+                "counts no more"
+            } else {
+                "counts"
+            };
+            said.push(format!("evidence `{name}` {said_now}"));
+        }
+    }
+    if before.phase != after.phase
+        && let Phase::Ended { outcome, .. } = &after.phase
+    {
+        said.push(format!("the run ends: {outcome:?}").to_lowercase());
+    }
+    said
+}
+
+fn prefix(path: &FramePath) -> String {
+    if path.is_root() {
+        String::new()
+    } else {
+        format!("{path}/")
+    }
+}
+
+fn guard_text(guard: &GuardRef) -> String {
+    match guard {
+        GuardRef::Named(name) => format!("guard `{name}`"),
+        GuardRef::Inline(guard) => {
+            format!("guard {}", serde_json::to_string(guard).unwrap_or_default())
+        }
+    }
+}
