@@ -11,6 +11,7 @@ use interlock_core::{
     command::{Ask, Command},
     decide,
     event::{CallMarks, Event},
+    facts::SimpleCommand,
     guard::Since,
     machine::{Machine, Object},
     names::RunId,
@@ -353,9 +354,27 @@ fn signature(class: &Class, marks: &CallMarks, counts_files: bool, said: &str) -
     let watched = !marks.watched.is_empty();
     let in_fork = class.call.kind == CallKind::SubAgent;
     format!(
-        "{} {} {} {hits:?} {files:?} {evidence:?} {watched} {said} {in_fork}",
-        marks.counts, marks.writes, marks.shell
+        "{} {} {} {hits:?} {files:?} {evidence:?} {watched} {said} {in_fork} {}",
+        marks.counts,
+        marks.writes,
+        marks.shell,
+        writes_unseen(&class.call)
     )
+}
+
+/// Tells whether a call may write, on paths that its line shows or on others.
+///
+/// A line of which every command is known to read alone writes nothing.
+pub(crate) fn writes_unseen(call: &ToolCall) -> bool {
+    call.facts.shell.as_ref().is_some_and(|shell| {
+        let unknown =
+            |command: &SimpleCommand| command.opaque.is_some() || command.directory.is_none();
+        shell.unreadable.is_some()
+            || !shell.asks.is_empty()
+            || !shell.writes.is_empty()
+            || !shell.removes.is_empty()
+            || shell.commands.iter().any(unknown)
+    })
 }
 
 /// Returns every end of a call that something may follow from.
@@ -414,7 +433,7 @@ fn ends(model: &Model, class: &Class, marks: &CallMarks) -> Vec<End> {
     } else if matters {
         ends.push(End::default());
     }
-    if watched {
+    if writes_unseen(&class.call) {
         // A program may write what its line does not show, and `interlock exec` sees it.
         let by_path = model.paths_written();
         let all = ends.clone();

@@ -222,12 +222,14 @@ fn line(chance: &mut Chance, branches: &[String]) -> Vec<Value> {
     let mut lines = vec![line];
     if lines[0].get("tool").is_some() {
         let shell = lines[0]["tool"] == "Bash";
+        // What is known to read alone is not seen to write.
+        let writes = shell && lines[0]["input"]["command"] != "ls";
         let end = match chance.below(6) {
             0 if shell => json!({"exit": 1}),
             1 if shell => json!({"exit": 77}),
             0 | 1 => json!({"ok": false}),
             2 => json!({"bytes": 150}),
-            3 if shell => json!({"exit": 0, "wrote": [chance.one(&["notes.txt", "db/seen.sql"])]}),
+            3 if writes => json!({"exit": 0, "wrote": [chance.one(&["notes.txt", "db/seen.sql"])]}),
             _ => json!({"ok": true}),
         };
         lines.push(json!({ "result": end }));
