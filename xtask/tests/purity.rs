@@ -38,7 +38,7 @@ const OWN_USE: &[&str] = &[
     "xtask",
 ];
 /// Crates that are as pure as the engine, by their folder.
-const PURE: &[&str] = &["core", "edit", "expr", "tool-names", "validate", "view"];
+const PURE: &[&str] = &["core", "expr", "tool-names", "validate", "view"];
 /// What the engine may be made of.
 const ENGINE: &[&str] = &[
     "globset",

@@ -5,7 +5,7 @@
 use interlock_core::guard::{EvidenceOf, Guard};
 use serde_json::Value;
 
-use crate::model::{Model, all_guards};
+use crate::{machine::all_guards, model::Model};
 
 /// Returns groups of evidence keys any two of which may be exchanged.
 pub(crate) fn keys(model: &Model) -> Vec<Vec<String>> {

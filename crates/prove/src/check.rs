@@ -5,7 +5,8 @@ use interlock_formats::{Form, Lines, Property};
 
 use crate::{
     explore::Graph,
-    model::{Model, machines, unsupported},
+    machine::{machines, unsupported},
+    model::Model,
     monitor::Watch,
     reach::{Way, backwards, search},
     replay::{Played, arrived, play},

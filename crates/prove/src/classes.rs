@@ -22,42 +22,12 @@ use interlock_simulate::{InputLine, Scenario, call};
 use serde_json::{Value, json};
 
 use crate::{
+    calls::{Class, End, Usable},
     facts::of_call,
-    model::{Model, Standing, all_guards, machines},
+    machine::{all_guards, machines},
+    model::{Model, Standing},
     paths,
 };
-
-/// A call that stands for others like it.
-#[derive(Debug)]
-pub(crate) struct Class {
-    /// Its line for `simulate`, without an outcome.
-    pub(crate) line: Value,
-    pub(crate) call: ToolCall,
-    /// The evidence command it runs, if it runs just one.
-    pub(crate) proves: Option<String>,
-}
-
-/// A call that may run in a state.
-#[derive(Debug, Clone)]
-pub(crate) struct Usable {
-    pub(crate) class: usize,
-    /// Whether a person is asked first.
-    pub(crate) asked: bool,
-    pub(crate) ends: Vec<End>,
-    /// The keys of evidence it may change.
-    pub(crate) keys: Vec<String>,
-    /// What it does beside that, for comparing.
-    pub(crate) signature: String,
-}
-
-/// How a call ends.
-#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct End {
-    pub(crate) ok: bool,
-    pub(crate) exit: Option<i64>,
-    pub(crate) bytes: u64,
-    pub(crate) wrote: Option<String>,
-}
 
 /// Commands that stand for those that no workflow names.
 const COMMANDS: [&str; 3] = ["ls", "./zz-program", "curl https://example.com"];

@@ -6,12 +6,15 @@
 //! or taken too widely is said with the verdict.
 
 mod alike;
+mod build;
+mod calls;
 mod cells;
 mod check;
 mod classes;
 mod explore;
 mod facts;
 mod key;
+mod machine;
 mod model;
 mod monitor;
 mod moves;

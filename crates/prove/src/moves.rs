@@ -15,7 +15,7 @@ use interlock_core::{
 };
 
 use crate::{
-    classes::{End, Usable},
+    calls::{End, Usable},
     facts::{Facts, Step, bits},
     key::answer_path,
     model::Model,

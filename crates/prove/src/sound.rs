@@ -7,7 +7,8 @@ use interlock_core::machine::Target;
 use crate::{
     explore::Graph,
     facts::Taken,
-    model::{Model, Standing, machines},
+    machine::machines,
+    model::{Model, Standing},
     moves::Act,
     reach::{Way, backwards, search},
 };

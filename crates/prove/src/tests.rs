@@ -13,11 +13,7 @@ use interlock_formats::{NoWorkflows, Source, load};
 use interlock_simulate::{Scenario, Simulation};
 use serde_json::{Value, json};
 
-use crate::{
-    explore::Graph,
-    key::key,
-    model::{Model, unsupported},
-};
+use crate::{explore::Graph, key::key, machine::unsupported, model::Model};
 
 /// Numbers by a fixed rule: the same seed gives the same machine and the same runs.
 struct Chance(u64);

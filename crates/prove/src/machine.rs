@@ -1,0 +1,93 @@
+//! What is read of a machine with all that it calls.
+
+use interlock_core::{
+    guard::{Guard, GuardRef, with_parts},
+    machine::{Activity, Machine, Over},
+    names::MachineId,
+};
+
+/// Says what of a machine cannot be proved yet; `None`: everything can.
+pub(crate) fn unsupported(machine: &Machine) -> Option<String> {
+    if machine.durable {
+        return Some(
+            "it is a workflow of steps that Interlock carries out itself, which `prove` does not read yet"
+                .to_owned(),
+        );
+    }
+    for (_, machine) in machines(machine) {
+        for (name, state) in &machine.states {
+            let what = match &state.activity {
+                Activity::Await | Activity::Final { .. } | Activity::Choice | Activity::Call(_) => {
+                    None
+                }
+                Activity::Parallel(parallel) => match parallel.over {
+                    Over::Branches(_) if parallel.concurrency.is_none() => None,
+                    Over::Branches(_) => Some("branches that wait for their turn"),
+                    Over::Items(_) | Over::Lines(_) => Some("items of a list"),
+                },
+                Activity::Task(_) => Some("a program"),
+                Activity::Stage(_) => Some("a model stage"),
+                Activity::Ask(_) => Some("a question"),
+                Activity::Test(_) => Some("a comparison of texts"),
+                Activity::Pause(_) => Some("a pause"),
+                Activity::Wait { .. } => Some("a wait"),
+            };
+            if let Some(what) = what {
+                return Some(format!(
+                    "`{name}` is {what}, which `prove` does not read yet"
+                ));
+            }
+            if state.approval_before.is_some() {
+                return Some(format!(
+                    "`{name}` asks a person before it begins, which `prove` does not read yet"
+                ));
+            }
+            if let Activity::Call(call) = &state.activity
+                && (!call.passed.is_empty() || call.namespace.is_some())
+            {
+                return Some(format!(
+                    "`{name}` fills texts into a call, which `prove` does not read yet"
+                ));
+            }
+        }
+    }
+    let other = all_guards(machine)
+        .into_iter()
+        .find_map(|guard| match guard {
+            Guard::Expression(guard) => Some(format!("the expression `{}` is a guard", guard.text)),
+            Guard::Output(_) | Guard::Code(_) | Guard::Uncancelled => {
+                Some("a guard reads how an activity ended".to_owned())
+            }
+            _ => None,
+        });
+    other.map(|what| format!("{what}, which `prove` does not read yet"))
+}
+
+/// Returns the machine and all that it calls, each with its key.
+pub(crate) fn machines(machine: &Machine) -> impl Iterator<Item = (Option<MachineId>, &Machine)> {
+    let called = machine.machines.iter();
+    std::iter::once((None, machine)).chain(called.map(|(key, one)| (Some(key.clone()), one)))
+}
+
+/// Returns every guard that is written anywhere.
+pub(crate) fn all_guards(machine: &Machine) -> Vec<&Guard> {
+    let mut found = Vec::new();
+    for (_, machine) in machines(machine) {
+        found.extend(machine.guards.values());
+        let rules = machine.states.values().flat_map(|state| state.on.values());
+        for transition in rules.flat_map(|rule| &rule.transitions) {
+            let inline: Vec<&GuardRef> = transition
+                .guards
+                .iter()
+                .filter(|guard| matches!(guard, GuardRef::Inline(_)))
+                .collect();
+            for guard in inline {
+                found.extend(with_parts(&machine.guards, std::slice::from_ref(guard)));
+            }
+        }
+        for guard in machine.guards.values() {
+            found.extend(with_parts(&machine.guards, guard.items()));
+        }
+    }
+    found
+}
