@@ -139,12 +139,7 @@ struct Page {
 
 impl Page {
     fn open(home: Home) -> Result<Self> {
-        let mut console = Console::start(Settings {
-            home,
-            person: "bench".to_owned(),
-            port: 0,
-            changed: Box::new(|_| ()),
-        })?;
+        let mut console = Console::start(Settings::alone(home, "bench"))?;
         let address = console.address();
         let port = address
             .trim_matches(|letter: char| !letter.is_ascii_digit())

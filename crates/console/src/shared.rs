@@ -8,7 +8,7 @@ use std::{
 };
 
 use axum::http::StatusCode;
-use interlock_clients::doctor::Examination;
+use interlock_clients::doctor::Report;
 use interlock_core::{
     Decision,
     command::{Ask, Command},
@@ -50,12 +50,35 @@ pub struct Settings {
     pub workplace: Workplace,
     /// What lines are judged by again where somebody looks at them; the project and the client are those of the run.
     pub scenario: Scenario,
-    /// What is looked at where a person has the clients here examined.
-    pub examination: Examination,
+    /// Examines the clients here, as `interlock doctor` does.
+    pub doctor: Box<dyn Fn() -> Report + Send + Sync>,
     /// What is masked wherever arguments and texts of models are shown.
     pub secrets: Secrets,
     /// Called after each answer that a run took, with the run as it is then.
     pub changed: Box<dyn Fn(&Run) + Send + Sync>,
+}
+
+impl Settings {
+    /// A console of a state directory alone: it stands in no project, and there are no clients.
+    #[must_use]
+    pub fn alone(home: Home, person: &str) -> Self {
+        Self {
+            home,
+            person: person.to_owned(),
+            port: 0,
+            workplace: Workplace {
+                project: PathBuf::from("/"),
+                library: Box::new(|root| Library::new(root, None)),
+            },
+            scenario: Scenario::default(),
+            doctor: Box::new(|| Report {
+                clients: Vec::new(),
+                checks: Vec::new(),
+            }),
+            secrets: Secrets::default(),
+            changed: Box::new(|_| ()),
+        }
+    }
 }
 
 impl std::fmt::Debug for Settings {
@@ -89,7 +112,7 @@ pub(crate) struct Shared {
     pub(crate) person: String,
     pub(crate) scenario: Scenario,
     pub(crate) secrets: Secrets,
-    pub(crate) examination: Examination,
+    pub(crate) doctor: Box<dyn Fn() -> Report + Send + Sync>,
     /// One examination at a time.
     pub(crate) examining: Arc<Semaphore>,
     pub(crate) alarms: Alarms,
@@ -121,7 +144,7 @@ impl Shared {
             person: settings.person,
             scenario: settings.scenario,
             secrets: settings.secrets,
-            examination: settings.examination,
+            doctor: settings.doctor,
             examining: Arc::new(Semaphore::new(1)),
             alarms: Alarms::default(),
             changed: settings.changed,

@@ -7,7 +7,7 @@ use std::{
     process::{Command, Stdio},
 };
 
-use interlock_clients::notify::find;
+use interlock_clients::{doctor::examine, notify::find};
 use interlock_confine::shell_of_person;
 use interlock_console::{Console, Settings, Workplace};
 use interlock_project::{Config, configuration_directory};
@@ -53,6 +53,7 @@ pub(crate) fn run(app: &App, args: &ConsoleArgs) -> Done {
 
 /// Serves the runs of `home` until Ctrl-C, or until no answer can be typed any more; the page opens at `fragment`.
 pub(crate) fn serve(app: &App, home: Home, port: u16, fragment: &str, opens: bool) -> Done {
+    let examination = examination(app, has_policy(app))?;
     let mut console = Console::start(Settings {
         home,
         person: authority::name(),
@@ -62,7 +63,7 @@ pub(crate) fn serve(app: &App, home: Home, port: u16, fragment: &str, opens: boo
             library: Box::new(App::library_of_project),
         },
         scenario: scenario(app),
-        examination: examination(app, has_policy(app))?,
+        doctor: Box::new(move || examine(&examination)),
         secrets: Secrets::of_environment(std::env::vars_os().filter_map(|(name, value)| {
             Some((name.into_string().ok()?, value.into_string().ok()?))
         })),

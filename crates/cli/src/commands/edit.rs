@@ -43,7 +43,8 @@ pub(crate) fn run(app: &App, args: &EditArgs) -> Done {
             "diff": difference(&path, &source, &edited), "diagnostics": found,
         }));
     }
-    tell(app, args, &path, (&source, &edited), &found)
+    let known = check(&source, &library);
+    tell(app, args, &path, (&source, &edited), (&known, &found))
 }
 
 fn tell(
@@ -51,7 +52,7 @@ fn tell(
     args: &EditArgs,
     path: &Path,
     (before, after): (&Source, &Source),
-    found: &[Diagnostic],
+    (known, found): (&[Diagnostic], &[Diagnostic]),
 ) -> Done {
     if before.text == after.text {
         return app.output.line("nothing to change: it is so already");
@@ -65,8 +66,15 @@ fn tell(
         app.output
             .line(&style.map_or_else(|| line.to_owned(), |style| app.output.styled(style, line)))?;
     }
+    // What was so before is for `check` to say.
+    let is_new = |one: &&Diagnostic| {
+        !known
+            .iter()
+            .any(|other| other.code == one.code && other.message == one.message)
+    };
+    let new: Vec<Diagnostic> = found.iter().filter(is_new).cloned().collect();
     app.output
-        .painted_error(&render(found, app.output.colours_errors()))?;
+        .painted_error(&render(&new, app.output.colours_errors()))?;
     let errors = found
         .iter()
         .filter(|found| found.severity == Severity::Error)

@@ -8,7 +8,7 @@ use axum::{
     extract::{Path, State},
     http::{HeaderMap, StatusCode},
 };
-use interlock_clients::doctor::{Report, examine};
+use interlock_clients::doctor::Report;
 use interlock_sandbox::{Level, NotHeld, probe};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -140,11 +140,9 @@ pub(super) async fn doctor(State(shared): State<Arc<Shared>>, sent: Body) -> Ans
             "the clients are being examined: wait for that",
         )
     })?;
-    let Report { clients, checks } = shared
-        .blocking(|shared| Ok(examine(&shared.examination)))
-        .await?;
+    let Report { clients, checks } = shared.blocking(|shared| Ok((shared.doctor)())).await?;
     json_reply(&json!({
-        "project": shared.examination.site.project_root,
+        "project": shared.workplace.project,
         "clients": clients,
         "checks": checks,
     }))
