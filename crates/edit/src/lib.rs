@@ -68,6 +68,7 @@ fn edit_once(
     let mut next = source.clone();
     let mut tree = read(&next)?;
     let scope = Scope::find(&tree, machine)?;
+    let states = machine::states_of(&tree, &scope);
     // What is wanted is told of the tree, step by step: a step may move what the next one is about.
     let mut plan = operation.begin();
     while let Some(step) = plan.next(&tree, &scope)? {
@@ -76,11 +77,10 @@ fn edit_once(
             Step::InOrder(changes) => changes.into_iter().map(|change| vec![change]).collect(),
         };
         for changes in parts {
-            next = carry_out(&next, &tree, &changes)?;
-            tree = read(&next)?;
+            (next, tree) = carry_out(&next, &tree, &changes)?;
         }
     }
-    machine::check(source, &next, operation, &scope, others)?;
+    machine::check((source, &next), &states, operation, &scope, others)?;
     Ok(next)
 }
 
@@ -89,12 +89,13 @@ fn read(source: &Source) -> Result<Tree, Refusal> {
 }
 
 /// Carries out changes on the text, none of which moves what another is about, and checks what came of it.
-fn carry_out(source: &Source, tree: &Tree, changes: &[Change]) -> Result<Source, Refusal> {
+fn carry_out(source: &Source, tree: &Tree, changes: &[Change]) -> Result<(Source, Tree), Refusal> {
     let mut expected = tree.root.clone();
     let mut edits = Vec::new();
+    let page = text::Page::new(&source.text, tree);
     for change in changes {
         change.apply(&mut expected, tree.as_written)?;
-        edits.extend(text::edits(&source.text, tree, change)?);
+        edits.extend(page.edits(&tree.root, change)?);
     }
     let at = || changes.first().and_then(|change| change.place(&tree.root));
     let text = text::splice(&source.text, edits.clone())?;
@@ -115,5 +116,5 @@ fn carry_out(source: &Source, tree: &Tree, changes: &[Change]) -> Result<Source,
         return Err(Refusal::text(&source.text, at()));
     }
     text::check_untouched(&source.text, &edited.text, &edits)?;
-    Ok(edited)
+    Ok((edited, found))
 }

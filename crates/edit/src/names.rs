@@ -51,7 +51,82 @@ pub(crate) fn of_state(definition: &Node, name: &str) -> Vec<Named> {
     for entry in entries(definition, "interrupts") {
         finder.field(&entry.value, &interrupts.then(&entry.key), "target");
     }
+    for at in in_properties(definition, &["state", "enter", "only_in"], name) {
+        finder.found.push(Named {
+            at,
+            state: None,
+            transition: None,
+        });
+    }
     finder.found
+}
+
+/// Returns every place of the properties that names an event.
+pub(crate) fn of_event(definition: &Node, name: &str) -> Vec<Path> {
+    in_properties(definition, &["event", "approved", "rejected"], name)
+}
+
+/// Returns how many states have an event.
+pub(crate) fn states_with(definition: &Node, event: &str) -> usize {
+    let states = entries(definition, "states").iter();
+    states
+        .filter(|state| entries(&state.value, "on").iter().any(|on| on.key == event))
+        .count()
+}
+
+/// Returns the first text that reads what a stage handed in by the stage's name.
+pub(crate) fn of_output(definition: &Node, name: &str) -> Option<Path> {
+    let said = [
+        format!("upstream.{name}"),
+        format!("upstream/{name}"),
+        format!("upstream[\"{name}\"]"),
+        format!("upstream['{name}']"),
+    ];
+    let mut found = Vec::new();
+    texts(definition, &Path::default(), &mut |at, text| {
+        let names = said.iter().any(|said| {
+            text.match_indices(said.as_str()).any(|(begin, said)| {
+                let next = text
+                    .get(begin + said.len()..)
+                    .and_then(|rest| rest.chars().next());
+                !next.is_some_and(|next| next.is_alphanumeric() || next == '_' || next == '-')
+            })
+        });
+        if names {
+            found.push(at.clone());
+        }
+    });
+    found.into_iter().next()
+}
+
+fn texts(node: &Node, at: &Path, visit: &mut impl FnMut(&Path, &str)) {
+    if let Some(text) = node.text() {
+        visit(at, text);
+    }
+    for entry in node.entries() {
+        texts(&entry.value, &at.then(&entry.key), visit);
+    }
+    for (index, item) in node.items().iter().enumerate() {
+        texts(item, &at.then(index.to_string()), visit);
+    }
+}
+
+/// Returns every place below `properties` where one of these keys names something.
+fn in_properties(definition: &Node, keys: &[&str], name: &str) -> Vec<Path> {
+    let Some(properties) = definition.get("properties") else {
+        return Vec::new();
+    };
+    let mut found = Vec::new();
+    texts(
+        &properties.value,
+        &Path::of(["properties"]),
+        &mut |at, text| {
+            if text == name && keys.iter().any(|key| at.names(key)) {
+                found.push(at.clone());
+            }
+        },
+    );
+    found
 }
 
 struct Finder<'a> {
@@ -151,6 +226,7 @@ pub(crate) fn of_guard(definition: &Node, name: &str) -> Vec<Path> {
             transition(&event.value, &at, name, &mut found);
         }
     }
+    found.extend(in_properties(definition, &["guard"], name));
     found
 }
 

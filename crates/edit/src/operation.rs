@@ -163,7 +163,7 @@ impl Scope {
         if !is_native {
             return match machine {
                 None => Ok(Self {
-                    base: Path::default(),
+                    base: package(tree),
                     states,
                     is_native,
                     workflow: None,
@@ -250,6 +250,16 @@ impl Scope {
     }
 }
 
+/// Returns where the workflow of a CodeMie package stands.
+fn package(tree: &Tree) -> Path {
+    let key = "execution_config";
+    let inner = tree.root.get(key);
+    match inner.filter(|entry| matches!(entry.value.kind, Kind::Map(_))) {
+        Some(_) if tree.format == "codemie" => Path::of([key]),
+        _ => Path::default(),
+    }
+}
+
 fn id_of(item: &Node) -> Option<&str> {
     item.get("id").and_then(|entry| entry.value.text())
 }
@@ -298,6 +308,7 @@ impl Plan<'_> {
             with_transitions: true,
         } = self.operation
         {
+            scope.native("transitions")?;
             scope.state(tree, name)?;
             let changes = ways_to(tree, scope, name)?;
             if !changes.is_empty() {
@@ -308,7 +319,9 @@ impl Plan<'_> {
         let changes = self.operation.changes(tree, scope)?;
         let renames = matches!(
             self.operation,
-            Operation::RenameState { .. } | Operation::RenameGuard { .. }
+            Operation::RenameState { .. }
+                | Operation::RenameGuard { .. }
+                | Operation::RenameEvent { .. }
         );
         Ok(Some(if renames {
             Step::AtOnce(changes)
@@ -328,7 +341,7 @@ impl Operation {
             Self::RemoveState { name, .. } => remove_state(tree, scope, name),
             Self::MoveState { name, place } => move_state(tree, scope, name, place),
             Self::SetInitial { state } => {
-                scope.native("an initial state")?;
+                scope.native("the initial state")?;
                 scope.state(tree, state)?;
                 set(
                     tree,
@@ -355,10 +368,18 @@ impl Operation {
             }
             Self::RenameEvent { state, event, to } => {
                 let at = event_of(tree, scope, state, event)?;
-                rename(tree, &at, to)
+                let definition = scope.definition(tree)?;
+                let mut all = Vec::new();
+                // Properties are about an event in whichever state it is.
+                if names::states_with(definition, event) < 2 && event != to {
+                    let named = names::of_event(definition, event);
+                    all.extend(named.iter().map(|path| say(path.below(&scope.base), to)));
+                }
+                all.extend(rename(tree, &at, to)?);
+                Ok(all)
             }
             Self::SetGuard { name, guard } => {
-                scope.native("guards by name")?;
+                scope.native("guards")?;
                 let guards = scope.base.then("guards");
                 if guards
                     .find(&tree.root)
@@ -394,16 +415,16 @@ impl Operation {
                     None => Ok(vec![Change::Remove { at }]),
                 }
             }
-            Self::Set { at, value } => set(tree, &place(at)?, value),
+            Self::Set { at, value } => set(tree, &scope.place(at)?, value),
             Self::Remove { at } => {
-                let at = place(at)?;
+                let at = scope.place(at)?;
                 at.get(&tree.root)?;
                 match at.split() {
                     Some(_) => Ok(vec![Change::Remove { at }]),
                     None => Err(Refusal::misplaced("the whole file is no field")),
                 }
             }
-            Self::Rename { at, to } => rename(tree, &place(at)?, to),
+            Self::Rename { at, to } => rename(tree, &scope.place(at)?, to),
         }
     }
 }
@@ -414,15 +435,26 @@ impl Scope {
             Ok(())
         } else {
             Err(Refusal::misplaced(format!(
-                "{what} are edited in native workflows only: set the fields themselves, by their place"
+                "{what} by name: in native workflows only; set the fields themselves, by their place"
             )))
         }
     }
 }
 
-fn place(at: &str) -> Result<Path, Refusal> {
-    at.parse()
-        .map_err(|message: String| Refusal::new(Why::Unknown, message))
+impl Scope {
+    /// Reads a place, which lies in the machine that was named.
+    fn place(&self, at: &str) -> Result<Path, Refusal> {
+        let unknown = |message: String| Refusal::new(Why::Unknown, message);
+        let path: Path = at.parse().map_err(unknown)?;
+        let named = self.workflow.is_some() || self.inner.is_some();
+        if named && !path.is_below(&self.base) {
+            let base = &self.base;
+            return Err(Refusal::misplaced(format!(
+                "`{at}` is not in the machine that was named, which stands at `{base}`"
+            )));
+        }
+        Ok(path)
+    }
 }
 
 fn say(at: Path, name: &str) -> Change {
@@ -580,7 +612,13 @@ fn rename_state(tree: &Tree, scope: &Scope, name: &str, to: &str) -> Result<Vec<
     scope.native("names of states")?;
     let at = scope.state(tree, name)?;
     let last = rename(tree, &at, to)?;
-    let ways = names::of_state(scope.definition(tree)?, name);
+    let definition = scope.definition(tree)?;
+    if let Some(read) = names::of_output(definition, name) {
+        let message =
+            format!("`{name}` cannot be renamed: what it handed in is read here by its name");
+        return Err(in_use(tree, &read.below(&scope.base), &message).help("rename it in the text"));
+    }
+    let ways = names::of_state(definition, name);
     let mut all: Vec<Change> = ways
         .iter()
         .map(|named| say(named.at.below(&scope.base), to))
@@ -680,7 +718,7 @@ fn event_of(tree: &Tree, scope: &Scope, state: &str, event: &str) -> Result<Path
 }
 
 fn guard_of(tree: &Tree, scope: &Scope, name: &str) -> Result<Path, Refusal> {
-    scope.native("guards by name")?;
+    scope.native("guards")?;
     let at = scope.base.then("guards").then(name);
     if at.find(&tree.root).is_none() {
         return Err(Refusal::unknown(format!("there is no guard `{name}`")));

@@ -28,6 +28,20 @@ impl Path {
         Some((Self(before.to_vec()), last))
     }
 
+    /// Tells whether it lies below another one, or is that one.
+    pub(crate) fn is_below(&self, above: &Self) -> bool {
+        self.0.starts_with(&above.0)
+    }
+
+    /// Tells whether it is the value of a key, or an item of the list that is.
+    pub(crate) fn names(&self, key: &str) -> bool {
+        match self.0.as_slice() {
+            [.., last] if last == key => true,
+            [.., before, last] => before == key && last.bytes().all(|byte| byte.is_ascii_digit()),
+            _ => false,
+        }
+    }
+
     /// Returns the word that follows `above`, where more follows it.
     pub(crate) fn word_below(&self, above: &Self) -> Option<&str> {
         match self.0.strip_prefix(above.0.as_slice())? {

@@ -109,8 +109,21 @@ impl Refusal {
             let from = text.get(..span.start)?.rfind('\n').map_or(0, |at| at + 1);
             text.get(from..span.end.max(span.start))
         });
-        let shared = |lines: &str| lines.contains(" &") || lines.contains(" *");
-        let aliased = lines.is_some_and(shared) || text.contains("<<:");
+        let shared = |lines: &str| {
+            let marks = lines.match_indices(['&', '*']);
+            marks.into_iter().any(|(at, _)| {
+                let before = lines
+                    .get(..at)
+                    .and_then(|before| before.chars().next_back());
+                let next = lines.get(at + 1..).and_then(|rest| rest.chars().next());
+                before.is_none_or(|before| " [{,:\n".contains(before))
+                    && next.is_some_and(char::is_alphanumeric)
+            })
+        };
+        let merges = text
+            .lines()
+            .any(|line| line.trim_start().starts_with("<<:"));
+        let aliased = lines.is_some_and(shared) || merges;
         let reason = if aliased {
             "it is shared by an anchor (`&`), an alias (`*`) or a merge key (`<<`)"
         } else {

@@ -11,7 +11,7 @@ use std::ops::Range;
 use interlock_formats::{Kind, Node, Tree};
 use serde_json::Value;
 
-use self::written::Style;
+use self::{lines::scalar_len, written::Style};
 use crate::{
     change::Change,
     path::Path,
@@ -45,7 +45,7 @@ impl Edit {
 }
 
 /// A file to be edited, and how it is written.
-struct Page<'t> {
+pub(crate) struct Page<'t> {
     text: &'t str,
     style: Style,
 }
@@ -68,44 +68,50 @@ enum Content<'v> {
     Moved(&'v str),
 }
 
-/// Returns how the text changes; `None` of the values beside it is touched.
-pub(crate) fn edits(text: &str, tree: &Tree, change: &Change) -> Result<Vec<Edit>, Refusal> {
-    let page = Page {
-        text,
-        style: Style::of(text, tree),
-    };
-    let cannot = || Refusal::text(text, change.place(&tree.root));
-    let found = match change {
-        Change::Replace { at, with } => {
-            let (holder, node) = child(&tree.root, at)?;
-            match holder {
-                Some((holder, index)) => page.replace(holder, index, with),
-                None => page.replace_root(node, with),
+impl<'t> Page<'t> {
+    /// Looks at how a file is written.
+    pub(crate) fn new(text: &'t str, tree: &Tree) -> Self {
+        Self {
+            text,
+            style: Style::of(text, tree),
+        }
+    }
+
+    /// Returns how the text changes.
+    pub(crate) fn edits(&self, root: &Node, change: &Change) -> Result<Vec<Edit>, Refusal> {
+        let cannot = || Refusal::text(self.text, change.place(root));
+        let found = match change {
+            Change::Replace { at, with } => {
+                let (holder, node) = child(root, at)?;
+                match holder {
+                    Some((holder, index)) => self.replace(holder, index, with),
+                    None => self.replace_root(node, with),
+                }
             }
-        }
-        Change::Insert {
-            into,
-            index,
-            key,
-            value,
-        } => {
-            let holder = holder(&tree.root, into)?;
-            page.insert(holder, *index, key.as_deref(), &Content::Value(value))
-        }
-        Change::Remove { at } => match child(&tree.root, at)?.0 {
-            Some((holder, index)) => page.remove(holder, index),
-            None => None,
-        },
-        Change::Rename { at, key } => match child(&tree.root, at)?.0 {
-            Some((holder, index)) => page.rename(holder.node, index, key),
-            None => None,
-        },
-        Change::Move { at, index } => match child(&tree.root, at)?.0 {
-            Some((holder, from)) => page.move_child(holder, from, *index),
-            None => None,
-        },
-    };
-    found.ok_or_else(cannot)
+            Change::Insert {
+                into,
+                index,
+                key,
+                value,
+            } => {
+                let holder = holder(root, into)?;
+                self.insert(holder, *index, key.as_deref(), &Content::Value(value))
+            }
+            Change::Remove { at } => match child(root, at)?.0 {
+                Some((holder, index)) => self.remove(holder, index),
+                None => None,
+            },
+            Change::Rename { at, key } => match child(root, at)?.0 {
+                Some((holder, index)) => self.rename(holder.node, index, key),
+                None => None,
+            },
+            Change::Move { at, index } => match child(root, at)?.0 {
+                Some((holder, from)) => self.move_child(holder, from, *index),
+                None => None,
+            },
+        };
+        found.ok_or_else(cannot)
+    }
 }
 
 /// Puts edits into a text.
@@ -186,7 +192,15 @@ impl Page<'_> {
     /// Tells whether a list or map stands in brackets or braces.
     fn is_flow(&self, node: &Node) -> bool {
         let first = self.text.as_bytes().get(node.span.start);
-        matches!(node.kind, Kind::List(_) | Kind::Map(_)) && matches!(first, Some(b'{' | b'['))
+        match &node.kind {
+            Kind::Map(_) => first == Some(&b'{'),
+            // A list of dashes may be told to begin at its first item, which may be one in brackets.
+            Kind::List(items) => {
+                let begins_before = |item: &Node| item.span.start > node.span.start;
+                first == Some(&b'[') && items.first().is_none_or(begins_before)
+            }
+            _ => false,
+        }
     }
 
     fn insert(
@@ -199,7 +213,7 @@ impl Page<'_> {
         if self.is_flow(holder.node) {
             self.insert_in_flow(holder.node, index, key, content)
         } else {
-            self.insert_in_block(holder.node, index, key, content)
+            self.insert_in_block(holder, index, key, content)
         }
     }
 
@@ -213,7 +227,9 @@ impl Page<'_> {
 
     fn rename(&self, map: &Node, index: usize, key: &str) -> Option<Vec<Edit>> {
         let entry = map.entries().get(index)?;
-        let range = entry.key_span.start..entry.key_span.end;
+        let start = entry.key_span.start;
+        let written = self.text.get(start..entry.key_span.end)?;
+        let range = start..start + scalar_len(written);
         let old = self.text.get(range.clone())?;
         Some(vec![Edit::replace(range, self.style.key_like(key, old))])
     }

@@ -165,16 +165,16 @@ fn with_comments(source: &Source, random: &mut Random) -> Source {
 /// Every comment that was written by `with_comments` outside of what the operation is about is there still.
 fn check_comments(source: &Source, tree: &Tree, operation: &Operation, new: &str) {
     let gone = match operation {
-        Operation::Remove { at } | Operation::Set { at, .. } => span(tree, at),
+        Operation::Remove { at } | Operation::Set { at, .. } => span(&source.text, tree, at),
         Operation::RemoveState { name, .. } => {
-            span(tree, &format!("/states/{name}")).or(Some((0, usize::MAX)))
+            span(&source.text, tree, &format!("/states/{name}")).or(Some((0, source.text.len())))
         }
         Operation::SetTransition { state, event, .. }
         | Operation::RemoveTransition { state, event } => {
-            span(tree, &format!("/states/{state}/on/{event}"))
+            span(&source.text, tree, &format!("/states/{state}/on/{event}"))
         }
         Operation::SetGuard { name, .. } | Operation::RemoveGuard { name } => {
-            span(tree, &format!("/guards/{name}"))
+            span(&source.text, tree, &format!("/guards/{name}"))
         }
         _ => None,
     };
@@ -194,7 +194,14 @@ fn check_comments(source: &Source, tree: &Tree, operation: &Operation, new: &str
         let Some(found) = line.find("# above").or_else(|| line.find("# behind")) else {
             continue;
         };
-        let inside = gone.is_some_and(|(from, to)| begin <= to && end > from);
+        let inside = gone.is_some_and(|(from, to)| {
+            // What takes the place of a value on one line leaves the comment behind it.
+            let stays = matches!(
+                operation,
+                Operation::Set { .. } | Operation::SetTransition { .. }
+            ) && !source.text[from..to].contains('\n');
+            begin <= to && end > from && !stays
+        });
         let comment = line[found..].trim_end();
         let known = new.lines().any(|line| line.ends_with(comment));
         assert!(
@@ -207,7 +214,7 @@ fn check_comments(source: &Source, tree: &Tree, operation: &Operation, new: &str
 }
 
 /// Returns where an entry or an item begins and ends, its key included.
-fn span(tree: &Tree, at: &str) -> Option<(usize, usize)> {
+fn span(text: &str, tree: &Tree, at: &str) -> Option<(usize, usize)> {
     let mut node = &tree.root;
     let mut start = 0;
     for word in at.split('/').skip(1) {
@@ -223,7 +230,19 @@ fn span(tree: &Tree, at: &str) -> Option<(usize, usize)> {
             }
         }
     }
-    Some((start, node.span.end))
+    Some((start, end_without_comments(text, start, node.span.end)))
+}
+
+/// Leaves out the lines of comments that a value ends with: they belong to what follows.
+fn end_without_comments(text: &str, start: usize, end: usize) -> usize {
+    let mut part = text[start..end].trim_end();
+    while let Some((before, last)) = part.rsplit_once('\n') {
+        if !last.trim_start().starts_with('#') {
+            break;
+        }
+        part = before.trim_end();
+    }
+    start + part.len()
 }
 
 /// A sequence of numbers that is the same in every run.

@@ -176,6 +176,7 @@ fn quoted(text: &str) -> String {
 /// Tells whether a character does not show, or means something to a parser.
 fn is_hidden(letter: char) -> bool {
     letter.is_control()
+        || interlock_core::visible::steers(letter)
         || matches!(
             letter,
             '\u{85}' | '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}'

@@ -56,11 +56,12 @@ impl Page<'_> {
 
     pub(super) fn insert_in_block(
         &self,
-        node: &Node,
+        holder: Holder<'_>,
         index: usize,
         key: Option<&str>,
         content: &Content<'_>,
     ) -> Option<Vec<Edit>> {
+        let node = holder.node;
         let column = self.column(node)?;
         let blanks = " ".repeat(column);
         let written = match content {
@@ -80,9 +81,10 @@ impl Page<'_> {
             let at = self.first_place(&first, &blanks);
             return Some(vec![Edit::insert(at, format!("{written}{line}{blanks}"))]);
         };
-        // Behind the last one, comments that stand no further in belong to those above, too.
-        let is_last = index == Self::count_in_block(node);
-        let at = self.block_end(node, before, column.saturating_sub(usize::from(is_last)))?;
+        // Behind the last one, comments at its column belong to those above, too, unless what follows has that column.
+        let is_last = index == Self::count_in_block(node) && self.is_further_in(holder, column);
+        let below = column.saturating_sub(usize::from(is_last));
+        let at = self.block_end(node, before, below)?;
         let apart = if self.stands_apart(node, before) {
             line
         } else {
@@ -92,6 +94,14 @@ impl Page<'_> {
             at,
             format!("{line}{apart}{blanks}{written}"),
         )])
+    }
+
+    /// Tells whether a list or map stands further in than its key.
+    fn is_further_in(&self, holder: Holder<'_>, column: usize) -> bool {
+        let key = holder
+            .of
+            .and_then(|(above, index)| above.entries().get(index));
+        key.is_none_or(|entry| self.before(entry.key_span.start).len() < column)
     }
 
     /// Returns where something new comes before the first child: above its comments, but not above those of the file.

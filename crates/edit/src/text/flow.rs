@@ -27,8 +27,31 @@ impl Page<'_> {
             _ => return None,
         };
         let inside =
-            node.span.start < range.start && range.end < node.span.end && range.start < range.end;
+            node.span.start < range.start && range.end <= node.span.end && range.start < range.end;
         inside.then_some(range)
+    }
+
+    /// Returns the byte behind the bracket or brace that ends a list or map; the parser counts a comment behind it in.
+    pub(super) fn flow_end(&self, node: &Node) -> Option<usize> {
+        let close = if matches!(node.kind, Kind::List(_)) {
+            ']'
+        } else {
+            '}'
+        };
+        let count = Self::count(node);
+        let mut at = match count.checked_sub(1) {
+            Some(last) => self.child_of_flow(node, last)?.end,
+            None => node.span.start + 1,
+        };
+        loop {
+            let rest = self.text.get(at..)?;
+            let letter = rest.chars().next()?;
+            match letter {
+                ' ' | '\t' | '\n' | '\r' | ',' => at += 1,
+                '#' => at = self.line_end(at),
+                _ => return (letter == close).then_some(at + 1),
+            }
+        }
     }
 
     fn count(node: &Node) -> usize {
@@ -48,15 +71,15 @@ impl Page<'_> {
         }
         let first = self.child_of_flow(node, 0)?;
         let over_lines = self.begins_line(first.start);
-        let indent = if over_lines {
-            first.start - self.line_start(first.start)
+        let indent = self.indent_text(if over_lines {
+            first.start
         } else {
-            self.indent_at(node.span.start)
-        };
+            node.span.start
+        });
         let written = self.in_flow(key, content, indent);
         // What stands between two that are there stands between others, too.
         let between = if over_lines {
-            format!("{}{}", self.style.line, " ".repeat(indent))
+            format!("{}{indent}", self.style.line)
         } else {
             self.gap(node)
         };
@@ -73,11 +96,12 @@ impl Page<'_> {
             )]);
         }
         let last = self.child_of_flow(node, count - 1)?;
-        let rest = self.text.get(last.end..node.span.end.checked_sub(1)?)?;
+        let close = self.flow_end(node)? - 1;
+        let rest = self.text.get(last.end..close)?;
         let code = rest.split('#').next().unwrap_or_default();
         let comma = code.find(',').map(|at| last.end + at + 1);
         let at = if over_lines {
-            self.line_end(last.end).min(node.span.end - 1)
+            self.line_end(last.end).min(close)
         } else {
             comma.unwrap_or(last.end)
         };
@@ -105,18 +129,17 @@ impl Page<'_> {
         key: Option<&str>,
         content: &Content<'_>,
     ) -> Option<Vec<Edit>> {
-        let inner = node.span.start + 1..node.span.end.checked_sub(1)?;
+        let inner = node.span.start + 1..self.flow_end(node)? - 1;
         if !self.text.get(inner.clone())?.trim().is_empty() {
             return None;
         }
         if !(self.style.is_json && self.style.has_lines) {
-            return Some(vec![Edit::replace(inner, self.in_flow(key, content, 0))]);
+            return Some(vec![Edit::replace(inner, self.in_flow(key, content, ""))]);
         }
-        let outer = self.indent_at(node.span.start);
-        let indent = outer + self.style.step;
-        let written = self.in_flow(key, content, indent);
+        let outside = self.indent_text(node.span.start);
+        let inside = format!("{outside}{}", self.style.step_text);
+        let written = self.in_flow(key, content, &inside);
         let line = self.style.line;
-        let (inside, outside) = (" ".repeat(indent), " ".repeat(outer));
         Some(vec![Edit::replace(
             inner,
             format!("{line}{inside}{written}{line}{outside}"),
@@ -127,6 +150,13 @@ impl Page<'_> {
     pub(super) fn indent_at(&self, at: usize) -> usize {
         let before = self.before(at);
         before.len() - before.trim_start_matches(' ').len()
+    }
+
+    /// Returns what the line of a byte is indented by.
+    pub(super) fn indent_text(&self, at: usize) -> &str {
+        let before = self.before(at);
+        let words = before.trim_start_matches([' ', '\t']);
+        before.get(..before.len() - words.len()).unwrap_or_default()
     }
 
     /// Returns what stands between two children, behind the comma.
@@ -141,7 +171,7 @@ impl Page<'_> {
         }
     }
 
-    fn in_flow(&self, key: Option<&str>, content: &Content<'_>, indent: usize) -> String {
+    fn in_flow(&self, key: Option<&str>, content: &Content<'_>, indent: &str) -> String {
         let value = match content {
             Content::Moved(text) => return (*text).to_owned(),
             Content::Value(value) => self.style.in_flow(value, indent),
@@ -155,7 +185,7 @@ impl Page<'_> {
     pub(super) fn remove_from_flow(&self, node: &Node, index: usize) -> Option<Vec<Edit>> {
         let gone = self.child_of_flow(node, index)?;
         let count = Self::count(node);
-        let inner = node.span.start + 1..node.span.end.checked_sub(1)?;
+        let inner = node.span.start + 1..self.flow_end(node)? - 1;
         if count == 1 {
             let range = if self.has_comment(inner.clone()) {
                 gone

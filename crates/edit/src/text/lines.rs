@@ -36,7 +36,9 @@ impl Page<'_> {
 
     /// Tells whether nothing but blanks stands before a byte in its line.
     pub(super) fn begins_line(&self, at: usize) -> bool {
-        self.before(at).bytes().all(|byte| byte == b' ')
+        self.before(at)
+            .bytes()
+            .all(|byte| byte == b' ' || (self.style.is_json && byte == b'\t'))
     }
 
     /// Tells whether nothing but blanks and a comment stands behind a byte in its line.
@@ -58,7 +60,8 @@ impl Page<'_> {
 
     /// Returns the byte behind the colon of an entry; `None`: it is written another way.
     pub(super) fn colon(&self, entry: &Entry) -> Option<usize> {
-        let at = entry.key_span.end;
+        let key = self.text.get(entry.key_span.start..entry.key_span.end)?;
+        let at = entry.key_span.start + scalar_len(key);
         let rest = self.text.get(at..)?;
         let blanks = rest.len() - rest.trim_start_matches([' ', '\t', '\n', '\r']).len();
         let blanks = if self.style.is_json {
@@ -106,7 +109,7 @@ impl Page<'_> {
     /// Returns where a value ends, without comments and blanks behind it.
     pub(super) fn end(&self, node: &Node) -> Option<usize> {
         let last = match &node.kind {
-            _ if self.is_flow(node) => return Some(node.span.end),
+            _ if self.is_flow(node) => return self.flow_end(node),
             Kind::Map(entries) => self.entry_end(entries.last()?)?,
             Kind::List(items) => {
                 let item = items.last()?;
@@ -126,7 +129,7 @@ impl Page<'_> {
             }
             _ => {
                 let written = self.text.get(node.span.start..node.span.end)?;
-                node.span.start + written.trim_end().len()
+                node.span.start + scalar_len(written)
             }
         };
         (last >= node.span.start).then_some(last)
@@ -148,4 +151,26 @@ impl Page<'_> {
         }
         begin
     }
+}
+
+/// Returns how long a scalar is without what the parser counts in behind it: blanks, and comments behind quotes.
+pub(super) fn scalar_len(written: &str) -> usize {
+    let Some(quote) = written
+        .chars()
+        .next()
+        .filter(|first| matches!(first, '"' | '\''))
+    else {
+        return written.trim_end().len();
+    };
+    let mut letters = written.char_indices().skip(1).peekable();
+    while let Some((at, letter)) = letters.next() {
+        let next = letters.peek().map(|(_, next)| *next);
+        if quote == '"' && letter == '\\' || letter == quote && quote == '\'' && next == Some(quote)
+        {
+            letters.next();
+        } else if letter == quote {
+            return at + 1;
+        }
+    }
+    written.trim_end().len()
 }

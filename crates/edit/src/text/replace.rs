@@ -8,7 +8,7 @@ use super::{Edit, Holder, Page};
 impl Page<'_> {
     pub(super) fn replace_root(&self, node: &Node, value: &Value) -> Option<Vec<Edit>> {
         let range = node.span.start..self.end(node)?;
-        (self.is_flow(node)).then(|| vec![Edit::replace(range, self.style.in_flow(value, 0))])
+        (self.is_flow(node)).then(|| vec![Edit::replace(range, self.style.in_flow(value, ""))])
     }
 
     pub(super) fn replace(
@@ -34,7 +34,7 @@ impl Page<'_> {
         if left_out {
             let begins = begins?;
             let text = if self.is_flow(holder.node) {
-                format!(" {}", self.style.in_flow(value, self.indent_at(begins)))
+                format!(" {}", self.style.in_flow(value, self.indent_text(begins)))
             } else {
                 return Some(self.write_behind(holder.node, begins, begins, value));
             };
@@ -48,7 +48,7 @@ impl Page<'_> {
         let start = begins.map_or(node.span.start, |begins| self.value_start(begins, node));
         let old = self.text.get(start..end)?;
         if self.is_flow(holder.node) {
-            let indent = self.indent_at(node.span.start);
+            let indent = self.indent_text(node.span.start);
             let new = if value.is_string() {
                 self.style.scalar_like(value, old)
             } else {
@@ -64,6 +64,11 @@ impl Page<'_> {
                 return None;
             }
             let block_text = old.starts_with(['|', '>']);
+            let comment = if block_text {
+                head_comment(old)
+            } else {
+                String::new()
+            };
             let flat = if value.is_string() && !block_text && self.style.flat(value).is_some() {
                 Some(self.style.scalar_like(value, old))
             } else if self.is_flow(node) && !value.is_string() {
@@ -72,16 +77,24 @@ impl Page<'_> {
                 self.style.flat(value)
             };
             if let Some(flat) = flat {
-                return Some(vec![Edit::replace(start..end, flat)]);
+                return Some(vec![Edit::replace(start..end, flat + &comment)]);
             }
-            return Some(self.write_behind(holder.node, begins, end, value));
+            let mut edits = self.write_behind(holder.node, begins, end, value);
+            if let Some(head) = edits.first_mut() {
+                head.with.push_str(&comment);
+            }
+            return Some(edits);
         }
         if same_line {
             // A list or map on the line of its dash.
             let column = node.span.start - self.line_start(node.span.start);
             let new = match self.style.flat(value) {
                 Some(flat) => flat,
-                None if value.is_string() => return None,
+                None if value.is_string() => {
+                    let dash = self.dash(node)?;
+                    let new = self.style.behind_dash(value, column.checked_sub(2)?);
+                    return Some(vec![Edit::replace(dash..end, new)]);
+                }
                 None => self
                     .style
                     .block(value, column)
@@ -159,4 +172,13 @@ impl Page<'_> {
         let says = |edit: &Edit| !edit.range.is_empty() || !edit.with.is_empty();
         all.into_iter().filter(says).collect()
     }
+}
+
+/// Returns the comment behind the head of a text in a block, with the blanks before it.
+fn head_comment(old: &str) -> String {
+    let head = old.lines().next().unwrap_or_default();
+    head.find(" #").map_or_else(String::new, |at| {
+        let blanks = head.get(..at).map_or(0, |before| before.trim_end().len());
+        head.get(blanks..).unwrap_or_default().to_owned()
+    })
 }

@@ -1,5 +1,8 @@
 //! How values are written in a file, after the manner of the rest of it.
 
+use std::fmt::Write as _;
+
+use interlock_core::visible::steers;
 use interlock_formats::{Tree, is_block, yaml_key, yaml_scalar};
 use serde_json::Value;
 
@@ -14,6 +17,8 @@ pub(super) struct Style {
     pub(super) line: &'static str,
     /// Blanks by which what is inside stands further in.
     pub(super) step: usize,
+    /// The same as text: a tab in a JSON file that is indented so.
+    pub(super) step_text: String,
     /// Whether the dashes of a list stand further in than its key.
     pub(super) lists_further_in: bool,
     /// Whether it has more than one line.
@@ -30,6 +35,7 @@ impl Style {
             is_json: tree.is_json,
             line: if text.contains("\r\n") { "\r\n" } else { "\n" },
             step: step(text),
+            step_text: step_text(text, tree.is_json),
             lists_further_in: lists_further_in(text),
             has_lines: body.contains('\n'),
             colon: if spaced { ": " } else { ":" },
@@ -83,6 +89,7 @@ impl Style {
                     .collect();
                 format!("{{{}}}", entries.join(self.comma()))
             }
+            Value::String(text) if self.is_json => json(text),
             other if self.is_json => other.to_string(),
             other => yaml_scalar(other),
         }
@@ -93,11 +100,12 @@ impl Style {
     }
 
     /// Writes a value within brackets or braces: over several lines where a JSON file has those.
-    pub(super) fn in_flow(&self, value: &Value, indent: usize) -> String {
+    pub(super) fn in_flow(&self, value: &Value, indent: &str) -> String {
+        let inner = format!("{indent}{}", self.step_text);
         let (open, close, children): (char, char, Vec<String>) = match value {
             Value::Object(map) if self.is_json && self.has_lines && !map.is_empty() => {
                 let entries = map.iter().map(|(key, value)| {
-                    let value = self.in_flow(value, indent + self.step);
+                    let value = self.in_flow(value, &inner);
                     format!("{}{}{value}", json(key), self.colon)
                 });
                 ('{', '}', entries.collect())
@@ -108,20 +116,14 @@ impl Style {
                     && self.flat(value).is_none()
                     && !items.is_empty() =>
             {
-                let items = items
-                    .iter()
-                    .map(|item| self.in_flow(item, indent + self.step));
+                let items = items.iter().map(|item| self.in_flow(item, &inner));
                 ('[', ']', items.collect())
             }
             other => return self.in_line(other),
         };
-        let (line, inner, outer) = (
-            self.line,
-            " ".repeat(indent + self.step),
-            " ".repeat(indent),
-        );
+        let line = self.line;
         let children = children.join(&format!(",{line}{inner}"));
-        format!("{open}{line}{inner}{children}{line}{outer}{close}")
+        format!("{open}{line}{inner}{children}{line}{indent}{close}")
     }
 
     /// Returns a scalar, an empty list or map, or a short list of scalars on one line.
@@ -202,7 +204,18 @@ impl Style {
 }
 
 fn json(text: &str) -> String {
-    Value::String(text.to_owned()).to_string()
+    let mut written = String::new();
+    for letter in Value::String(text.to_owned()).to_string().chars() {
+        if steers(letter) {
+            let mut units = [0; 2];
+            for unit in letter.encode_utf16(&mut units) {
+                let _ = write!(written, "\\u{unit:04x}");
+            }
+        } else {
+            written.push(letter);
+        }
+    }
+    written
 }
 
 /// Writes a text in double quotes as YAML has them.
@@ -217,11 +230,9 @@ fn quoted(text: &str) -> String {
 /// Writes a text in single quotes, where another one stands in them and nothing in it needs more.
 fn single_like(text: &str, old: &str) -> Option<String> {
     let fits = old.starts_with('\'')
-        && !text.chars().any(|letter| {
-            letter.is_control()
-                || ('\u{2028}'..='\u{2029}').contains(&letter)
-                || letter == '\u{feff}'
-        });
+        && !text
+            .chars()
+            .any(|letter| letter.is_control() || steers(letter));
     fits.then(|| format!("'{}'", text.replace('\'', "''")))
 }
 
@@ -264,4 +275,14 @@ fn lists_further_in(text: &str) -> bool {
         }
     }
     true
+}
+
+/// Returns what a line stands further in by.
+fn step_text(text: &str, is_json: bool) -> String {
+    let tabs = is_json && text.lines().any(|line| line.starts_with('\t'));
+    if tabs {
+        "\t".to_owned()
+    } else {
+        " ".repeat(step(text))
+    }
 }
