@@ -45,11 +45,22 @@ impl Model {
         let cells = Cells::of(machine, &guards, has_regions);
         let (classes, mut missed) = classes::all(machine, &slots, &evidence);
         missed.extend(cells.missed.iter().cloned());
-        let globs: Vec<String> = machines(machine)
+        let mut globs: Vec<String> = machines(machine)
             .flat_map(|(_, machine)| machine.interrupts.values())
             .map(|one| one.file_pattern.clone())
             .collect();
-        let written = if evidence.is_empty() && globs.is_empty() {
+        let atoms = slots.iter().flat_map(Predicate::parts);
+        globs.extend(atoms.filter_map(|atom| match atom {
+            Predicate::Writes(glob) => glob.clone(),
+            _ => None,
+        }));
+        globs.sort();
+        globs.dedup();
+        let asked = slots
+            .iter()
+            .flat_map(Predicate::parts)
+            .any(|atom| matches!(atom, Predicate::Writes(_)));
+        let written = if evidence.is_empty() && globs.is_empty() && !asked {
             Vec::new()
         } else {
             paths::witnesses(&globs).0

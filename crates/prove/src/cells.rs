@@ -19,7 +19,7 @@ use interlock_core::{
 use serde_json::{Value, json};
 
 /// Sets of values that data may bring, at most.
-const COMBINATIONS_MAX: usize = 1_024;
+const COMBINATIONS_MAX: usize = 256;
 
 /// One key of the context that guards read.
 #[derive(Debug)]

@@ -4,6 +4,7 @@ use interlock_core::machine::{Machine, Object};
 use interlock_formats::{Form, Lines, Property};
 
 use crate::{
+    doubts,
     explore::Graph,
     machine::{machines, unsupported},
     model::Model,
@@ -88,6 +89,7 @@ pub fn prove(machine: &Machine, properties: &[Property], options: &ProofOptions<
         .collect();
     let graph = Graph::explore(&model, &pairs, options.states_max);
     let prover = Prover {
+        doubts: doubts::all(&model, properties),
         model: &model,
         graph: &graph,
         lines: options.lines,
@@ -160,6 +162,8 @@ impl Shown {
 }
 
 struct Prover<'a> {
+    /// Why more may happen than is looked at.
+    doubts: Vec<String>,
     model: &'a Model,
     graph: &'a Graph,
     lines: Option<&'a Lines>,
@@ -181,7 +185,7 @@ impl Prover<'_> {
         if !self.graph.whole {
             return Some(format!("bound: more than {} states", self.bound));
         }
-        self.model.missed.first().cloned()
+        self.model.missed.first().or(self.doubts.first()).cloned()
     }
 
     /// Says what was taken more widely than it is, which matters where something must stay possible.
@@ -214,6 +218,23 @@ impl Prover<'_> {
     }
 
     fn property(&self, form: &Form, watch: &Watch, premise: &[usize]) -> Shown {
+        if matches!(
+            form,
+            Form::AtMost {
+                per_state: true,
+                ..
+            }
+        ) && let Some(why) = self.doubt()
+        {
+            return Shown::of(Verdict::Unknown(why));
+        }
+        if let Form::AtMost { times, .. } = form
+            && u64::from(*times) > COUNTED_FOR_PROPERTY
+        {
+            return Shown::of(Verdict::Unknown(format!(
+                "more than {COUNTED_FOR_PROPERTY} times are not counted"
+            )));
+        }
         let happens = |slot: usize| {
             move |label: usize, _: usize| {
                 let label = self.graph.labels.get(label);
@@ -423,6 +444,7 @@ fn assumptions(model: &Model) -> Vec<String> {
         "a call has ended before anything else is done".to_owned(),
         "a shell line runs one of the commands named in the workflow, or one that stands for all others".to_owned(),
         "a command does what its words say: what a program that may run does by itself is not seen".to_owned(),
+        "after the end of a run nothing is judged any more".to_owned(),
     ];
     for group in &model.alike {
         let names: Vec<&str> = group

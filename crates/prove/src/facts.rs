@@ -30,6 +30,8 @@ pub(crate) struct Facts {
     pub(crate) rejected: Vec<String>,
     /// Whether a call ran that may write.
     pub(crate) wrote: bool,
+    /// Files of the project that a line was seen to write.
+    pub(crate) files: Vec<String>,
     pub(crate) exit: Option<i64>,
     /// Whether a call ended as a failure.
     pub(crate) failed: bool,
@@ -61,6 +63,8 @@ impl Facts {
                 } => {
                     facts.failed = !ok;
                     facts.wrote |= !wrote.is_empty();
+                    let inside = wrote.iter().filter_map(|one| one.relative.clone());
+                    facts.files.extend(inside);
                     facts.exit = *exit;
                 }
                 Event::RequestAnswered {
@@ -283,9 +287,11 @@ fn happens(model: &Model, what: &Predicate, step: Step<'_>) -> bool {
             false
         }
         Predicate::Writes(None) => facts.wrote,
-        Predicate::Tool(_) | Predicate::Writes(_) => {
-            step.call.is_some_and(|call| of_call(atom, call))
+        Predicate::Writes(Some(pattern)) => {
+            facts.files.iter().any(|path| path_matches(pattern, path))
+                || step.call.is_some_and(|call| of_call(atom, call))
         }
+        Predicate::Tool(_) => step.call.is_some_and(|call| of_call(atom, call)),
         Predicate::All(_) | Predicate::Any(_) | Predicate::Not(_) => false,
     })
 }

@@ -11,6 +11,7 @@ mod calls;
 mod cells;
 mod check;
 mod classes;
+mod doubts;
 mod explore;
 mod facts;
 mod key;

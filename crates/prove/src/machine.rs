@@ -4,6 +4,7 @@ use interlock_core::{
     guard::{Guard, GuardRef, with_parts},
     machine::{Activity, Machine, Over},
     names::MachineId,
+    policy::OnDenied,
 };
 
 /// Says what of a machine cannot be proved yet; `None`: everything can.
@@ -35,6 +36,11 @@ pub(crate) fn unsupported(machine: &Machine) -> Option<String> {
             if let Some(what) = what {
                 return Some(format!(
                     "`{name}` is {what}, which `prove` does not read yet"
+                ));
+            }
+            if state.policy.on_denied == OnDenied::Ask {
+                return Some(format!(
+                    "calls that `{name}` does not list are asked for, which `prove` does not read yet"
                 ));
             }
             if state.approval_before.is_some() {

@@ -188,7 +188,7 @@ fn answers(model: &Model, run: &Run, path: &FramePath, all: &mut Vec<Done>) {
             };
             all.push(done(model, act, Some(run), path, &events, after, None));
         }
-        if reply != Reply::Accepted {
+        if reply != Reply::Accepted && index == 0 {
             // A question that is void is so whatever is corrected.
             break;
         }
@@ -211,8 +211,12 @@ fn transitions(model: &Model, run: &Run, path: &FramePath, frame: &Frame, all: &
             let ask = Ask::Transition(request(&event, data, path));
             let (after, folded, reply) = apply(model, run, ask);
             if matches!(reply, Reply::Refused(_)) {
-                // Guards see the context from before, so no data helps.
-                break;
+                if index == 0 {
+                    // Guards see the context from before, so no data helps.
+                    break;
+                }
+                // This data is refused for itself, such as a key that is reserved.
+                continue;
             }
             let act = Act::Event {
                 event: event.clone(),

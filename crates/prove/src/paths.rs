@@ -9,6 +9,10 @@ const OTHER: &str = "zz-other/zz-file.zz";
 
 /// Paths for every set of patterns that a path may match, and where one may be missing.
 pub(crate) fn witnesses(patterns: &[String]) -> (Vec<String>, Vec<String>) {
+    if let Some(wide) = patterns.iter().find(|pattern| is_wide(pattern)) {
+        let why = format!("`{wide}` has more braces and stars than are tried");
+        return (vec![OTHER.to_owned()], vec![why]);
+    }
     let mut candidates: Vec<String> = vec![OTHER.to_owned()];
     for pattern in patterns {
         candidates.extend(instances(pattern, &["x"]));
@@ -114,6 +118,24 @@ fn instances(pattern: &str, fill: &[&str]) -> Vec<String> {
         }
     }
     all
+}
+
+/// Ways to read a pattern, and stars in it, at most: more are not tried.
+const PARTS_MAX: usize = 64;
+
+/// Tells whether a pattern has more braces or stars than are tried.
+fn is_wide(pattern: &str) -> bool {
+    let braces = pattern.split('{').skip(1);
+    let ways = braces.map(|part| {
+        1 + part
+            .split('}')
+            .next()
+            .unwrap_or_default()
+            .matches(',')
+            .count()
+    });
+    let ways = ways.fold(1_usize, usize::saturating_mul);
+    ways > PARTS_MAX || pattern.matches('*').count() > 8
 }
 
 /// Writes out the braces of a pattern.

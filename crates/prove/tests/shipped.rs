@@ -59,8 +59,28 @@ fn feature_keeps_its_promises() {
 }
 
 #[test]
-fn migration_keeps_its_promises() {
-    holds("migration");
+fn migration_is_unknown_since_two_patterns_of_files_meet() {
+    let path = root().join("workflows/migration.yaml");
+    let source = Source::new(
+        path.display().to_string(),
+        std::fs::read_to_string(&path).unwrap(),
+    );
+    let machine = load(&source, None, &NoWorkflows).unwrap().machine;
+    let text = std::fs::read_to_string(path.with_extension("properties.yaml")).unwrap();
+    let properties = properties_file(&Source::new("p.yaml", text), &machine).unwrap();
+    let options = ProofOptions {
+        states_max: 100,
+        lines: None,
+    };
+    for one in prove(&machine, &properties, &options).findings {
+        let certain = matches!(one.verdict, Verdict::Fails | Verdict::Vacuous(_));
+        assert!(!certain, "{one:#?}");
+        let first = one.name == "sound: the end stays possible";
+        assert!(
+            !first || matches!(one.verdict, Verdict::Unknown(_)),
+            "{one:#?}"
+        );
+    }
 }
 
 #[test]
@@ -81,6 +101,27 @@ fn research_keeps_its_promises() {
 #[test]
 fn review_keeps_its_promises() {
     holds("review");
+}
+
+/// Each has a run that breaks its property and that is not looked at: so nothing may be said to hold.
+#[test]
+fn nothing_is_said_to_hold_where_more_may_happen_than_is_tried() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/doubted");
+    let mut seen = 0;
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let proof = proved(&path);
+        let asked = proof.findings.iter().filter(|one| one.at.is_some());
+        for one in asked {
+            assert!(
+                matches!(one.verdict, Verdict::Unknown(_) | Verdict::Fails),
+                "{}: {one:#?}",
+                path.display()
+            );
+            seen += 1;
+        }
+    }
+    assert!(seen >= 14, "{seen}");
 }
 
 /// Workflows of steps are not read yet, and never said to hold.
