@@ -343,10 +343,17 @@ fn an_edit_changes_one_place_and_shows_it() {
         "{shown}"
     );
     assert_eq!(room.read(path).unwrap(), text);
-    out(
-        &room,
-        &["edit", "flow", "rename-state", "draft", "writing"],
-        0,
+    room.write(
+        ".interlock/workflows/flow.test.yaml",
+        "workflow: flow.yaml\ncases: [{name: a, steps: [{expect: {state: draft}}]}]\n",
+    )
+    .unwrap();
+    let output = call(&room, &["edit", "flow", "rename-state", "draft", "writing"]);
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(
+        said.contains("flow.test.yaml` names `draft`, too"),
+        "{said}"
     );
     let renamed = text.replace("draft", "writing");
     assert_eq!(room.read(path).unwrap(), renamed);

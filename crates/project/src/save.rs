@@ -3,6 +3,7 @@
 use std::{
     fs,
     io::{self, Write as _},
+    os::unix::fs::MetadataExt as _,
     path::{Path, PathBuf},
 };
 
@@ -33,9 +34,16 @@ pub fn save(path: &Path, before: &str, after: &str) -> Result<(), SaveError> {
     };
     let place = path.canonicalize().map_err(failed)?;
     let directory = place.parent().unwrap_or(Path::new("."));
-    let mut file = tempfile::NamedTempFile::new_in(directory).map_err(failed)?;
-    file.write_all(after.as_bytes()).map_err(failed)?;
     let known = fs::metadata(&place).map_err(failed)?;
+    if known.permissions().readonly() {
+        return Err(failed(io::Error::from(io::ErrorKind::PermissionDenied)));
+    }
+    // Its own name would tell nobody anything.
+    let mut file = tempfile::NamedTempFile::new_in(directory)
+        .map_err(|error| failed(io::Error::from(error.kind())))?;
+    file.write_all(after.as_bytes()).map_err(failed)?;
+    // Only root may, and only then it matters.
+    let _ = std::os::unix::fs::fchown(file.as_file(), Some(known.uid()), Some(known.gid()));
     file.as_file()
         .set_permissions(known.permissions())
         .map_err(failed)?;
@@ -66,6 +74,20 @@ mod tests {
         assert!(matches!(error, SaveError::Changed(_)), "{error}");
         assert_eq!(fs::read_to_string(&path).unwrap(), "theirs");
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_file_that_is_read_only_is_not_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("flow.yaml");
+        fs::write(&path, "before").unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o444)).unwrap();
+        let error = save(&path, "before", "after").unwrap_err().to_string();
+        assert!(
+            error.ends_with("flow.yaml` cannot be written: permission denied"),
+            "{error}"
+        );
+        assert_eq!(fs::read_to_string(&path).unwrap(), "before");
     }
 
     #[test]

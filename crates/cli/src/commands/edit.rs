@@ -9,7 +9,7 @@ use anyhow::{Context as _, anyhow};
 use interlock_clients::install::{FileChange, diff};
 use interlock_edit::{Operation, Place, Refusal, edit};
 use interlock_formats::{Diagnostic, Severity, Source, check, render};
-use interlock_project::{Library, save};
+use interlock_project::{Library, SaveError, save};
 use serde_json::{Value, json};
 
 use crate::{
@@ -35,7 +35,21 @@ pub(crate) fn run(app: &App, args: &EditArgs) -> Done {
     let found = check(&edited, &library);
     let changed = edited.text != source.text;
     if changed && !args.dry_run {
-        save(&path, &source.text, &edited.text)?;
+        if let Err(error) = save(&path, &source.text, &edited.text) {
+            if args.json {
+                let code = match error {
+                    SaveError::Changed(_) => "changed",
+                    SaveError::Io { .. } => "io",
+                };
+                app.output.json(&json!({
+                    "ok": false, "file": source.name, "code": code, "message": error.to_string(),
+                    "help": null, "operation": null, "diagnostics": [],
+                }))?;
+                return Err(Failure::Said(Exit::Failed));
+            }
+            return Err(error.into());
+        }
+        mention_others(app, &path, &operations);
     }
     if args.json {
         return app.output.json(&json!({
@@ -45,6 +59,36 @@ pub(crate) fn run(app: &App, args: &EditArgs) -> Done {
     }
     let known = check(&source, &library);
     tell(app, args, &path, (&source, &edited), (&known, &found))
+}
+
+/// Says which files beside a workflow name what is called otherwise now; they are not changed.
+fn mention_others(app: &App, path: &Path, operations: &[Operation]) {
+    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+    for ending in ["test.yaml", "properties.yaml"] {
+        let beside = path.with_file_name(format!("{stem}.{ending}"));
+        let Ok(text) = std::fs::read_to_string(&beside) else {
+            continue;
+        };
+        let words: Vec<&str> = text
+            .split(|letter: char| !(letter.is_alphanumeric() || "_-".contains(letter)))
+            .collect();
+        let old = operations.iter().filter_map(|operation| match operation {
+            Operation::RenameState { name, .. }
+            | Operation::RemoveState { name, .. }
+            | Operation::RenameGuard { name, .. }
+            | Operation::RemoveGuard { name }
+            | Operation::RenameEvent { event: name, .. } => Some(name),
+            _ => None,
+        });
+        for name in old {
+            if words.contains(&name.as_str()) {
+                let beside = beside.display();
+                app.output.remark(&format!(
+                    "`{beside}` names `{name}`, too: it was not changed\n"
+                ));
+            }
+        }
+    }
 }
 
 fn tell(
