@@ -71,6 +71,7 @@ pub(crate) fn router(shared: Arc<Shared>) -> Router {
             "/workflows/files/{name}",
             get(workflows::one).put(workflows::write),
         )
+        .route("/workflows/schema", get(workflows::schema))
         .route("/workflows/check", post(workflows::check))
         .route("/workflows/layout", post(workflows::layout))
         .route("/workflows/edit", post(workflows::edit))

@@ -8,6 +8,7 @@ mod api;
 mod board;
 mod gate;
 mod history;
+mod outline;
 mod page;
 mod pairing;
 mod peer;

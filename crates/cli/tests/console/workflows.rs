@@ -144,6 +144,27 @@ fn a_text_is_checked_drawn_and_played_and_nothing_runs() {
         played["answers"][1]["status"], "awaiting_approval",
         "{played}"
     );
+    let short = json!({ "lines": ["Bash rm flow.yaml", "SHIP", "approve alice", "DONE"] });
+    let played = post("simulate", &draft(FLOW, &short));
+    assert_eq!(played["answers"][3]["status"], "completed", "{played}");
+    assert_eq!(
+        played["marks"].as_array().unwrap().len(),
+        5,
+        "those of the start, too: {played}"
+    );
+    let here = |marks: &Value| {
+        let nodes = marks["nodes"].as_object().unwrap().clone();
+        nodes
+            .into_iter()
+            .find(|(_, node)| node["here"] == 1)
+            .unwrap()
+            .0
+    };
+    assert_ne!(
+        here(&played["marks"][0]),
+        here(&played["marks"][3]),
+        "{played}"
+    );
     let unknown = json!({ "lines": [{ "toool": "Bash" }] });
     assert_eq!(post("simulate", &draft(FLOW, &unknown))["ok"], false);
     assert!(world.room.read("flow.yaml").is_some());
@@ -178,4 +199,54 @@ fn a_workflow_with_characters_that_do_not_show_is_not_changed_here() {
     let etag = opened["etag"].as_str().unwrap();
     let shown = opened["text"].as_str().unwrap();
     assert_eq!(put(&console, &bearer, "odd", Some(etag), shown).status, 403);
+}
+
+#[test]
+fn the_states_of_a_text_come_with_their_places() {
+    let world = World::new();
+    let (console, bearer) = open(&world);
+    let outline = |file: &str, text: &str, machine: Option<&str>| {
+        let body = json!({ "file": file, "text": text, "machine": machine });
+        console
+            .post("workflows/layout", Some(&bearer), &body)
+            .json()["outline"]
+            .clone()
+    };
+    let flow = outline("shop.yaml", FLOW, None);
+    assert_eq!(
+        (&flow["format"], &flow["rest"]["initial"]),
+        (&json!("native"), &json!("draft"))
+    );
+    let state = &flow["states"][1];
+    assert_eq!(state["at"], "/states/shipped");
+    let place = |end: usize| usize::try_from(state["span"][end].as_u64().unwrap()).unwrap();
+    assert_eq!(
+        FLOW.get(place(0)..place(1)),
+        Some("shipped: {on: {DONE: done}}")
+    );
+    // A text with errors has its states, too; one that cannot be read has none.
+    let broken = FLOW.replace("SHIP: {target: shipped", "SHIP: {target: nowhere");
+    assert_eq!(
+        outline("shop.yaml", &broken, None)["states"][0]["name"],
+        "draft"
+    );
+    assert_eq!(outline("shop.yaml", "states: [", None), Value::Null);
+    // One of several, whose keys are escaped in their places.
+    let several = "workflows:\n  a: {id: a, initial: x, states: {x: {type: final}}}\n  b/c: {id: b, initial: y, states: {y~: {}}}\n";
+    assert_eq!(outline("i.yaml", several, None), Value::Null);
+    assert_eq!(
+        outline("i.yaml", several, Some("b/c"))["states"][0]["at"],
+        "/workflows/b~1c/states/y~0"
+    );
+    let items = outline(
+        "s.yaml",
+        "execution_config: {}\nassistants: []\nstates:\n  - {id: one, task: t}\n",
+        None,
+    );
+    assert_eq!(items["states"][0]["at"], "/states/0", "{items}");
+
+    let schema = |format: &str| console.get(&format!("workflows/schema?format={format}"), &bearer);
+    assert!(schema("native").body.contains("max_iterations"));
+    assert!(schema("pipeline").body.contains("stages"));
+    assert_eq!(schema("other").status, 404);
 }

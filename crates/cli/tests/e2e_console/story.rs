@@ -48,7 +48,7 @@ fn pictures() -> Option<PathBuf> {
 }
 
 /// Takes a picture for the docs.
-fn picture(browser: &Browser, name: &str) {
+pub(crate) fn picture(browser: &Browser, name: &str) {
     if let Some(folder) = pictures() {
         let path = folder.join(format!("{name}.png"));
         browser.tell("shot", json!({ "path": path }));

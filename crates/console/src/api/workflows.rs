@@ -8,13 +8,17 @@ use axum::{
     http::{HeaderMap, StatusCode, Uri, header},
 };
 use interlock_edit::{Operation, Refusal, edit as carry_out};
-use interlock_formats::{Diagnostic, Source, check as check_text, load};
-use interlock_graph::Graph;
-use interlock_simulate::{Scenario, Simulation};
+use interlock_formats::{
+    Diagnostic, Source, check as check_text, codemie_schema, flowstate_schema, load,
+    pipeline_schema, schema as native_schema,
+};
+use interlock_graph::{Graph, Trace};
+use interlock_simulate::{Scenario, Simulation, input::short_form};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::{
+    outline::Outline,
     query::Query,
     reply::{Answered, Problem, json_reply},
     shared::Shared,
@@ -101,7 +105,7 @@ struct Draft {
     /// What is done to it.
     #[serde(default)]
     operations: Vec<Operation>,
-    /// Lines as `interlock simulate` takes them.
+    /// Lines as `interlock simulate` takes them; a text is one in short, such as `Bash ls` or `READY`.
     #[serde(default)]
     lines: Vec<Value>,
 }
@@ -124,17 +128,33 @@ pub(super) async fn check(State(shared): State<Arc<Shared>>, body: Body) -> Answ
     json_reply(&found)
 }
 
-/// Draws a text, if it is a workflow.
+/// Answers with the JSON Schema of a format.
+pub(super) async fn schema(uri: Uri) -> Answered {
+    let query = Query::of(uri.query());
+    let found = match query.text("format") {
+        None | Some("native") => native_schema(),
+        Some("pipeline") => pipeline_schema(),
+        Some("flowstate") => flowstate_schema(),
+        Some("codemie") => codemie_schema(),
+        Some(other) => return Err(Problem::unknown(format!("there is no format `{other}`"))),
+    };
+    json_reply(&found)
+}
+
+/// Draws a text, if it is a workflow, and says where its states stand, if it can be read.
 pub(super) async fn layout(State(shared): State<Arc<Shared>>, body: Body) -> Answered {
     let draft: Draft = super::long_body(body).await?;
     let found = shared
         .blocking(move |shared| {
             let (_, library) = shared.library(draft.project.as_deref())?;
-            Ok(match load(&draft.source(), draft.machine.as_deref(), &library) {
+            let (source, machine) = (draft.source(), draft.machine.as_deref());
+            let outline = Outline::of(&source, machine);
+            Ok(match load(&source, machine, &library) {
                 Ok(loaded) => json!({
-                    "scene": Graph::of(&loaded.machine, None, &[]).scene(), "diagnostics": loaded.warnings,
+                    "scene": Graph::of(&loaded.machine, None, &[]).scene(),
+                    "outline": outline, "diagnostics": loaded.warnings,
                 }),
-                Err(found) => json!({ "scene": null, "diagnostics": found }),
+                Err(found) => json!({ "scene": null, "outline": outline, "diagnostics": found }),
             })
         })
         .await?;
@@ -182,6 +202,8 @@ fn refused(source: &Source, refusal: &Refusal) -> Value {
 }
 
 /// Plays lines on a text; nothing runs and nothing is recorded.
+///
+/// `marks` are those of the graph, first of the start and then after each answer.
 pub(super) async fn simulate(State(shared): State<Arc<Shared>>, body: Body) -> Answered {
     let draft: Draft = super::long_body(body).await?;
     if draft.lines.len() > LINES_MAX {
@@ -194,18 +216,35 @@ pub(super) async fn simulate(State(shared): State<Arc<Shared>>, body: Body) -> A
                 Ok(loaded) => loaded,
                 Err(found) => return Ok(json!({ "ok": false, "diagnostics": found })),
             };
-            let mut simulation = Simulation::new(loaded.machine, Scenario::default());
+            let mut simulation = Simulation::new(loaded.machine.clone(), Scenario::default());
+            let (mut trace, mut followed) = (Trace::default(), 0);
+            let mut marks = |simulation: &Simulation| {
+                for event in simulation.events().iter().skip(followed) {
+                    trace.follow(event);
+                }
+                followed = simulation.events().len();
+                Graph::at(&loaded.machine, Some(simulation.run()), &trace).marks()
+            };
+            let mut marked = vec![marks(&simulation)];
             let mut answers = Vec::new();
             for (index, line) in draft.lines.iter().enumerate() {
-                match simulation.step(&line.to_string()) {
+                let line = match line {
+                    Value::String(short) => short_form(short),
+                    line => Ok(line.clone()),
+                };
+                let answer = line.and_then(|line| {
+                    simulation.step(&line.to_string()).map_err(|error| error.message)
+                });
+                match answer {
                     Ok(answer) => answers.push(answer),
                     Err(error) => {
                         let message = format!("line {}: {error}", index + 1);
-                        return Ok(json!({ "ok": false, "answers": answers, "message": message }));
+                        return Ok(json!({ "ok": false, "answers": answers, "marks": marked, "message": message }));
                     }
                 }
+                marked.push(marks(&simulation));
             }
-            Ok(json!({ "ok": true, "answers": answers }))
+            Ok(json!({ "ok": true, "answers": answers, "marks": marked }))
         })
         .await?;
     json_reply(&found)

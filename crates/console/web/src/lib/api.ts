@@ -49,14 +49,21 @@ export function sentence(error: unknown): string | null {
   return error instanceof Error ? error.message : String(error);
 }
 
+/** What a request needs beside its body; a PUT goes with what it writes over. */
+export interface Beside {
+  accept?: string;
+  over?: string;
+}
+
 /** Sends a request; throws an `ApiError` unless it succeeds. */
-export async function send(path: string, body?: unknown, signal?: AbortSignal, accept = 'application/json'): Promise<Response> {
+export async function send(path: string, body?: unknown, signal?: AbortSignal, { accept = 'application/json', over }: Beside = {}): Promise<Response> {
   const headers: Record<string, string> = { Accept: accept };
   if (bearer) headers['Authorization'] = `Bearer ${bearer}`;
   const init: RequestInit = { headers, cache: 'no-store', credentials: 'omit', redirect: 'error', signal: signal ?? null };
   if (body !== undefined) {
     headers['Content-Type'] = 'application/json';
-    init.method = 'POST';
+    init.method = over === undefined ? 'POST' : 'PUT';
+    if (over !== undefined) headers['If-Match'] = over;
     init.body = JSON.stringify(body);
   }
   let response: Response;
@@ -84,8 +91,8 @@ async function failureOf(response: Response): Promise<ApiError> {
   }
 }
 
-export async function call<T>(path: string, body?: unknown, signal?: AbortSignal): Promise<T> {
-  return (await (await send(path, body, signal)).json()) as T;
+export async function call<T>(path: string, body?: unknown, signal?: AbortSignal, beside?: Beside): Promise<T> {
+  return (await (await send(path, body, signal, beside)).json()) as T;
 }
 
 /** Returns `?a=1&b=2` of the values that are not empty. */
