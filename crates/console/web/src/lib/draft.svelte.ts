@@ -6,6 +6,9 @@ import type { Diagnostic, DraftBody, Operation, Outline, WorkflowFile } from './
 
 const REST_MS = 250;
 
+/** Texts that were not saved when the page went away by itself, as where its access ended. */
+const kept = new Map<string, string>();
+
 /** Why an edit was refused, and where. */
 export interface Refused {
   message: string;
@@ -34,6 +37,8 @@ export class Draft {
   /** What the file holds by now, where it has changed meanwhile. */
   other = $state.raw<WorkflowFile | null>(null);
   moved = $state('');
+  /** Whether the text is one that was kept from before. */
+  restored = $state(false);
   editor: TextEditor | null = null;
 
   readonly dirty = $derived(this.text !== this.saved);
@@ -53,7 +58,11 @@ export class Draft {
     try {
       const file = await api.open(this.name, this.project);
       this.file = file;
-      this.text = this.saved = file.text;
+      this.saved = file.text;
+      const before = kept.get(this.#key);
+      kept.delete(this.#key);
+      this.restored = before !== undefined && before !== file.text && file.locked === null;
+      this.text = this.restored && before !== undefined ? before : file.text;
       this.machine = file.machines[0] ?? '';
       void this.look();
     } catch (error) {
@@ -93,7 +102,7 @@ export class Draft {
     try {
       const [checked, drawn] = await Promise.all([api.check(body, asked.signal), api.layout(body, asked.signal)]);
       if (asked.signal.aborted) return;
-      this.diagnostics = checked.diagnostics;
+      this.diagnostics = inOrder(checked.diagnostics);
       this.outline = drawn.outline;
       if (drawn.scene) this.scene = drawn.scene;
       this.fresh = drawn.scene !== null;
@@ -173,8 +182,20 @@ export class Draft {
     if (!mine) this.editor?.put(other.text);
   }
 
-  stop(): void {
+  get #key(): string {
+    return JSON.stringify([this.project, this.name]);
+  }
+
+  /** Ends it; what is not saved is kept, unless the person gave it up. */
+  stop(abandoned: boolean): void {
+    if (this.file && this.dirty && !abandoned) kept.set(this.#key, this.text);
     this.#asked?.abort();
     clearTimeout(this.#timer);
   }
 }
+
+/** Errors first. */
+const inOrder = (found: Diagnostic[]): Diagnostic[] => [
+  ...found.filter(({ severity }) => severity === 'error'),
+  ...found.filter(({ severity }) => severity !== 'error'),
+];

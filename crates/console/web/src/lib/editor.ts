@@ -1,6 +1,6 @@
 import { autocompletion, completionKeymap } from '@codemirror/autocomplete';
 import { defaultKeymap, history, historyKeymap, isolateHistory, redo, redoDepth, undo, undoDepth } from '@codemirror/commands';
-import { HighlightStyle, StreamLanguage, bracketMatching, foldGutter, foldKeymap, indentOnInput, syntaxHighlighting } from '@codemirror/language';
+import { HighlightStyle, StreamLanguage, bracketMatching, foldGutter, foldKeymap, indentOnInput, indentService, syntaxHighlighting } from '@codemirror/language';
 import { json } from '@codemirror/legacy-modes/mode/javascript';
 import { yaml } from '@codemirror/legacy-modes/mode/yaml';
 import { lintGutter, lintKeymap, setDiagnostics, type Diagnostic as Mark } from '@codemirror/lint';
@@ -19,6 +19,18 @@ const COLOURS = HighlightStyle.define([
   { tag: [tags.string, tags.special(tags.string)], color: 'var(--success)' },
   { tag: [tags.number, tags.bool, tags.null, tags.keyword], color: 'var(--interrupt)' },
 ]);
+
+const JSON_TEXT = StreamLanguage.define({ ...json, tokenTable: { property: tags.propertyName } });
+
+/** A new line stands as deep as the one before it, and deeper below a key without a value. */
+const YAML_INDENT = indentService.of((context, at) => {
+  const { doc } = context.state;
+  let line = doc.lineAt(at);
+  while (!line.text.trim() && line.number > 1) line = doc.line(line.number - 1);
+  const before = line.text.slice(0, Math.max(0, at - line.from));
+  const depth = /^ *(?:- +)*/.exec(before)?.[0].length ?? 0;
+  return /:\s*(?:#.*)?$/.test(before) ? depth + context.unit : depth;
+});
 
 const LOOK = EditorView.theme({
   '&': { height: '100%', color: 'var(--text)', backgroundColor: 'var(--surface)', fontSize: '12.5px' },
@@ -77,7 +89,7 @@ export class TextEditor {
       bracketMatching(),
       highlightActiveLine(),
       highlightSelectionMatches(),
-      StreamLanguage.define(isJson ? json : yaml),
+      isJson ? JSON_TEXT : [YAML_INDENT, StreamLanguage.define(yaml)],
       syntaxHighlighting(COLOURS),
       LOOK,
       EditorState.tabSize.of(2),
