@@ -297,6 +297,12 @@ const COMMANDS = {
     return { text: await read() };
   },
 
+  /** Returns what is proposed where the cursor is. */
+  async proposals() {
+    await page.waitForSelector('.cm-tooltip-autocomplete li');
+    return { names: await page.$$eval('.cm-tooltip-autocomplete li', (all) => all.map((one) => one.textContent)) };
+  },
+
   async waits({ of, text }) {
     await page.waitForFunction(
       ([where, wanted]) => document.querySelector(where)?.innerText.includes(wanted),

@@ -24,6 +24,19 @@ states:
   shipped: {type: final}
 ";
 
+const FILE: &str = ".interlock/workflows/notes.yaml";
+
+const PLAIN: &str = "{
+  \"id\": \"plain\",
+  \"initial\": \"first\",
+  \"states\": {
+    \"first\": { \"on\": { \"GO\": \"over\" } },
+    \"over\":  { \"type\": \"final\" }
+  }
+}
+";
+const PLAIN_FILE: &str = ".interlock/workflows/plain.json";
+
 struct Sitting {
     room: Room,
     browser: Browser,
@@ -35,6 +48,7 @@ impl Sitting {
     fn down() -> Self {
         let room = Room::new().unwrap();
         room.write(FILE, FLOW).unwrap();
+        room.write(PLAIN_FILE, PLAIN).unwrap();
         let mut console = Console::open(&room);
         let browser = Browser::start();
         let url = format!("http://localhost:{}/", console.port);
@@ -77,8 +91,6 @@ impl Sitting {
     }
 }
 
-const FILE: &str = ".interlock/workflows/notes.yaml";
-
 #[test]
 fn a_workflow_is_edited_as_picture_and_text_and_saved_story() {
     let person = Sitting::down();
@@ -108,6 +120,16 @@ fn a_workflow_is_edited_as_picture_and_text_and_saved_story() {
     person.tell("state", json!({ "name": "shipped" }));
     person.go("Remove state shipped");
     person.waits("#view", "Not done: ");
+    person.source(&renamed);
+
+    // Keys are proposed where they may stand.
+    person.tell("write", json!({ "text": "me" }));
+    let proposed = person.tell("proposals", json!({}));
+    assert_eq!(proposed["names"], json!(["meta"]));
+    person.tell(
+        "keys",
+        json!({ "keys": ["Escape", "Backspace", "Backspace"] }),
+    );
     person.source(&renamed);
 
     // A mistake stands at its line; its problem leads there, where it is mended.
@@ -160,6 +182,21 @@ fn a_workflow_is_edited_as_picture_and_text_and_saved_story() {
     person.go("READY");
     person.waits("#view", "drafting");
     person.clean("workflow-try");
+
+    // JSON likewise; what is given up is not written.
+    person.tell("page", json!({ "name": "Workflows", "wait": "li a" }));
+    person.tell("workflow", json!({ "name": "plain" }));
+    person.tell("state", json!({ "name": "over" }));
+    person.tell("field", json!({ "name": "Name", "value": "done" }));
+    let changed = PLAIN
+        .replace("\"GO\": \"over\"", "\"GO\": \"done\"")
+        .replace("\"over\":  {", "\"done\":  {");
+    person.source(&changed);
+    person.go("Workflows");
+    person.waits("main", "The changes of plain are not saved.");
+    person.go("Leave without saving");
+    person.waits("main h1", "Workflows");
+    assert_eq!(person.room.read(PLAIN_FILE).unwrap(), PLAIN);
 
     // What is part of Interlock is looked at only.
     person.tell("page", json!({ "name": "Workflows", "wait": "li a" }));
