@@ -49,21 +49,22 @@ export function sentence(error: unknown): string | null {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** What a request needs beside its body; a PUT goes with what it writes over. */
-export interface Beside {
+/** What a request needs beside its body. */
+export interface SendOptions {
   accept?: string;
-  over?: string;
+  /** The etag of what is written over: the request is a PUT. */
+  ifMatch?: string;
 }
 
 /** Sends a request; throws an `ApiError` unless it succeeds. */
-export async function send(path: string, body?: unknown, signal?: AbortSignal, { accept = 'application/json', over }: Beside = {}): Promise<Response> {
+export async function send(path: string, body?: unknown, signal?: AbortSignal, { accept = 'application/json', ifMatch }: SendOptions = {}): Promise<Response> {
   const headers: Record<string, string> = { Accept: accept };
   if (bearer) headers['Authorization'] = `Bearer ${bearer}`;
   const init: RequestInit = { headers, cache: 'no-store', credentials: 'omit', redirect: 'error', signal: signal ?? null };
   if (body !== undefined) {
     headers['Content-Type'] = 'application/json';
-    init.method = over === undefined ? 'POST' : 'PUT';
-    if (over !== undefined) headers['If-Match'] = over;
+    init.method = ifMatch === undefined ? 'POST' : 'PUT';
+    if (ifMatch !== undefined) headers['If-Match'] = ifMatch;
     init.body = JSON.stringify(body);
   }
   let response: Response;
@@ -91,8 +92,8 @@ async function failureOf(response: Response): Promise<ApiError> {
   }
 }
 
-export async function call<T>(path: string, body?: unknown, signal?: AbortSignal, beside?: Beside): Promise<T> {
-  return (await (await send(path, body, signal, beside)).json()) as T;
+export async function call<T>(path: string, body?: unknown, signal?: AbortSignal, options?: SendOptions): Promise<T> {
+  return (await (await send(path, body, signal, options)).json()) as T;
 }
 
 /** Returns `?a=1&b=2` of the values that are not empty. */

@@ -9,8 +9,8 @@ import { EditorState, type Extension } from '@codemirror/state';
 import { EditorView, drawSelection, highlightActiveLine, hoverTooltip, keymap, lineNumbers } from '@codemirror/view';
 import { tags } from '@lezer/highlight';
 
-import { letters } from './bytes';
-import { about, propose, type Schema } from './schema';
+import { offsets } from './bytes';
+import { complete, describe, type Schema } from './schema';
 import type { Diagnostic } from './workflows';
 
 const COLOURS = HighlightStyle.define([
@@ -62,7 +62,7 @@ const LOOK = EditorView.theme({
   '.cm-panels button, .cm-panels input': { color: 'var(--text)', background: 'var(--surface)', border: '1px solid var(--edge)', borderRadius: '4px' },
 });
 
-export interface Told {
+export interface EditorEvents {
   /** After each change of the text. */
   changed: (text: string) => void;
   save: () => void;
@@ -77,7 +77,7 @@ export class TextEditor {
   readonly #view: EditorView;
   #schema: Schema | null = null;
 
-  constructor(host: HTMLElement, text: string, { isJson, locked, label }: { isJson: boolean; locked: boolean; label: string }, told: Told) {
+  constructor(host: HTMLElement, text: string, { isJson, locked, label }: { isJson: boolean; locked: boolean; label: string }, events: EditorEvents) {
     const root = host.shadowRoot ?? host.attachShadow({ mode: 'open' });
     const extensions: Extension[] = [
       lineNumbers(),
@@ -95,10 +95,10 @@ export class TextEditor {
       EditorState.tabSize.of(2),
       EditorState.readOnly.of(locked),
       EditorView.contentAttributes.of({ 'aria-label': label, 'aria-multiline': 'true', tabindex: '0' }),
-      autocompletion({ override: [(context) => propose(this.#schema, context, isJson)] }),
-      hoverTooltip((view, at) => about(this.#schema, view.state, at, isJson)),
+      autocompletion({ override: [(context) => complete(this.#schema, context, isJson)] }),
+      hoverTooltip((view, at) => describe(this.#schema, view.state, at, isJson)),
       keymap.of([
-        { key: 'Mod-s', preventDefault: true, run: () => (told.save(), true) },
+        { key: 'Mod-s', preventDefault: true, run: () => (events.save(), true) },
         ...completionKeymap,
         ...lintKeymap,
         ...searchKeymap,
@@ -107,7 +107,7 @@ export class TextEditor {
         ...defaultKeymap,
       ]),
       EditorView.updateListener.of((update) => {
-        if (update.docChanged) told.changed(update.state.doc.toString());
+        if (update.docChanged) events.changed(update.state.doc.toString());
       }),
     ];
     this.#view = new EditorView({ state: EditorState.create({ doc: text, extensions }), parent: root, root });
@@ -150,11 +150,11 @@ export class TextEditor {
   }
 
   mark(found: Diagnostic[]): void {
-    const place = letters(this.text);
+    const offset = offsets(this.text);
     const length = this.#view.state.doc.length;
     const marks = found.map((one): Mark => {
-      const from = Math.min(place(one.span.start), length);
-      const to = Math.min(Math.max(place(one.span.end), from), length);
+      const from = Math.min(offset(one.span.start), length);
+      const to = Math.min(Math.max(offset(one.span.end), from), length);
       const message = one.help ? `${one.message}\n${one.help}` : one.message;
       return { from, to, severity: one.severity, message };
     });
@@ -163,7 +163,7 @@ export class TextEditor {
 
   /** Puts the cursor at a byte. */
   goTo(byte: number, focus = true): void {
-    const at = Math.min(letters(this.text)(byte), this.#view.state.doc.length);
+    const at = Math.min(offsets(this.text)(byte), this.#view.state.doc.length);
     this.#view.dispatch({ selection: { anchor: at }, effects: EditorView.scrollIntoView(at, { y: 'center' }) });
     if (focus) this.#view.focus();
   }

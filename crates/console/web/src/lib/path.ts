@@ -1,4 +1,4 @@
-/** Bytes before a place that are looked at for the braces around it. */
+/** Characters before a place that are searched for the braces around it. */
 const BACK_MAX = 200_000;
 
 interface Key {

@@ -67,7 +67,7 @@ function valuesAt(root: Schema, path: string[]): string[] {
 }
 
 /** Proposes keys and fixed values where the cursor is. */
-export function propose(schema: Schema | null, context: CompletionContext, isJson: boolean): CompletionResult | null {
+export function complete(schema: Schema | null, context: CompletionContext, isJson: boolean): CompletionResult | null {
   if (!schema) return null;
   const line = context.state.doc.lineAt(context.pos);
   const before = line.text.slice(0, context.pos - line.from);
@@ -93,7 +93,7 @@ export function propose(schema: Schema | null, context: CompletionContext, isJso
 }
 
 /** Says what the key under the pointer means. */
-export function about(schema: Schema | null, state: EditorState, at: number, isJson: boolean): Tooltip | null {
+export function describe(schema: Schema | null, state: EditorState, at: number, isJson: boolean): Tooltip | null {
   const text = state.doc.toString();
   const key = schema && keyAround(text, at);
   if (!schema || !key) return null;

@@ -115,7 +115,7 @@ export const open = (name: string, project: string) => call<WorkflowFile>(file(n
 
 /** Writes a text over the one that `etag` stands for. */
 export const save = (name: string, project: string, text: string, etag: string) =>
-  call<{ etag: string }>(file(name, project), { text }, undefined, { over: etag });
+  call<{ etag: string }>(file(name, project), { text }, undefined, { ifMatch: etag });
 
 export const check = (draft: DraftBody, signal: AbortSignal) =>
   call<{ diagnostics: Diagnostic[] }>('workflows/check', draft, signal);
