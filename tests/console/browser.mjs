@@ -271,6 +271,11 @@ const COMMANDS = {
     return {};
   },
 
+  async value({ name }) {
+    await tabTo(name, 'INPUT');
+    return { value: await page.evaluate(() => document.activeElement.value) };
+  },
+
   async go({ name, tag }) {
     await tabTo(name, tag);
     await page.keyboard.press('Enter');
@@ -305,7 +310,10 @@ const COMMANDS = {
 
   async waits({ of, text }) {
     await page.waitForFunction(
-      ([where, wanted]) => document.querySelector(where)?.innerText.includes(wanted),
+      ([where, wanted]) => {
+        const element = document.querySelector(where);
+        return (element?.innerText ?? element?.textContent ?? '').includes(wanted);
+      },
       [of, text],
     );
     return {};

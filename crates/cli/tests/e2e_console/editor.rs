@@ -112,6 +112,9 @@ fn a_workflow_is_edited_as_picture_and_text_and_saved_story() {
     super::story::picture(&person.browser, "console-editor");
     person.go("Undo");
     person.source(FLOW);
+    person.waits("svg [aria-selected=true]", "writing");
+    let shown = person.tell("value", json!({ "name": "Name" }));
+    assert_eq!(shown["value"], "writing");
     person.go("Redo");
     person.source(&renamed);
     assert_eq!(person.file(), FLOW, "nothing is written before it is saved");
