@@ -6,6 +6,7 @@
 mod alarms;
 mod api;
 mod board;
+mod bounded;
 mod gate;
 mod history;
 mod outline;
@@ -19,6 +20,7 @@ mod server;
 mod shared;
 mod spent;
 mod spoken;
+mod turns;
 mod workflows;
 
 pub use pairing::PairingRequest;

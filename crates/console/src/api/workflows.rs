@@ -33,9 +33,9 @@ const OPERATIONS_MAX: usize = 100;
 pub(super) async fn list(State(shared): State<Arc<Shared>>, uri: Uri) -> Answered {
     let query = Query::of(uri.query());
     let found = shared
-        .blocking(move |shared| {
+        .in_turn(|shared| &shared.lists, move |shared| {
             let (root, library) = shared.library(query.text("project"))?;
-            Ok(json!({ "project": root, "workflows": workflows::list(&library) }))
+            Ok(json!({ "project": root, "workflows": workflows::list(&shared.checked, &root, &library) }))
         })
         .await?;
     json_reply(&found)
@@ -49,8 +49,8 @@ pub(super) async fn one(
     let query = Query::of(uri.query());
     let found = shared
         .blocking(move |shared| {
-            let (_, library) = shared.library(query.text("project"))?;
-            workflows::file(&library, &name)
+            let (root, library) = shared.library(query.text("project"))?;
+            workflows::file(&root, &library, &name)
         })
         .await?;
     json_reply(&found)
@@ -83,8 +83,8 @@ pub(super) async fn write(
     let Written { text } = super::long_body(body).await?;
     let etag = shared
         .blocking(move |shared| {
-            let (_, library) = shared.library(query.text("project"))?;
-            workflows::write(&library, &name, &known, &text)
+            let (root, library) = shared.library(query.text("project"))?;
+            workflows::write(&root, &library, &name, &known, &text)
         })
         .await?;
     json_reply(&json!({ "etag": etag }))
@@ -96,7 +96,8 @@ pub(super) async fn write(
 struct Draft {
     #[serde(default)]
     project: Option<String>,
-    /// The name that messages show; it says whether the text is JSON, and where files beside it are looked for.
+    /// The file of a workflow in the list, or the name of a shipped one; it says whether the text is JSON, and where
+    /// files beside it are looked for.
     file: String,
     text: String,
     /// One of several workflows in the file.
@@ -120,10 +121,14 @@ impl Draft {
 pub(super) async fn check(State(shared): State<Arc<Shared>>, body: Body) -> Answered {
     let draft: Draft = super::long_body(body).await?;
     let found = shared
-        .blocking(move |shared| {
-            let (_, library) = shared.library(draft.project.as_deref())?;
-            Ok(json!({ "diagnostics": check_text(&draft.source(), &library) }))
-        })
+        .in_turn(
+            |shared| &shared.drafts,
+            move |shared| {
+                let (root, library) = shared.library(draft.project.as_deref())?;
+                let library = workflows::of_draft(&root, &library, &draft.file)?;
+                Ok(json!({ "diagnostics": check_text(&draft.source(), &library) }))
+            },
+        )
         .await?;
     json_reply(&found)
 }
@@ -145,18 +150,24 @@ pub(super) async fn schema(uri: Uri) -> Answered {
 pub(super) async fn layout(State(shared): State<Arc<Shared>>, body: Body) -> Answered {
     let draft: Draft = super::long_body(body).await?;
     let found = shared
-        .blocking(move |shared| {
-            let (_, library) = shared.library(draft.project.as_deref())?;
-            let (source, machine) = (draft.source(), draft.machine.as_deref());
-            let outline = Outline::of(&source, machine);
-            Ok(match load(&source, machine, &library) {
-                Ok(loaded) => json!({
-                    "scene": Graph::of(&loaded.machine, None, &[]).scene(),
-                    "outline": outline, "diagnostics": loaded.warnings,
-                }),
-                Err(found) => json!({ "scene": null, "outline": outline, "diagnostics": found }),
-            })
-        })
+        .in_turn(
+            |shared| &shared.drafts,
+            move |shared| {
+                let (root, library) = shared.library(draft.project.as_deref())?;
+                let library = workflows::of_draft(&root, &library, &draft.file)?;
+                let (source, machine) = (draft.source(), draft.machine.as_deref());
+                let outline = Outline::of(&source, machine);
+                Ok(match load(&source, machine, &library) {
+                    Ok(loaded) => json!({
+                        "scene": Graph::of(&loaded.machine, None, &[]).scene(),
+                        "outline": outline, "diagnostics": loaded.warnings,
+                    }),
+                    Err(found) => {
+                        json!({ "scene": null, "outline": outline, "diagnostics": found })
+                    }
+                })
+            },
+        )
         .await?;
     json_reply(&found)
 }
@@ -170,14 +181,16 @@ pub(super) async fn edit(State(shared): State<Arc<Shared>>, body: Body) -> Answe
         )));
     }
     let found = shared
-        .blocking(move |shared| {
-            let (_, library) = shared.library(draft.project.as_deref())?;
+        .in_turn(|shared| &shared.drafts, move |shared| {
+            let (root, library) = shared.library(draft.project.as_deref())?;
+            let library = workflows::of_draft(&root, &library, &draft.file)?;
             let source = draft.source();
             if workflows::is_hidden(&source.text) {
-                return Err(Problem::forbidden("hidden", "it holds characters that do not show: edit it elsewhere"));
+                return Err(workflows::hidden());
             }
             let machine = draft.machine.as_deref();
             Ok(match carry_out(&source, machine, &draft.operations, &library) {
+                Ok(edited) if workflows::is_hidden(&edited.text) => return Err(workflows::hidden()),
                 Ok(edited) => {
                     let edited = Source::new(source.name, edited.text);
                     json!({ "ok": true, "text": edited.text, "diagnostics": check_text(&edited, &library) })
@@ -210,8 +223,9 @@ pub(super) async fn simulate(State(shared): State<Arc<Shared>>, body: Body) -> A
         return Err(Problem::input(format!("at most {LINES_MAX} lines at once")));
     }
     let found = shared
-        .blocking(move |shared| {
-            let (_, library) = shared.library(draft.project.as_deref())?;
+        .in_turn(|shared| &shared.drafts, move |shared| {
+            let (root, library) = shared.library(draft.project.as_deref())?;
+            let library = workflows::of_draft(&root, &library, &draft.file)?;
             let loaded = match load(&draft.source(), draft.machine.as_deref(), &library) {
                 Ok(loaded) => loaded,
                 Err(found) => return Ok(json!({ "ok": false, "diagnostics": found })),
