@@ -10,6 +10,8 @@ export interface WorkflowRow {
   description: string | null;
   errors: number;
   warnings: number;
+  /** Why it is not read here. */
+  locked: string | null;
 }
 
 /** A workflow file that was opened. */
