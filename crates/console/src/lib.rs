@@ -7,6 +7,7 @@ mod alarms;
 mod api;
 mod board;
 mod bounded;
+mod checked;
 mod gate;
 mod history;
 mod outline;

@@ -26,6 +26,7 @@ use tokio::sync::{Semaphore, mpsc};
 use crate::{
     alarms::Alarms,
     board::{Board, RunRow},
+    checked::Checked,
     history::Histories,
     pairing::{PairingRequest, Pairings},
     peer::Agent,
@@ -33,7 +34,6 @@ use crate::{
     spent::Costs,
     spoken::SpokenOfRuns,
     turns::Turns,
-    workflows::Checked,
 };
 
 /// Texts of pages that are worked on at once.

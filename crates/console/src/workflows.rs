@@ -1,20 +1,23 @@
 //! The workflow files that a person can look at and change here: those of known projects, the person's own, the shipped ones.
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::BTreeSet,
     path::{Path, PathBuf},
-    sync::{Mutex, PoisonError},
-    time::SystemTime,
 };
 
 use axum::http::StatusCode;
 use interlock_core::visible::steers;
-use interlock_formats::{Severity, Source, Tree, check, description_of, format_of};
+use interlock_formats::{Tree, format_of};
 use interlock_project::{Entry, Library, Origin, SaveError, save};
 use serde::Serialize;
 use sha2::{Digest as _, Sha256};
 
-use crate::{bounded::Bounded, reply::Problem, shared::Shared};
+use crate::{
+    bounded::Bounded,
+    checked::{Checked, open},
+    reply::Problem,
+    shared::Shared,
+};
 
 const HIDDEN: &str = "it holds characters that do not show: edit it elsewhere";
 const OUTSIDE: &str = "its file is outside of the project: it is neither read nor written here";
@@ -74,65 +77,6 @@ impl Shared {
     }
 }
 
-/// What was said of a workflow file, as long as the file is the same.
-#[derive(Debug, Clone)]
-struct Said {
-    bytes: u64,
-    modified: SystemTime,
-    format: Option<&'static str>,
-    description: Option<String>,
-    errors: usize,
-    warnings: usize,
-}
-
-/// What was said of files that name nothing else: of others it may change without them.
-#[derive(Default)]
-pub(crate) struct Checked(Mutex<BTreeMap<PathBuf, Said>>);
-
-impl Checked {
-    /// Returns what is to be said of a workflow; `None`: it cannot be read.
-    fn of(&self, root: &Path, library: &Library, entry: &Entry) -> Option<Said> {
-        let metadata = entry.path.as_ref().and_then(|path| path.metadata().ok());
-        let (bytes, modified) = match metadata {
-            Some(metadata) => (metadata.len(), metadata.modified().ok()?),
-            None => (0, SystemTime::UNIX_EPOCH),
-        };
-        // A shipped one has no file and stays as it is.
-        let key = entry
-            .path
-            .clone()
-            .unwrap_or_else(|| PathBuf::from(&entry.name));
-        let known = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(said) = known().get(&key)
-            && (said.bytes, said.modified) == (bytes, modified)
-        {
-            return Some(said.clone());
-        }
-        let source = open(library, entry).ok()?;
-        let bounded = Bounded::new(root, library);
-        let found = check(&source, &bounded);
-        let count = |severity| {
-            let of_it = found.iter().filter(|found| found.severity == severity);
-            of_it.count()
-        };
-        let said = Said {
-            bytes,
-            modified,
-            format: format_of(&source),
-            description: description_of(&source),
-            errors: count(Severity::Error),
-            warnings: count(Severity::Warning),
-        };
-        let mut known = known();
-        if bounded.was_asked() {
-            known.remove(&key);
-        } else {
-            known.insert(key, said.clone());
-        }
-        Some(said)
-    }
-}
-
 /// Lists the workflows by name.
 pub(crate) fn list(checked: &Checked, root: &Path, library: &Library) -> Vec<WorkflowRow> {
     let bounded = Bounded::new(root, library);
@@ -168,15 +112,6 @@ const fn word(origin: Origin) -> &'static str {
         Origin::Person => "person",
         Origin::Shipped => "shipped",
     }
-}
-
-fn open(library: &Library, entry: &Entry) -> Result<Source, Problem> {
-    let found = match &entry.path {
-        // The file that the list means, whatever file there is of that name where this program was started.
-        Some(path) => library.open(&path.to_string_lossy()),
-        None => library.open_named(&entry.name),
-    };
-    found.map_err(|error| Problem::unknown(error.to_string()))
 }
 
 fn entry(library: &Library, name: &str) -> Result<Entry, Problem> {
