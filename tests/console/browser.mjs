@@ -28,7 +28,8 @@ let page;
 /** Returns what has the focus: its name and its role. */
 const focused = () =>
   page.evaluate(() => {
-    const element = document.activeElement;
+    let element = document.activeElement;
+    while (element?.shadowRoot?.activeElement) element = element.shadowRoot.activeElement;
     const label = element?.labels?.[0]?.textContent;
     const name = element?.getAttribute('aria-label') ?? label ?? element?.textContent ?? '';
     return { name: name.replace(/\s+/g, ' ').trim(), tag: element?.tagName ?? '' };
@@ -235,6 +236,87 @@ const COMMANDS = {
     await page.waitForSelector('#view [role=treeitem][aria-selected=true]');
     await page.keyboard.press('Escape');
     return { levels };
+  },
+
+  /** Opens a workflow of the list. */
+  async workflow({ name }) {
+    await tabTo(name, 'A');
+    await page.keyboard.press('Enter');
+    await page.waitForSelector(`main h1:text-is("${name}")`);
+    await page.waitForSelector('.cm-content');
+    await page.waitForSelector('svg [role=treeitem]');
+    return {};
+  },
+
+  /** Selects a state in the graph with the arrow keys. */
+  async state({ name }) {
+    const role = () => page.evaluate(() => document.activeElement?.getAttribute('role'));
+    for (let presses = 0; presses < TABS_MAX && (await role()) !== 'treeitem'; presses += 1) await page.keyboard.press('Tab');
+    await page.keyboard.press('Home');
+    for (let steps = 0; steps < 20; steps += 1) {
+      if ((await focused()).name.startsWith(name)) break;
+      await page.keyboard.press('ArrowDown');
+    }
+    await page.keyboard.press('Enter');
+    await page.waitForSelector(`svg [role=treeitem][aria-selected=true]`);
+    return {};
+  },
+
+  /** Types into a field instead of what stands there, and leaves it. */
+  async field({ name, value, tag }) {
+    await tabTo(name, tag ?? 'INPUT');
+    await page.keyboard.press('Control+A');
+    await page.keyboard.type(value);
+    await page.keyboard.press('Tab');
+    return {};
+  },
+
+  async value({ name }) {
+    await tabTo(name, 'INPUT');
+    return { value: await page.evaluate(() => document.activeElement.value) };
+  },
+
+  async go({ name, tag }) {
+    await tabTo(name, tag);
+    await page.keyboard.press('Enter');
+    return {};
+  },
+
+  /** Puts the cursor into the text of a workflow, behind its end. */
+  async write({ text }) {
+    await tabTo('Text of');
+    await page.keyboard.press('Control+End');
+    await page.keyboard.type(text);
+    return {};
+  },
+
+  async keys({ keys }) {
+    for (const key of keys) await page.keyboard.press(key);
+    return {};
+  },
+
+  /** Waits until the text in the editor is this one; tells what is there. */
+  async source({ text }) {
+    const read = () => page.$$eval('.cm-content .cm-line', (lines) => lines.map((line) => line.textContent).join('\n'));
+    for (let times = 0; times < 100 && (await read()) !== text; times += 1) await page.waitForTimeout(50);
+    return { text: await read() };
+  },
+
+  /** Returns what is proposed where the cursor is. */
+  async proposals() {
+    await page.waitForSelector('.cm-tooltip-autocomplete li');
+    return { names: await page.$$eval('.cm-tooltip-autocomplete li', (all) => all.map((one) => one.textContent)) };
+  },
+
+  async waits({ of, text }) {
+    await page.waitForFunction(
+      ([where, wanted]) => {
+        const element = document.querySelector(where);
+        return (element?.innerText ?? element?.textContent ?? '').includes(wanted);
+      },
+      [of, text],
+    );
+    return {};
   },
 
   async page({ name, wait }) {

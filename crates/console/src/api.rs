@@ -32,8 +32,8 @@ use crate::{gate, page, reply::Problem, shared::Shared};
 
 /// The most bytes of a body that are read.
 const BODY_BYTES_MAX: usize = 64 * 1024;
-/// The most bytes of a body that holds a workflow.
-const LONG_BODY_BYTES_MAX: usize = 2 * 1024 * 1024;
+/// The most bytes of a body that holds a workflow: the largest file that opens, and what its quotes take.
+const LONG_BODY_BYTES_MAX: usize = 6 * 1024 * 1024;
 /// How long a body may take.
 const BODY_TIME: Duration = Duration::from_secs(10);
 
@@ -72,6 +72,7 @@ pub(crate) fn router(shared: Arc<Shared>) -> Router {
             "/workflows/files/{name}",
             get(workflows::one).put(workflows::write),
         )
+        .route("/workflows/schema", get(workflows::schema))
         .route("/workflows/check", post(workflows::check))
         .route("/workflows/layout", post(workflows::layout))
         .route("/workflows/edit", post(workflows::edit))

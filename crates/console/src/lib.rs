@@ -6,8 +6,11 @@
 mod alarms;
 mod api;
 mod board;
+mod bounded;
+mod checked;
 mod gate;
 mod history;
+mod outline;
 mod page;
 mod pairing;
 mod peer;
@@ -18,6 +21,7 @@ mod server;
 mod shared;
 mod spent;
 mod spoken;
+mod turns;
 mod workflows;
 
 pub use pairing::PairingRequest;

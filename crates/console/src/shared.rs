@@ -3,7 +3,7 @@
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, OnceLock, PoisonError},
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
@@ -17,6 +17,7 @@ use interlock_core::{
     run::Run,
 };
 use interlock_project::Library;
+use interlock_sandbox::Reached;
 use interlock_simulate::Scenario;
 use interlock_store::{EventLog as _, Home, RunLog, submit};
 use interlock_tools::Secrets;
@@ -25,14 +26,21 @@ use tokio::sync::{Semaphore, mpsc};
 use crate::{
     alarms::Alarms,
     board::{Board, RunRow},
+    checked::Checked,
     history::Histories,
     pairing::{PairingRequest, Pairings},
     peer::Agent,
     reply::Problem,
     spent::Costs,
     spoken::SpokenOfRuns,
+    turns::Turns,
 };
 
+/// Texts of pages that are worked on at once.
+const DRAFTS_MAX: usize = 2;
+/// How long a request waits for its turn.
+const TURN_WAIT: Duration = Duration::from_secs(10);
+const BUSY: &str = "the console is busy with other workflows: try again";
 /// Streams open at once.
 const STREAMS_MAX: usize = 64;
 /// How often an agent's knocking is written into the log of its run.
@@ -114,7 +122,15 @@ pub(crate) struct Shared {
     pub(crate) secrets: Secrets,
     pub(crate) doctor: Box<dyn Fn() -> Report + Send + Sync>,
     /// One examination at a time.
-    pub(crate) examining: Arc<Semaphore>,
+    pub(crate) examining: Turns,
+    /// What is done with texts of pages.
+    pub(crate) drafts: Turns,
+    /// Lists of workflows.
+    pub(crate) lists: Turns,
+    /// How far the kernel holds shell lines here, once it was tried.
+    pub(crate) reached: OnceLock<Reached>,
+    /// What was said of workflow files.
+    pub(crate) checked: Checked,
     pub(crate) alarms: Alarms,
     pub(crate) changed: Box<dyn Fn(&Run) + Send + Sync>,
     pub(crate) workplace: Workplace,
@@ -145,7 +161,15 @@ impl Shared {
             scenario: settings.scenario,
             secrets: settings.secrets,
             doctor: settings.doctor,
-            examining: Arc::new(Semaphore::new(1)),
+            examining: Turns::new(
+                1,
+                Duration::ZERO,
+                "the clients are being examined: wait for that",
+            ),
+            drafts: Turns::new(DRAFTS_MAX, TURN_WAIT, BUSY),
+            lists: Turns::new(1, TURN_WAIT, BUSY),
+            reached: OnceLock::new(),
+            checked: Checked::default(),
             alarms: Alarms::default(),
             changed: settings.changed,
             workplace: settings.workplace,
@@ -171,6 +195,21 @@ impl Shared {
             let message = "the console has a bug: please report it";
             Err(Problem::new(status, "bug", message))
         })
+    }
+
+    /// Does the same when its turn comes; the turn lasts as long as the work does, also where nobody waits for it.
+    pub(crate) async fn in_turn<T: Send + 'static>(
+        self: &Arc<Self>,
+        turns: impl Fn(&Self) -> &Turns,
+        work: impl FnOnce(&Self) -> Result<T, Problem> + Send + 'static,
+    ) -> Result<T, Problem> {
+        let turn = turns(self).take().await?;
+        let held = move |shared: &Self| {
+            let done = work(shared);
+            drop(turn);
+            done
+        };
+        self.blocking(held).await
     }
 
     /// Records in a run's log that its agent came here, at most once a second.

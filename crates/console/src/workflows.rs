@@ -7,12 +7,20 @@ use std::{
 
 use axum::http::StatusCode;
 use interlock_core::visible::steers;
-use interlock_formats::{Severity, Source, Tree, check, description_of, format_of};
+use interlock_formats::{Tree, format_of};
 use interlock_project::{Entry, Library, Origin, SaveError, save};
 use serde::Serialize;
 use sha2::{Digest as _, Sha256};
 
-use crate::{reply::Problem, shared::Shared};
+use crate::{
+    bounded::Bounded,
+    checked::{Checked, open},
+    reply::Problem,
+    shared::Shared,
+};
+
+const HIDDEN: &str = "it holds characters that do not show: edit it elsewhere";
+const OUTSIDE: &str = "its file is outside of the project: it is neither read nor written here";
 
 /// A workflow as the list has it.
 #[derive(Debug, Serialize)]
@@ -26,6 +34,8 @@ pub(crate) struct WorkflowRow {
     description: Option<String>,
     errors: usize,
     warnings: usize,
+    /// Why it is not read here.
+    locked: Option<&'static str>,
 }
 
 /// A workflow file that was opened.
@@ -68,27 +78,32 @@ impl Shared {
 }
 
 /// Lists the workflows by name.
-pub(crate) fn list(library: &Library) -> Vec<WorkflowRow> {
+pub(crate) fn list(checked: &Checked, root: &Path, library: &Library) -> Vec<WorkflowRow> {
+    let bounded = Bounded::new(root, library);
     let row = |entry: Entry| {
-        let source = open(library, &entry).ok()?;
-        let found = check(&source, library);
-        let count = |severity| {
-            found
-                .iter()
-                .filter(|found| found.severity == severity)
-                .count()
+        let outside = is_outside(&bounded, &entry);
+        let said = match outside {
+            true => None,
+            false => Some(checked.of(root, library, &entry)?),
         };
         Some(WorkflowRow {
             origin: word(entry.origin),
             path: entry.path.map(|path| path.display().to_string()),
-            format: format_of(&source),
-            description: description_of(&source),
-            errors: count(Severity::Error),
-            warnings: count(Severity::Warning),
+            format: said.as_ref().and_then(|said| said.format),
+            description: said.as_ref().and_then(|said| said.description.clone()),
+            errors: said.as_ref().map_or(0, |said| said.errors),
+            warnings: said.as_ref().map_or(0, |said| said.warnings),
+            locked: outside.then_some(OUTSIDE),
             name: entry.name,
         })
     };
     library.list().into_iter().filter_map(row).collect()
+}
+
+/// Tells whether a link leads from a workflow's file out of the project, or out of the person's folder.
+fn is_outside(bounded: &Bounded<'_>, entry: &Entry) -> bool {
+    let path = entry.path.as_deref();
+    path.is_some_and(|path| !bounded.holds(path))
 }
 
 const fn word(origin: Origin) -> &'static str {
@@ -99,15 +114,6 @@ const fn word(origin: Origin) -> &'static str {
     }
 }
 
-fn open(library: &Library, entry: &Entry) -> Result<Source, Problem> {
-    let found = match &entry.path {
-        // The file that the list means, whatever file there is of that name where this program was started.
-        Some(path) => library.open(&path.to_string_lossy()),
-        None => library.open_named(&entry.name),
-    };
-    found.map_err(|error| Problem::unknown(error.to_string()))
-}
-
 fn entry(library: &Library, name: &str) -> Result<Entry, Problem> {
     let mut entries = library.list().into_iter();
     entries
@@ -116,8 +122,22 @@ fn entry(library: &Library, name: &str) -> Result<Entry, Problem> {
 }
 
 /// Opens a workflow by its name.
-pub(crate) fn file(library: &Library, name: &str) -> Result<WorkflowFile, Problem> {
+pub(crate) fn file(root: &Path, library: &Library, name: &str) -> Result<WorkflowFile, Problem> {
     let entry = entry(library, name)?;
+    if is_outside(&Bounded::new(root, library), &entry) {
+        return Ok(WorkflowFile {
+            name: name.to_owned(),
+            file: entry
+                .path
+                .map(|path| path.display().to_string())
+                .unwrap_or_default(),
+            text: String::new(),
+            etag: etag(""),
+            format: None,
+            machines: Vec::new(),
+            locked: Some(OUTSIDE),
+        });
+    }
     let source = open(library, &entry)?;
     let machines = Tree::read(&source)
         .map(|tree| tree.definitions())
@@ -125,7 +145,7 @@ pub(crate) fn file(library: &Library, name: &str) -> Result<WorkflowFile, Proble
     let locked = if entry.path.is_none() {
         Some("it is part of Interlock: copy it into the project first")
     } else if is_hidden(&source.text) {
-        Some("it holds characters that do not show: edit it elsewhere")
+        Some(HIDDEN)
     } else {
         None
     };
@@ -146,8 +166,37 @@ pub(crate) fn is_hidden(text: &str) -> bool {
         || text.contains('\r')
 }
 
+/// Refuses to change a text with characters that do not show.
+pub(crate) fn hidden() -> Problem {
+    Problem::forbidden("hidden", HIDDEN)
+}
+
+/// Returns what the text of a page may name, if it is that of a workflow in the list or of a shipped one.
+pub(crate) fn of_draft<'l>(
+    root: &Path,
+    library: &'l Library,
+    file: &str,
+) -> Result<Bounded<'l>, Problem> {
+    let bounded = Bounded::new(root, library);
+    let path_of = |entry: Entry| entry.path.filter(|path| path.display().to_string() == file);
+    if let Some(path) = library.list().into_iter().find_map(path_of) {
+        return match bounded.holds(&path) {
+            true => Ok(bounded),
+            false => Err(Problem::forbidden("outside", OUTSIDE)),
+        };
+    }
+    let name = file.strip_suffix(".yaml").unwrap_or(file);
+    match Library::shipped(name) {
+        Some(_) => Ok(bounded),
+        None => Err(Problem::unknown(format!(
+            "`{file}` is no file of a workflow"
+        ))),
+    }
+}
+
 /// Writes a workflow over the text that `known` stands for.
 pub(crate) fn write(
+    root: &Path,
     library: &Library,
     name: &str,
     known: &str,
@@ -160,12 +209,12 @@ pub(crate) fn write(
             "a workflow that is part of Interlock is not changed",
         ));
     };
+    if is_outside(&Bounded::new(root, library), &entry) {
+        return Err(Problem::forbidden("outside", OUTSIDE));
+    }
     let source = open(library, &entry)?;
     if is_hidden(&source.text) || is_hidden(text) {
-        return Err(Problem::forbidden(
-            "hidden",
-            "it holds characters that do not show: edit it elsewhere",
-        ));
+        return Err(hidden());
     }
     if etag(&source.text) != known {
         return Err(moved(path));

@@ -237,20 +237,30 @@ impl Library {
     }
 
     /// Lists every workflow by name; a nearer one hides those behind it.
+    ///
+    /// Where several files have a name, it is the one that [`path_of`](Self::path_of) returns.
     #[must_use]
     pub fn list(&self) -> Vec<Entry> {
         let mut entries: Vec<Entry> = Vec::new();
         for (origin, directory) in self.folders() {
-            let mut found: Vec<Entry> = fs::read_dir(directory)
+            let mut names: Vec<String> = fs::read_dir(directory)
                 .into_iter()
                 .flatten()
                 .flatten()
                 .filter_map(|file| entry(*origin, &file.path()))
+                .map(|entry| entry.name)
                 .collect();
-            found.sort_by(|left, right| left.name.cmp(&right.name));
-            for entry in found {
-                if entries.iter().all(|known| known.name != entry.name) {
-                    entries.push(entry);
+            names.sort();
+            for name in names {
+                if entries.iter().any(|known| known.name == name) {
+                    continue;
+                }
+                if let Some((origin, path)) = self.locate(&name) {
+                    entries.push(Entry {
+                        name,
+                        origin,
+                        path: Some(path),
+                    });
                 }
             }
         }
@@ -299,7 +309,7 @@ impl Library {
 
     /// Returns where names are looked for: `.flowstate/` and `.interlock/workflows/` of the
     /// project, then the person's.
-    fn folders(&self) -> impl Iterator<Item = &(Origin, PathBuf)> {
+    pub fn folders(&self) -> impl Iterator<Item = &(Origin, PathBuf)> {
         [Origin::Project, Origin::Person]
             .into_iter()
             .flat_map(|wanted| {
@@ -309,12 +319,28 @@ impl Library {
             })
     }
 
-    fn by_name(&self, name: &str) -> Option<Result<Source, NotFound>> {
-        if name.is_empty() || name.contains(['/', '\\']) || name.starts_with('.') {
+    /// Returns the file that a name leads to; `None`: there is none, or the workflow is a shipped one.
+    ///
+    /// The folders are looked through in order, each for `NAME/index.yaml`, `NAME.yaml`, `NAME.yml` and
+    /// `NAME.json`; the first that is there is what a start of that name runs.
+    #[must_use]
+    pub fn path_of(&self, name: &str) -> Option<PathBuf> {
+        self.locate(name).map(|(_, path)| path)
+    }
+
+    fn locate(&self, name: &str) -> Option<(Origin, PathBuf)> {
+        if !is_name(name) {
             return None;
         }
-        let mut folders = self.folders();
-        if let Some(path) = folders.find_map(|(_, folder)| file_of(folder, name)) {
+        self.folders()
+            .find_map(|(origin, folder)| Some((*origin, file_of(folder, name)?)))
+    }
+
+    fn by_name(&self, name: &str) -> Option<Result<Source, NotFound>> {
+        if !is_name(name) {
+            return None;
+        }
+        if let Some(path) = self.path_of(name) {
             return Some(read(&path));
         }
         Self::shipped(name).map(|text| Ok(Source::new(format!("{name}.yaml"), text)))
@@ -322,6 +348,35 @@ impl Library {
 }
 
 impl Library {
+    /// Returns where a path that the file `from` names leads, be something there or not; `None`: it is a name.
+    #[must_use]
+    pub fn place_from(&self, from: &Source, wanted: &str) -> Option<PathBuf> {
+        let file = Path::new(&from.name);
+        let path = match wanted.split_once('/')? {
+            ("@", rest) => self.root_of(file).join(rest),
+            ("~", rest) => self.home.as_ref()?.join(rest),
+            _ => file.parent().unwrap_or(Path::new("")).join(wanted),
+        };
+        Some(normal(&path))
+    }
+
+    /// Returns the file that `wanted`, a name or a path, means in the file `from`.
+    ///
+    /// `None`: there is none, or it is a shipped workflow.
+    #[must_use]
+    pub fn path_from(&self, from: &Source, wanted: &str) -> Option<PathBuf> {
+        if wanted.contains('/') {
+            let path = self.place_from(from, wanted)?;
+            let index = path.join("index.yaml");
+            return [path, index].into_iter().find(|path| path.is_file());
+        }
+        let file = Path::new(&from.name);
+        let folder = file.parent().unwrap_or(Path::new(""));
+        // The folder of a workflow in the program is none.
+        let beside = file.is_file().then(|| file_of(folder, wanted)).flatten();
+        beside.or_else(|| self.path_of(wanted))
+    }
+
     /// Reads the nearest workflow whose file gives itself this id, whatever the file is called.
     fn by_id(&self, id: &str) -> Option<Result<Source, NotFound>> {
         let entries = self.list().into_iter().take(LOOKED_INTO_MAX);
@@ -343,31 +398,12 @@ impl Workflows for Library {
     }
 
     fn resolve(&self, from: &Source, wanted: &str) -> Option<Result<Source, String>> {
-        let file = Path::new(&from.name);
-        let folder = file.parent().unwrap_or(Path::new(""));
-        if !wanted.contains('/') {
-            // The folder of a workflow in the program is none.
-            let beside = file.is_file().then(|| file_of(folder, wanted)).flatten();
-            return match beside {
-                Some(path) => Some(read(&path).map_err(|error| error.to_string())),
-                None => {
-                    let named = self.by_name(wanted);
-                    named.map(|found| found.map_err(|error| error.to_string()))
-                }
-            };
-        }
-        let path = match wanted.split_once('/') {
-            Some(("@", rest)) => self.root_of(file).join(rest),
-            Some(("~", rest)) => self.home.as_ref()?.join(rest),
-            _ => folder.join(wanted),
+        let found = match self.path_from(from, wanted) {
+            Some(path) => read(&path),
+            None if wanted.contains('/') => return None,
+            None => self.by_name(wanted)?,
         };
-        let path = normal(&path);
-        let found = path.is_file().then_some(path.clone());
-        let found = found.or_else(|| {
-            let index = path.join("index.yaml");
-            index.is_file().then_some(index)
-        })?;
-        Some(read(&found).map_err(|error| error.to_string()))
+        Some(found.map_err(|error| error.to_string()))
     }
 
     fn has_program(&self, name: &str) -> Option<bool> {
@@ -393,6 +429,11 @@ impl Workflows for Library {
             Err(why) => Some(Err(why.clone())),
         }
     }
+}
+
+/// Tells whether a text may be the name of a workflow.
+fn is_name(text: &str) -> bool {
+    !text.is_empty() && !text.contains(['/', '\\']) && !text.starts_with('.')
 }
 
 /// Finds the file of a workflow in a folder: `NAME/index.yaml`, then `NAME` with an ending.

@@ -181,9 +181,7 @@ fn file(library: &Library, wanted: &str) -> Result<PathBuf, Failure> {
     if Path::new(wanted).is_file() {
         return Ok(PathBuf::from(wanted));
     }
-    let entries = library.list();
-    let known = entries.into_iter().find(|entry| entry.name == wanted);
-    known.and_then(|entry| entry.path).ok_or_else(|| {
+    library.path_of(wanted).ok_or_else(|| {
         Failure::usage(anyhow!(
             "the workflow `{wanted}` is part of Interlock and no file of yours: `interlock init --workflow {wanted}` copies it into the project"
         ))

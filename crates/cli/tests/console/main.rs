@@ -10,6 +10,7 @@ mod answers;
 mod calls;
 mod demo;
 mod door;
+mod drafts;
 mod page;
 #[expect(dead_code, reason = "other tests ask for more")]
 #[path = "../stages/place.rs"]

@@ -168,14 +168,21 @@ impl Console {
         self.send_to(address, method, path, headers, body)
     }
 
-    pub(crate) fn send_to(
+    /// Sends a request and leaves its answer where it is.
+    pub(crate) fn begin(&self, method: &str, path: &str, bearer: &str, body: &str) -> TcpStream {
+        let address = IpAddr::V4(Ipv4Addr::LOCALHOST);
+        let headers = self.headers(method, Some(bearer));
+        self.request_to(address, method, &format!("/api/v1/{path}"), &headers, body)
+    }
+
+    fn request_to(
         &self,
         address: IpAddr,
         method: &str,
         path: &str,
         headers: &[(String, String)],
         body: &str,
-    ) -> Answer {
+    ) -> TcpStream {
         let mut stream = TcpStream::connect(SocketAddr::new(address, self.port)).unwrap();
         stream.set_read_timeout(Some(PATIENCE)).unwrap();
         let mut text = format!("{method} {path} HTTP/1.1\r\nConnection: close\r\n");
@@ -184,6 +191,18 @@ impl Console {
         }
         text.push_str(&format!("Content-Length: {}\r\n\r\n{body}", body.len()));
         stream.write_all(text.as_bytes()).unwrap();
+        stream
+    }
+
+    pub(crate) fn send_to(
+        &self,
+        address: IpAddr,
+        method: &str,
+        path: &str,
+        headers: &[(String, String)],
+        body: &str,
+    ) -> Answer {
+        let mut stream = self.request_to(address, method, path, headers, body);
         let mut answer = String::new();
         stream.read_to_string(&mut answer).unwrap();
         let (head, body) = answer.split_once("\r\n\r\n").unwrap();

@@ -1,5 +1,7 @@
 //! What a page is told of trust, and what it ends; what waits and is settled elsewhere; data of a yes.
 
+use std::{fs, io::Write as _, process::Command};
+
 use serde_json::{Value, json};
 
 use crate::{World, page::Console};
@@ -187,4 +189,34 @@ fn the_stream_of_one_run_tells_what_waits_in_all() {
         let said = reader.join().unwrap();
         assert!(said.contains("event: inbox"), "{said}");
     });
+}
+
+#[test]
+fn a_page_that_goes_away_ends_no_examination() {
+    let world = World::new();
+    let (begun, end) = (world.room.path("begun"), world.room.path("end"));
+    let made = Command::new("mkfifo").args([&begun, &end]).status();
+    assert!(made.unwrap().success());
+    let line = format!(
+        ": > '{}'; read _ < '{}'; echo 1.0.0",
+        begun.display(),
+        end.display()
+    );
+    let client = world.room.script("waits.sh", &line).unwrap();
+    world.room.install("claude", &client).unwrap();
+    let mut console = Console::open(&world.room);
+    let bearer = console.pair();
+    let page = console.begin("POST", "doctor", &bearer, "{}");
+    // It opens once the client is asked.
+    fs::File::open(&begun).unwrap();
+    drop(page);
+    let other = console.post("doctor", Some(&bearer), &json!({}));
+    // The client ends at last.
+    let mut end = fs::File::options()
+        .read(true)
+        .write(true)
+        .open(&end)
+        .unwrap();
+    end.write_all(b"\n").unwrap();
+    assert_eq!((other.status, other.code().as_str()), (429, "busy"));
 }

@@ -1,5 +1,7 @@
 //! Workflows over HTTP: listed, checked, drawn, edited and played as texts, and written only over what the page read.
 
+use std::path::PathBuf;
+
 use serde_json::{Value, json};
 
 use crate::{
@@ -18,12 +20,19 @@ fn open(world: &World) -> (Console, String) {
     (console, bearer)
 }
 
-fn draft(text: &str, more: &Value) -> Value {
-    let mut draft = json!({ "file": "shop.yaml", "text": text });
+/// A text that the page holds of it.
+fn draft(world: &World, text: &str, more: &Value) -> Value {
+    let mut draft = json!({ "file": shop(world), "text": text });
     for (key, value) in more.as_object().into_iter().flatten() {
         draft[key] = value.clone();
     }
     draft
+}
+
+/// The file of the project's workflow.
+fn shop(world: &World) -> PathBuf {
+    let root = world.room.project().canonicalize().unwrap();
+    root.join(".interlock/workflows/shop.yaml")
 }
 
 fn put(console: &Console, bearer: &str, name: &str, etag: Option<&str>, text: &str) -> Answer {
@@ -64,7 +73,11 @@ fn a_workflow_is_written_over_what_the_page_read_and_nothing_else() {
     let operations =
         json!({ "operations": [{ "rename_state": { "name": "draft", "to": "writing" } }] });
     let edited = console
-        .post("workflows/edit", Some(&bearer), &draft(FLOW, &operations))
+        .post(
+            "workflows/edit",
+            Some(&bearer),
+            &draft(&world, FLOW, &operations),
+        )
         .json();
     let text = edited["text"].as_str().unwrap();
     assert_eq!(text, FLOW.replace("draft", "writing"));
@@ -121,7 +134,7 @@ fn a_text_is_checked_drawn_and_played_and_nothing_runs() {
             .json()
     };
     let broken = FLOW.replace("SHIP: {target: shipped", "SHIP: {target: nowhere");
-    let found = post("check", &draft(&broken, &json!({})));
+    let found = post("check", &draft(&world, &broken, &json!({})));
     let codes: Vec<&str> = found["diagnostics"]
         .as_array()
         .unwrap()
@@ -131,25 +144,49 @@ fn a_text_is_checked_drawn_and_played_and_nothing_runs() {
     assert!(codes.contains(&"undefined_state"), "{found}");
     assert_eq!(found["diagnostics"][0]["line"], 8, "{found}");
     assert_eq!(
-        post("layout", &draft(&broken, &json!({})))["scene"],
+        post("layout", &draft(&world, &broken, &json!({})))["scene"],
         Value::Null
     );
-    let drawn = post("layout", &draft(FLOW, &json!({})));
+    let drawn = post("layout", &draft(&world, FLOW, &json!({})));
     assert!(drawn["scene"].to_string().contains("shipped"), "{drawn}");
 
     let lines = json!({ "lines": [{ "tool": "Bash", "input": { "command": "rm flow.yaml" } }, { "transition": "SHIP" }] });
-    let played = post("simulate", &draft(FLOW, &lines));
+    let played = post("simulate", &draft(&world, FLOW, &lines));
     assert_eq!(played["answers"][0]["verdict"], "deny", "{played}");
     assert_eq!(
         played["answers"][1]["status"], "awaiting_approval",
         "{played}"
     );
+    let short = json!({ "lines": ["Bash rm flow.yaml", "SHIP", "approve alice", "DONE"] });
+    let played = post("simulate", &draft(&world, FLOW, &short));
+    assert_eq!(played["answers"][3]["status"], "completed", "{played}");
+    assert_eq!(
+        played["marks"].as_array().unwrap().len(),
+        5,
+        "those of the start, too: {played}"
+    );
+    let here = |marks: &Value| {
+        let nodes = marks["nodes"].as_object().unwrap().clone();
+        nodes
+            .into_iter()
+            .find(|(_, node)| node["here"] == 1)
+            .unwrap()
+            .0
+    };
+    assert_ne!(
+        here(&played["marks"][0]),
+        here(&played["marks"][3]),
+        "{played}"
+    );
     let unknown = json!({ "lines": [{ "toool": "Bash" }] });
-    assert_eq!(post("simulate", &draft(FLOW, &unknown))["ok"], false);
+    assert_eq!(
+        post("simulate", &draft(&world, FLOW, &unknown))["ok"],
+        false
+    );
     assert!(world.room.read("flow.yaml").is_some());
 
     let operations = json!({ "operations": [{ "remove_state": { "name": "shipped" } }] });
-    let refused = post("edit", &draft(FLOW, &operations));
+    let refused = post("edit", &draft(&world, FLOW, &operations));
     assert_eq!(
         (&refused["code"], &refused["diagnostics"][0]["line"]),
         (&json!("in_use"), &json!(8)),
@@ -178,4 +215,50 @@ fn a_workflow_with_characters_that_do_not_show_is_not_changed_here() {
     let etag = opened["etag"].as_str().unwrap();
     let shown = opened["text"].as_str().unwrap();
     assert_eq!(put(&console, &bearer, "odd", Some(etag), shown).status, 403);
+}
+
+#[test]
+fn the_states_of_a_text_come_with_their_places() {
+    let world = World::new();
+    let (console, bearer) = open(&world);
+    let outline = |text: &str, machine: Option<&str>| {
+        let body = json!({ "file": shop(&world), "text": text, "machine": machine });
+        console
+            .post("workflows/layout", Some(&bearer), &body)
+            .json()["outline"]
+            .clone()
+    };
+    let flow = outline(FLOW, None);
+    assert_eq!(
+        (&flow["format"], &flow["rest"]["initial"]),
+        (&json!("native"), &json!("draft"))
+    );
+    let state = &flow["states"][1];
+    assert_eq!(state["at"], "/states/shipped");
+    let place = |end: usize| usize::try_from(state["span"][end].as_u64().unwrap()).unwrap();
+    assert_eq!(
+        FLOW.get(place(0)..place(1)),
+        Some("shipped: {on: {DONE: done}}")
+    );
+    // A text with errors has its states, too; one that cannot be read has none.
+    let broken = FLOW.replace("SHIP: {target: shipped", "SHIP: {target: nowhere");
+    assert_eq!(outline(&broken, None)["states"][0]["name"], "draft");
+    assert_eq!(outline("states: [", None), Value::Null);
+    // One of several, whose keys are escaped in their places.
+    let several = "workflows:\n  a: {id: a, initial: x, states: {x: {type: final}}}\n  b/c: {id: b, initial: y, states: {y~: {}}}\n";
+    assert_eq!(outline(several, None), Value::Null);
+    assert_eq!(
+        outline(several, Some("b/c"))["states"][0]["at"],
+        "/workflows/b~1c/states/y~0"
+    );
+    let items = outline(
+        "execution_config: {}\nassistants: []\nstates:\n  - {id: one, task: t}\n",
+        None,
+    );
+    assert_eq!(items["states"][0]["at"], "/states/0", "{items}");
+
+    let schema = |format: &str| console.get(&format!("workflows/schema?format={format}"), &bearer);
+    assert!(schema("native").body.contains("max_iterations"));
+    assert!(schema("pipeline").body.contains("stages"));
+    assert_eq!(schema("other").status, 404);
 }

@@ -73,7 +73,7 @@ fn script() -> Script {
 }
 
 /// Keeps a picture of the page where somebody wants to look at it.
-fn shot(browser: &Browser, name: &str) {
+pub(crate) fn shot(browser: &Browser, name: &str) {
     if let Some(folder) = std::env::var_os("INTERLOCK_SHOTS") {
         for (scheme, width) in [("light", 1440), ("dark", 1440), ("light", 360)] {
             let path = Path::new(&folder).join(format!("{name}-{scheme}-{width}.png"));

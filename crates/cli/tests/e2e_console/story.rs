@@ -48,7 +48,7 @@ fn pictures() -> Option<PathBuf> {
 }
 
 /// Takes a picture for the docs.
-fn picture(browser: &Browser, name: &str) {
+pub(crate) fn picture(browser: &Browser, name: &str) {
     if let Some(folder) = pictures() {
         let path = folder.join(format!("{name}.png"));
         browser.tell("shot", json!({ "path": path }));
@@ -156,7 +156,11 @@ fn a_person_says_no_then_yes_and_looks_back_by_keyboard_alone() {
             8 => {
                 seen.get().unwrap().says_yes();
                 // The console ends with the session's network.
-                look_back(seen.get().unwrap(), &at_run);
+                look_back(
+                    seen.get().unwrap(),
+                    &Interlock::new(INTERLOCK, &at_work),
+                    &at_run,
+                );
                 text("shipped")
             }
             _ => text("done"),
@@ -182,7 +186,7 @@ fn a_person_says_no_then_yes_and_looks_back_by_keyboard_alone() {
 }
 
 /// Opens the run that is over, and goes back to the denial.
-fn look_back(person: &Person, run: &str) {
+fn look_back(person: &Person, interlock: &Interlock<'_>, run: &str) {
     let Person { browser, .. } = person;
     let now = browser.tell("run", json!({ "id": run }));
     let text = now["text"].as_str().unwrap();
@@ -203,7 +207,12 @@ fn look_back(person: &Person, run: &str) {
         assert!(why.contains(wanted), "{wanted}:\n{why}");
     }
     let banner = past["banner"].as_str().unwrap();
-    assert!(banner.contains("You look at the past"), "{banner}");
+    // Events have the numbers that the log gives them.
+    let events = interlock.events(run).unwrap();
+    let denied = events.iter().find(|event| event["event"] == "CallDenied");
+    let (seq, last) = (&denied.unwrap()["seq"], events.len() - 1);
+    let wanted = format!("You look at the past: after event {seq} of {last},");
+    assert!(banner.contains(&wanted), "{wanted}\n{banner}");
     let inspector = past["inspector"].as_str().unwrap();
     assert!(inspector.contains("planning"), "{inspector}");
     let here = past["here"].to_string();

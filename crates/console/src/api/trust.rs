@@ -6,7 +6,7 @@ use std::{sync::Arc, time::Duration};
 use axum::{
     body::Body,
     extract::{Path, State},
-    http::{HeaderMap, StatusCode},
+    http::HeaderMap,
 };
 use interlock_clients::doctor::Report;
 use interlock_sandbox::{Level, NotHeld, probe};
@@ -113,7 +113,9 @@ pub(super) async fn changes(State(shared): State<Arc<Shared>>) -> Answered {
 
 /// Says how far the kernel holds shell lines here, seen by trying.
 pub(super) async fn machine(State(shared): State<Arc<Shared>>) -> Answered {
-    let reached = shared.blocking(|_| Ok(probe())).await?;
+    // The kernel stays the same while the console runs.
+    let look = |shared: &Shared| Ok(shared.reached.get_or_init(probe).clone());
+    let reached = shared.blocking(look).await?;
     let one = |what: &str, level: Level, not_held: &[NotHeld]| {
         let names: Vec<&str> = not_held.iter().map(|thing| thing.as_str()).collect();
         json!({ "what": what, "level": level.as_str(), "not_held": names })
@@ -131,16 +133,9 @@ pub(super) async fn machine(State(shared): State<Arc<Shared>>) -> Answered {
 /// Examines the clients here, as `interlock doctor` does; it starts them, their hooks and their servers.
 pub(super) async fn doctor(State(shared): State<Arc<Shared>>, sent: Body) -> Answered {
     body::<Nothing>(sent).await?;
-    let permit = Arc::clone(&shared.examining).try_acquire_owned();
-    let _permit = permit.map_err(|_| {
-        let status = StatusCode::TOO_MANY_REQUESTS;
-        Problem::new(
-            status,
-            "busy",
-            "the clients are being examined: wait for that",
-        )
-    })?;
-    let Report { clients, checks } = shared.blocking(|shared| Ok((shared.doctor)())).await?;
+    let Report { clients, checks } = shared
+        .in_turn(|shared| &shared.examining, |shared| Ok((shared.doctor)()))
+        .await?;
     json_reply(&json!({
         "project": shared.workplace.project,
         "clients": clients,

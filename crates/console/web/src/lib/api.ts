@@ -49,14 +49,22 @@ export function sentence(error: unknown): string | null {
   return error instanceof Error ? error.message : String(error);
 }
 
+/** What a request needs beside its body. */
+export interface SendOptions {
+  accept?: string;
+  /** The etag of what is written over: the request is a PUT. */
+  ifMatch?: string;
+}
+
 /** Sends a request; throws an `ApiError` unless it succeeds. */
-export async function send(path: string, body?: unknown, signal?: AbortSignal, accept = 'application/json'): Promise<Response> {
+export async function send(path: string, body?: unknown, signal?: AbortSignal, { accept = 'application/json', ifMatch }: SendOptions = {}): Promise<Response> {
   const headers: Record<string, string> = { Accept: accept };
   if (bearer) headers['Authorization'] = `Bearer ${bearer}`;
   const init: RequestInit = { headers, cache: 'no-store', credentials: 'omit', redirect: 'error', signal: signal ?? null };
   if (body !== undefined) {
     headers['Content-Type'] = 'application/json';
-    init.method = 'POST';
+    init.method = ifMatch === undefined ? 'POST' : 'PUT';
+    if (ifMatch !== undefined) headers['If-Match'] = ifMatch;
     init.body = JSON.stringify(body);
   }
   let response: Response;
@@ -84,8 +92,8 @@ async function failureOf(response: Response): Promise<ApiError> {
   }
 }
 
-export async function call<T>(path: string, body?: unknown, signal?: AbortSignal): Promise<T> {
-  return (await (await send(path, body, signal)).json()) as T;
+export async function call<T>(path: string, body?: unknown, signal?: AbortSignal, options?: SendOptions): Promise<T> {
+  return (await (await send(path, body, signal, options)).json()) as T;
 }
 
 /** Returns `?a=1&b=2` of the values that are not empty. */

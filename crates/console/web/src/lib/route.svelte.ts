@@ -2,16 +2,18 @@ import type { Seq } from './contract';
 
 const ADDRESS_MS = 200;
 
-const PAGES = ['inbox', 'runs', 'cost', 'trust', 'about'] as const;
+const PAGES = ['inbox', 'runs', 'workflows', 'cost', 'trust', 'about'] as const;
 
-export type Page = (typeof PAGES)[number] | 'run';
+export type Page = (typeof PAGES)[number] | 'run' | 'workflow';
 
 interface Route {
   page: Page;
   run: string;
   /** The moment of the past that is looked at; null: live. */
   at: Seq | null;
-  /** The project whose runs are listed; empty: all. */
+  /** The name of the open workflow. */
+  workflow: string;
+  /** The project whose runs or workflows are listed; empty: all runs, or the workflows of where the console was started. */
   project: string;
 }
 
@@ -22,9 +24,10 @@ function parse(hash: string): Route {
   const project = values.get('project') ?? '';
   if (page === 'runs' && run) {
     const at = values.get('at') ?? '';
-    return { page: 'run', run: decode(run), at: /^\d{1,15}$/.test(at) ? Number(at) : null, project };
+    return { page: 'run', run: decode(run), at: /^\d{1,15}$/.test(at) ? Number(at) : null, workflow: '', project };
   }
-  return { page: PAGES.find((name) => name === page) ?? 'inbox', run: '', at: null, project };
+  if (page === 'workflows' && run) return { page: 'workflow', run: '', at: null, workflow: decode(run), project };
+  return { page: PAGES.find((name) => name === page) ?? 'inbox', run: '', at: null, workflow: '', project };
 }
 
 function decode(text: string): string {
@@ -39,10 +42,31 @@ export const route: Route = $state(parse(location.hash));
 
 let addressTimer: ReturnType<typeof setTimeout> | undefined;
 
+/** The address of what is shown. */
+let shown = location.hash;
+/** Asked before another page is shown; false: it asks the person first. */
+let guard: ((to: string) => boolean) | null = null;
+
 addEventListener('hashchange', () => {
   clearTimeout(addressTimer);
+  if (guard && location.hash !== shown && !guard(location.hash)) {
+    history.replaceState(null, '', shown || '#/');
+    return;
+  }
+  shown = location.hash;
   Object.assign(route, parse(location.hash));
 });
+
+/** Has `asked` decide whether the page may be left; returns what ends that. */
+export function guardLeaving(asked: (to: string) => boolean): () => void {
+  guard = asked;
+  return () => {
+    if (guard === asked) guard = null;
+  };
+}
+
+export const workflowLink = (name: string, project: string): string =>
+  `#/workflows/${encodeURIComponent(name)}${project && `?project=${encodeURIComponent(project)}`}`;
 
 export const runLink = (id: string): string => `#/runs/${encodeURIComponent(id)}`;
 
@@ -55,5 +79,8 @@ export function lookAt(at: Seq | null): void {
   route.at = at;
   clearTimeout(addressTimer);
   const address = runLink(route.run) + (at === null ? '' : `?at=${at}`);
-  addressTimer = setTimeout(() => history.replaceState(null, '', address), ADDRESS_MS);
+  addressTimer = setTimeout(() => {
+    history.replaceState(null, '', address);
+    shown = location.hash;
+  }, ADDRESS_MS);
 }

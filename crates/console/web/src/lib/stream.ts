@@ -29,7 +29,7 @@ export function openStream({ run, onMessage, onConnected }: StreamOptions): () =
 
   async function read(): Promise<void> {
     const query = run ? `?${new URLSearchParams({ run: run.id, after: last })}` : '';
-    const response = await send(`stream${query}`, undefined, ended.signal, 'text/event-stream');
+    const response = await send(`stream${query}`, undefined, ended.signal, { accept: 'text/event-stream' });
     if (!response.body) return;
     onConnected(true);
     wait = FIRST_WAIT;

@@ -1,0 +1,211 @@
+//! A workflow changed in the form and in the text, by keyboard alone, and written to its file.
+
+use interlock_testkit::room::Room;
+use serde_json::{Value, json};
+
+use crate::{browser::Browser, page::Console, pages::shot};
+
+/// Comments, quotes and alignment that an edit has to leave alone.
+const FLOW: &str = "# Notes for a release. Nothing is shipped while writing.
+id: notes
+initial: planning      # it begins here
+
+states:
+  planning:
+    allowed_tools: [Read, 'Grep']
+    on: {READY: writing}   # to writing
+  writing:
+    allowed_tools: [Read,   Write]
+    max_iterations: 10
+    on:
+      # A person looks first.
+      SHIP: {target: shipped, requires_approval: true}
+      BACK: planning
+  shipped: {type: final}
+";
+
+const FILE: &str = ".interlock/workflows/notes.yaml";
+
+const PLAIN: &str = "{
+  \"id\": \"plain\",
+  \"initial\": \"first\",
+  \"states\": {
+    \"first\": { \"on\": { \"GO\": \"over\" } },
+    \"over\":  { \"type\": \"final\" }
+  }
+}
+";
+const PLAIN_FILE: &str = ".interlock/workflows/plain.json";
+
+struct Sitting {
+    room: Room,
+    browser: Browser,
+    // It serves as long as it is there.
+    _console: Console,
+}
+
+impl Sitting {
+    fn down() -> Self {
+        let room = Room::new().unwrap();
+        room.write(FILE, FLOW).unwrap();
+        room.write(PLAIN_FILE, PLAIN).unwrap();
+        let mut console = Console::open(&room);
+        let browser = Browser::start();
+        let url = format!("http://localhost:{}/", console.port);
+        let shown = browser.tell("open", json!({ "url": url }));
+        console.types(shown["number"].as_str().unwrap(), "y\n");
+        browser.tell("inside", json!({}));
+        Self {
+            room,
+            browser,
+            _console: console,
+        }
+    }
+
+    fn tell(&self, what: &str, options: Value) -> Value {
+        self.browser.tell(what, options)
+    }
+
+    /// Expects a text in the editor.
+    fn source(&self, text: &str) {
+        let found = self.tell("source", json!({ "text": text }));
+        assert_eq!(found["text"].as_str().unwrap(), text);
+    }
+
+    fn waits(&self, of: &str, text: &str) {
+        self.tell("waits", json!({ "of": of, "text": text }));
+    }
+
+    fn go(&self, name: &str) {
+        self.tell("go", json!({ "name": name }));
+    }
+
+    fn clean(&self, name: &str) {
+        shot(&self.browser, name);
+        let found = self.tell("examine", json!({}));
+        assert_eq!(found["found"], json!([]), "{name}");
+    }
+
+    fn file(&self) -> String {
+        self.room.read(FILE).unwrap()
+    }
+}
+
+#[test]
+fn a_workflow_is_edited_as_picture_and_text_and_saved_story() {
+    let person = Sitting::down();
+    let renamed = FLOW
+        .replace("READY: writing}", "READY: drafting}")
+        .replace("  writing:", "  drafting:");
+    person.tell("page", json!({ "name": "Workflows", "wait": "li a" }));
+    person.waits("main", "Of the project");
+    person.clean("workflows");
+    person.tell("workflow", json!({ "name": "notes" }));
+    person.source(FLOW);
+    person.clean("workflow");
+
+    // Renamed in the form: the names change in the text and nothing else; undo and redo go across both sides.
+    person.tell("state", json!({ "name": "writing" }));
+    person.tell("field", json!({ "name": "Name", "value": "drafting" }));
+    person.source(&renamed);
+    person.clean("workflow-state");
+    super::story::picture(&person.browser, "console-editor");
+    person.go("Undo");
+    person.source(FLOW);
+    person.waits("svg [aria-selected=true]", "writing");
+    let shown = person.tell("value", json!({ "name": "Name" }));
+    assert_eq!(shown["value"], "writing");
+    person.go("Redo");
+    person.source(&renamed);
+    assert_eq!(person.file(), FLOW, "nothing is written before it is saved");
+
+    // What the text does not allow is refused, and the text stays.
+    person.tell("state", json!({ "name": "shipped" }));
+    person.go("Remove state shipped");
+    person.waits("#view", "Not done: ");
+    person.source(&renamed);
+
+    // Keys are proposed where they may stand.
+    person.tell("write", json!({ "text": "me" }));
+    let proposed = person.tell("proposals", json!({}));
+    assert_eq!(proposed["names"], json!(["meta"]));
+    person.tell(
+        "keys",
+        json!({ "keys": ["Escape", "Backspace", "Backspace"] }),
+    );
+    person.source(&renamed);
+
+    // A mistake stands at its line; its problem leads there, where it is mended.
+    person.tell("write", json!({ "text": "oops: 1" }));
+    let line = renamed.lines().count() + 1;
+    person.waits("main", &format!("Line {line}, column 1"));
+    person.clean("workflow-broken");
+    person.go(&format!("Line {line}"));
+    person.tell("keys", json!({ "keys": ["Shift+End", "Delete"] }));
+    person.source(&renamed);
+    person.waits("main", "Nothing is wrong with the text.");
+
+    // Whoever goes elsewhere is asked.
+    person.go("Runs");
+    person.waits("main", "The changes of notes are not saved.");
+    person.go("Stay");
+
+    // Saving shows what is written.
+    person.go("Save…");
+    person.waits("main", "+  drafting:");
+    person.clean("workflow-save");
+    person.go("Write the file");
+    person.waits("main", "Saved notes.");
+    assert_eq!(person.file(), renamed);
+
+    // Somebody else writes the file meanwhile.
+    let other = renamed.replace("# A person looks first.", "# Somebody looks first.");
+    person.room.write(FILE, &other).unwrap();
+    person.tell("state", json!({ "name": "drafting" }));
+    person.tell(
+        "field",
+        json!({ "name": "Tool calls in one stay", "value": "12" }),
+    );
+    person.source(&renamed.replace("max_iterations: 10", "max_iterations: 12"));
+    person.go("Save…");
+    person.go("Write the file");
+    person.waits("main", "nothing was written");
+    assert_eq!(person.file(), other);
+    person.go("Take the text of the file");
+    person.source(&other);
+
+    // Lines are played on it.
+    person.tell("keys", json!({ "keys": ["Tab"] }));
+    person.go("Form");
+    person.tell("keys", json!({ "keys": ["ArrowRight"] }));
+    person.waits("#view", "The workflow begins");
+    person.tell("field", json!({ "name": "Next line", "value": "Write x" }));
+    person.go("Play");
+    person.waits("#view", "tool_not_allowed");
+    person.go("READY");
+    person.waits("#view", "drafting");
+    person.clean("workflow-try");
+
+    // JSON likewise; what is given up is not written.
+    person.tell("page", json!({ "name": "Workflows", "wait": "li a" }));
+    person.tell("workflow", json!({ "name": "plain" }));
+    person.tell("state", json!({ "name": "over" }));
+    person.tell("field", json!({ "name": "Name", "value": "done" }));
+    let changed = PLAIN
+        .replace("\"GO\": \"over\"", "\"GO\": \"done\"")
+        .replace("\"over\":  {", "\"done\":  {");
+    person.source(&changed);
+    person.go("Workflows");
+    person.waits("main", "The changes of plain are not saved.");
+    person.go("Leave without saving");
+    person.waits("main h1", "Workflows");
+    assert_eq!(person.room.read(PLAIN_FILE).unwrap(), PLAIN);
+
+    // What is part of Interlock is looked at only.
+    person.tell("page", json!({ "name": "Workflows", "wait": "li a" }));
+    person.tell("workflow", json!({ "name": "bugfix" }));
+    person.waits("main", "It cannot be changed here: it is part of Interlock");
+    person.clean("workflow-shipped");
+    let problems = person.tell("problems", json!({}));
+    assert_eq!(problems["problems"], json!([]));
+}

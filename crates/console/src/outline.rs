@@ -1,0 +1,118 @@
+//! What a form shows of a workflow's text: its states in order, each with its place, and what stands beside them.
+
+use std::collections::BTreeMap;
+
+use interlock_formats::{Node, Source, Tree};
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+/// The states of one workflow in a file.
+#[derive(Debug, Serialize)]
+pub(crate) struct Outline {
+    format: &'static str,
+    /// Where the definition stands, as a JSON Pointer; empty: it is the whole file.
+    base: String,
+    states: Vec<StateRow>,
+    /// The definition without its states.
+    rest: Map<String, Value>,
+    /// The first bytes of what stands beside the states, by key.
+    places: BTreeMap<String, usize>,
+}
+
+/// A state as its file has it.
+#[derive(Debug, Serialize)]
+struct StateRow {
+    name: String,
+    /// Where it stands, as a JSON Pointer.
+    at: String,
+    /// The bytes of it, from its key on.
+    span: (usize, usize),
+    value: Value,
+    /// The first bytes of its fields, by key.
+    places: BTreeMap<String, usize>,
+}
+
+impl Outline {
+    /// Reads the states of a workflow in a file; `None`: its syntax is broken, or it is not clear which workflow is meant.
+    pub(crate) fn of(source: &Source, machine: Option<&str>) -> Option<Self> {
+        let tree = Tree::read(source).ok()?;
+        let base = match tree.format {
+            "native" => {
+                let mut found = tree
+                    .definitions()
+                    .into_iter()
+                    .filter(|(name, _)| machine.is_none() || name.as_deref() == machine);
+                let (_, base) = found.next()?;
+                found.next().is_none().then_some(base)?
+            }
+            _ => Vec::new(),
+        };
+        let key = if tree.format == "pipeline" {
+            "stages"
+        } else {
+            "states"
+        };
+        let mut definition = &tree.root;
+        for word in &base {
+            definition = &definition.get(word)?.value;
+        }
+        let base = pointer("", base.iter().map(String::as_str));
+        let states = definition.get(key).map(|entry| &entry.value);
+        let rest = definition
+            .entries()
+            .iter()
+            .filter(|entry| entry.key != key)
+            .map(|entry| (entry.key.clone(), entry.value.to_value()));
+        Some(Self {
+            format: tree.format,
+            states: states.map_or_else(Vec::new, |states| rows(states, &pointer(&base, [key]))),
+            rest: rest.collect(),
+            places: places(definition),
+            base,
+        })
+    }
+}
+
+/// Returns the states below `at`: keys of a map, or items that have an `id`.
+fn rows(states: &Node, at: &str) -> Vec<StateRow> {
+    let keyed = states.entries().iter().map(|entry| StateRow {
+        name: entry.key.clone(),
+        at: pointer(at, [entry.key.as_str()]),
+        span: (
+            entry.key_span.start,
+            entry.value.span.end.max(entry.key_span.end),
+        ),
+        value: entry.value.to_value(),
+        places: places(&entry.value),
+    });
+    let listed = states
+        .items()
+        .iter()
+        .enumerate()
+        .filter_map(|(index, item)| {
+            Some(StateRow {
+                name: item.get("id")?.value.text()?.to_owned(),
+                at: pointer(at, [index.to_string().as_str()]),
+                span: (item.span.start, item.span.end),
+                value: item.to_value(),
+                places: places(item),
+            })
+        });
+    keyed.chain(listed).collect()
+}
+
+fn places(fields: &Node) -> BTreeMap<String, usize> {
+    let entries = fields.entries().iter();
+    entries
+        .map(|entry| (entry.key.clone(), entry.key_span.start))
+        .collect()
+}
+
+fn pointer<'w>(base: &str, words: impl IntoIterator<Item = &'w str>) -> String {
+    let mut pointer = base.to_owned();
+    for word in words {
+        pointer.push('/');
+        pointer.push_str(&word.replace('~', "~0").replace('/', "~1"));
+    }
+    pointer
+}
