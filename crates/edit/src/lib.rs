@@ -13,13 +13,16 @@ mod operation;
 mod path;
 mod plan;
 mod refusal;
+mod scope;
+mod steps;
 mod text;
 
 use interlock_formats::{Source, Tree, Workflows};
 
 use crate::{
     change::Change,
-    operation::{Scope, Step},
+    scope::Scope,
+    steps::{Plan, Step},
 };
 pub use crate::{
     operation::{Operation, Place},
@@ -70,7 +73,7 @@ fn edit_once(
     let scope = Scope::find(&tree, machine)?;
     let states = machine::states_of(&tree, &scope);
     // What is wanted is told of the tree, step by step: a step may move what the next one is about.
-    let mut plan = operation.begin();
+    let mut plan = Plan::of(operation);
     while let Some(step) = plan.next(&tree, &scope)? {
         let parts = match step {
             Step::AtOnce(changes) => vec![changes],

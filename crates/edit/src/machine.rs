@@ -7,9 +7,10 @@ use interlock_formats::{Node, Source, Tree, Workflows, load};
 use serde_json::Value;
 
 use crate::{
-    operation::{Operation, Scope},
+    operation::Operation,
     path::Path,
     refusal::{Refusal, Why},
+    scope::Scope,
 };
 
 /// Compares the machines of two texts, where both have one.
