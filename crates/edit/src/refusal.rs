@@ -1,6 +1,6 @@
 //! Why an edit is refused.
 
-use interlock_formats::{Diagnostic, Span};
+use interlock_formats::{Diagnostic, Source, Span};
 
 /// Why an edit is refused, and where.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -56,6 +56,16 @@ impl Why {
 }
 
 impl Refusal {
+    /// Returns it with its place in the file `name`; `None`: it has none.
+    #[must_use]
+    pub fn diagnostic(&self, name: &str) -> Option<Diagnostic> {
+        let at = self.at.clone()?;
+        let within = Source::new(name, self.within.clone());
+        let mut found = Diagnostic::error(&within, at, self.why.code(), self.message.clone());
+        found.help.clone_from(&self.help);
+        Some(found)
+    }
+
     pub(crate) fn new(why: Why, message: impl Into<String>) -> Self {
         Self {
             why,

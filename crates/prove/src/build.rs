@@ -43,7 +43,7 @@ impl Model {
             .iter()
             .any(|guard| matches!(guard, Guard::Field(field) if field.from == Source::Output));
         let cells = Cells::of(machine, &guards, has_regions);
-        let (classes, mut missed) = classes::all(machine, &slots, &evidence);
+        let (classes, mut missed) = classes::all(machine, &slots);
         missed.extend(cells.missed.iter().cloned());
         let mut globs: Vec<String> = machines(machine)
             .flat_map(|(_, machine)| machine.interrupts.values())

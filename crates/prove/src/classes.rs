@@ -12,7 +12,6 @@ use interlock_core::{
     decide,
     event::{CallMarks, Event},
     facts::SimpleCommand,
-    guard::Since,
     machine::{Machine, Object},
     names::RunId,
     run::{Frame, Phase, Run},
@@ -46,12 +45,7 @@ const TOOLS: [&str; 9] = [
 ];
 
 /// Makes all classes, and says where one may be missing.
-pub(crate) fn all(
-    machine: &Machine,
-    slots: &[Predicate],
-    evidence: &BTreeMap<String, Vec<(i64, Since)>>,
-) -> (Vec<Class>, Vec<String>) {
-    let _ = evidence;
+pub(crate) fn all(machine: &Machine, slots: &[Predicate]) -> (Vec<Class>, Vec<String>) {
     let atoms: Vec<&Predicate> = slots.iter().flat_map(Predicate::parts).collect();
     let (paths, mut missed) = paths::witnesses(&patterns(machine, &atoms));
     let mut made = Made::default();

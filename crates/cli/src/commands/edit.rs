@@ -149,13 +149,7 @@ fn difference(path: &Path, before: &Source, after: &Source) -> String {
 }
 
 fn refused(app: &App, args: &EditArgs, source: &Source, refusal: &Refusal) -> Done {
-    let within = Source::new(source.name.clone(), refusal.within.clone());
-    let found = refusal.at.clone().map(|at| {
-        let code = refusal.why.code();
-        let mut found = Diagnostic::error(&within, at, code, refusal.message.clone());
-        found.help.clone_from(&refusal.help);
-        found
-    });
+    let found = refusal.diagnostic(&source.name);
     if args.json {
         app.output.json(&json!({
             "ok": false, "file": source.name, "code": refusal.why.code(), "message": refusal.message, "help": refusal.help,

@@ -9,8 +9,8 @@ use axum::{
 };
 use interlock_edit::{Operation, Refusal, edit as carry_out};
 use interlock_formats::{
-    Diagnostic, Source, check as check_text, codemie_schema, flowstate_schema, load,
-    pipeline_schema, schema as native_schema,
+    Source, check as check_text, codemie_schema, flowstate_schema, load, pipeline_schema,
+    schema as native_schema,
 };
 use interlock_graph::{Graph, Trace};
 use interlock_simulate::{Scenario, Simulation, input::short_form};
@@ -203,11 +203,7 @@ pub(super) async fn edit(State(shared): State<Arc<Shared>>, body: Body) -> Answe
 }
 
 fn refused(source: &Source, refusal: &Refusal) -> Value {
-    let within = Source::new(source.name.clone(), refusal.within.clone());
-    let place = refusal.at.clone().map(|at| {
-        let code = refusal.why.code();
-        Diagnostic::error(&within, at, code, refusal.message.clone())
-    });
+    let place = refusal.diagnostic(&source.name);
     json!({
         "ok": false, "code": refusal.why.code(), "message": refusal.message, "help": refusal.help,
         "operation": refusal.operation, "diagnostics": place.as_slice(),
