@@ -10,6 +10,8 @@ const LAYERS: &[&str] = &[
     "interlock-core",
     "interlock-validate",
     "interlock-view",
+    "interlock-process",
+    "interlock-http",
     "interlock-models",
     "interlock-shell",
     "interlock-graph",

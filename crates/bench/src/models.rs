@@ -8,9 +8,10 @@ use std::{
 
 use anyhow::{Context as _, Result, ensure};
 use interlock_models::{
-    Call, Cancel, Client, Kind, Message, Options, Part, Provider, Request, RetryPolicy, ToolResult,
+    Call, Client, Kind, Message, Options, Part, Provider, Request, RetryPolicy, ToolResult,
     ToolSpec,
 };
+use interlock_process::Cancel;
 use interlock_testkit::provider::{self, Reply, Script};
 use serde_json::json;
 
@@ -31,17 +32,12 @@ pub(crate) fn turns(_: &Arguments, table: &mut Table) -> Result<()> {
     for kind in Kind::ALL {
         let provider = provider::Provider::start(Script::new(|_| said()))?;
         let client = Client::new()?;
+        let cancel = Cancel::new()?;
         let to = Provider::new(kind, Some(&provider.url()), None)?;
         let request = request(kind);
         let call = || -> Result<Duration> {
             let begun = Instant::now();
-            let answer = client.call(
-                &to,
-                &request,
-                &RetryPolicy::once(),
-                &Cancel::new(),
-                &mut |_| {},
-            )?;
+            let answer = client.call(&to, &request, &RetryPolicy::once(), &cancel, &mut |_| {})?;
             let took = begun.elapsed();
             ensure!(answer.calls().count() == 1, "no answer");
             Ok(took)

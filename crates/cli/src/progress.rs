@@ -19,7 +19,8 @@ use std::{
     sync::Arc,
 };
 
-use interlock_runner::{Screen, Terminal};
+use interlock_process::Terminal;
+use interlock_runner::Screen;
 
 use crate::output::Output;
 use live::Live;

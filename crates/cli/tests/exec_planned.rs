@@ -10,8 +10,9 @@ use std::{
 use interlock_confine::{Host, PersonsLine, plan_for_person};
 use interlock_core::{names::CallId, policy::Policy};
 use interlock_facts::{RealDisk, Surroundings};
+use interlock_process::Cancel;
 use interlock_sandbox::Level;
-use interlock_tools::{Arguments, Cancel, Carrier, Code, Seen, Tool, ToolContext, ToolEnd};
+use interlock_tools::{Arguments, Carrier, Code, Seen, Tool, ToolContext, ToolEnd};
 use serde_json::json;
 
 const INTERLOCK: &str = env!("CARGO_BIN_EXE_interlock");

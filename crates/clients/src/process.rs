@@ -1,9 +1,8 @@
 //! Processes: who calls, and below whom a command runs.
 
+use interlock_process::table;
+pub use interlock_process::{PERSONS_TOKEN, table::arguments};
 use interlock_store::ClientProcess;
-
-/// The variable that lets scripts of a person answer for them.
-pub const PERSONS_TOKEN: &str = "INTERLOCK_TOKEN";
 
 /// How far up a client is looked for above its hook.
 const STEPS_MAX: usize = 8;
@@ -95,48 +94,11 @@ pub fn client_arguments() -> Vec<String> {
     client_above().map_or_else(Vec::new, |client| arguments(client.pid))
 }
 
-/// Returns the words that a process was started with; none where they are not seen.
-#[cfg(target_os = "linux")]
-#[must_use]
-pub fn arguments(pid: u32) -> Vec<String> {
-    let raw = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-    raw.split(|byte| *byte == 0)
-        .map(|word| String::from_utf8_lossy(word).into_owned())
-        .collect()
-}
-
-/// Returns the words that a process was started with; none where they are not seen.
-#[cfg(not(target_os = "linux"))]
-#[must_use]
-pub fn arguments(pid: u32) -> Vec<String> {
-    let shown = std::process::Command::new("/bin/ps")
-        .args(["-o", "args=", "-p", &pid.to_string()])
-        .output();
-    let text = shown.map(|shown| String::from_utf8_lossy(&shown.stdout).into_owned());
-    text.unwrap_or_default()
-        .split_whitespace()
-        .map(str::to_owned)
-        .collect()
-}
-
-/// Lists the ids of all processes, where the system shows them below `/proc`.
+/// Lists the ids of all processes, where the system lists them.
 pub(crate) fn all() -> Vec<u32> {
-    let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
-    let named = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
-    let mut all: Vec<u32> = named.collect();
+    let mut all: Vec<u32> = table::ids().into_iter().flatten().collect();
     all.sort_unstable();
     all
-}
-
-/// Returns the variables that a process was started with; none where they are not seen.
-pub(crate) fn environment(pid: u32) -> Vec<(String, String)> {
-    let raw = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
-    let pairs = raw.split(|byte| *byte == 0).filter_map(|pair| {
-        let pair = String::from_utf8_lossy(pair);
-        let (name, value) = pair.split_once('=')?;
-        Some((name.to_owned(), value.to_owned()))
-    });
-    pairs.collect()
 }
 
 /// Tells whether a process is a shell, or one that only starts others.
@@ -146,12 +108,20 @@ pub fn is_shell(process: &ClientProcess) -> bool {
     found.is_some_and(|found| SHELLS.contains(&found.name.as_str()))
 }
 
+/// Returns the variables that a process was started with; none where they cannot be seen.
+pub(crate) fn environment(pid: u32) -> Vec<(String, String)> {
+    let pairs = table::environment(pid).into_iter().filter_map(|pair| {
+        let pair = String::from_utf8_lossy(&pair);
+        let (name, value) = pair.split_once('=')?;
+        Some((name.to_owned(), value.to_owned()))
+    });
+    pairs.collect()
+}
+
 /// Returns the number of the device that is a process's terminal; `None`: it has none, or that is not seen.
 #[must_use]
 pub fn terminal(pid: u32) -> Option<u64> {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    let (_, rest) = stat.rsplit_once(") ")?;
-    let number: i32 = rest.split(' ').nth(4)?.parse().ok()?;
+    let number = table::entry(pid)?.terminal;
     (number != 0).then(|| u64::from(number.cast_unsigned()))
 }
 
@@ -159,17 +129,14 @@ pub fn terminal(pid: u32) -> Option<u64> {
 #[cfg(target_os = "linux")]
 #[must_use]
 pub fn look(pid: u32) -> Option<Process> {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // `PID (NAME) STATE PPID …`; the name may hold anything, also `)`.
-    let (head, rest) = stat.rsplit_once(") ")?;
-    let (_, name) = head.split_once(" (")?;
-    let mut fields = rest.split(' ').skip(1);
-    let parent = fields.next()?.parse().ok()?;
-    let started = fields.nth(17)?.to_owned();
+    let found = table::entry(pid)?;
     Some(Process {
-        parent,
-        name: name.to_owned(),
-        client: ClientProcess { pid, started },
+        parent: found.parent,
+        name: found.name,
+        client: ClientProcess {
+            pid,
+            started: found.start.to_string(),
+        },
     })
 }
 

@@ -84,6 +84,8 @@ mod linux {
         net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
     };
 
+    use interlock_process::table;
+
     /// Lists the processes that hold the socket at `peer` of the connection to `local`; `None`: none is seen.
     pub(super) fn holders(peer: SocketAddr, local: SocketAddr) -> Option<Vec<u32>> {
         let tables = ["/proc/net/tcp", "/proc/net/tcp6"];
@@ -94,9 +96,7 @@ mod linux {
                 .find_map(|line| inode_of(line, peer, local))
         })?;
         let wanted = format!("socket:[{inode}]");
-        let all = fs::read_dir("/proc").ok()?.flatten();
-        let ids = all.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
-        let found: Vec<u32> = ids.filter(|pid| holds(*pid, &wanted)).collect();
+        let found: Vec<u32> = table::ids()?.filter(|pid| holds(*pid, &wanted)).collect();
         (!found.is_empty()).then_some(found)
     }
 

@@ -25,7 +25,6 @@ mod mcp_headers;
 pub mod message;
 pub mod notes;
 pub mod serve;
-mod sse;
 pub mod stdio;
 mod streams;
 pub mod upstream;

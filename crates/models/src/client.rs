@@ -6,16 +6,17 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
+use interlock_http::Clients;
+use interlock_process::Cancel;
 use reqwest::{Response, header::RETRY_AFTER};
 use tokio::runtime::{Builder, Runtime};
 
 use crate::{
-    Answer, Cancel, Clock, Heard, Kind, ModelError, Provider, Request, RetryPolicy, SystemClock,
-    Waited,
+    Answer, Clock, Heard, Kind, ModelError, Provider, Request, RetryPolicy, SystemClock, Waited,
     error::{Code, Failure},
     reading::Reading,
     refusal, send,
-    send::{Connections, Exchange},
+    send::Exchange,
     wire::{self, Dialect, Names},
 };
 
@@ -26,7 +27,7 @@ use crate::{
 pub struct Client {
     /// `None` only while it is dropped.
     runtime: Option<Runtime>,
-    connections: Connections,
+    clients: Clients,
     clock: Arc<dyn Clock>,
     /// What servers have refused, by address and model.
     dialects: Mutex<BTreeMap<(String, String), Dialect>>,
@@ -55,7 +56,7 @@ impl Client {
             .build()?;
         Ok(Self {
             runtime: Some(runtime),
-            connections: Connections::default(),
+            clients: Clients::default(),
             clock,
             dialects: Mutex::default(),
         })
@@ -114,7 +115,7 @@ impl Client {
         cancel: &Cancel,
         hear: &mut dyn FnMut(Heard<'_>),
     ) -> Result<Answer, Failure> {
-        if cancel.is_pulled() {
+        if cancel.is_cancelled() {
             return Err(Failure::cancelled());
         }
         if let Some(flaw) = request.flaw() {
@@ -153,7 +154,9 @@ impl Client {
         hear: &mut dyn FnMut(Heard<'_>),
     ) -> Result<Ended, Failure> {
         let outgoing = wire::outgoing(provider, request, names, dialect)?;
-        let client = self.connections.to(&outgoing.url)?;
+        let client = self.clients.to(&outgoing.url);
+        let client =
+            client.map_err(|why| Failure::lasting(format!("no connection can be made: {why}")))?;
         let exchange = Exchange::begin(provider, cancel);
         let posted = send::request(provider, outgoing);
         let mut response = exchange.send(client, posted).await?;

@@ -2,16 +2,14 @@
 //!
 //! [`Client::call`] sends a [`Request`] to a [`Provider`] and returns its whole
 //! [`Answer`]. It blocks; text is told on the way through [`Heard`], another
-//! thread gives it up through [`Cancel`], and time comes in through [`Clock`].
+//! thread gives it up through [`Cancel`](interlock_process::Cancel), and time comes in through [`Clock`].
 //!
 //! Knows no run, no policy and no file: what a call means is decided elsewhere.
 
 mod answer;
-mod cancel;
 mod client;
 mod clock;
 mod error;
-mod lines;
 mod options;
 mod price;
 mod provider;
@@ -19,12 +17,10 @@ mod reading;
 mod refusal;
 mod retry;
 mod send;
-mod sse;
 mod transcript;
 mod wire;
 
 pub use answer::{Answer, Finish, Heard, Usage};
-pub use cancel::Cancel;
 pub use client::Client;
 pub use clock::{Clock, SystemClock, Waited};
 pub use error::{Code, Failure, ModelError};

@@ -3,29 +3,44 @@
 #[cfg(test)]
 mod tests;
 
+use interlock_http::{Lines, TooLong, sse};
+
 use crate::{
     Answer, Heard, Kind,
     error::Failure,
-    lines::{Lines, TooLong},
-    sse::Sse,
     wire::{Decoder, Names},
 };
+
+/// Largest line and largest event, in bytes.
+const BYTES_MAX: usize = 16 << 20;
 
 /// An answer that is arriving.
 #[derive(Debug)]
 pub(crate) struct Reading {
-    lines: Lines,
-    /// `None`: every line is an event.
-    events: Option<Sse>,
+    stream: Stream,
     decoder: Decoder,
+}
+
+/// How events stand in the bytes.
+#[derive(Debug)]
+enum Stream {
+    /// Each is a line.
+    Lines(Lines),
+    /// Server-sent events. Their kinds are not needed: every provider says in the data what it is.
+    Events(sse::Reader),
 }
 
 impl Reading {
     /// Gets ready for what a provider of this kind says.
     pub(crate) fn new(kind: Kind, names: Names) -> Self {
+        let stream = match kind {
+            Kind::Ollama => Stream::Lines(Lines::new(BYTES_MAX)),
+            Kind::Anthropic | Kind::Gemini | Kind::OpenAi => {
+                Stream::Events(sse::Reader::new(BYTES_MAX))
+            }
+        };
         Self {
-            lines: Lines::default(),
-            events: (kind != Kind::Ollama).then(Sse::default),
+            stream,
             decoder: Decoder::new(kind, names),
         }
     }
@@ -39,9 +54,11 @@ impl Reading {
         bytes: &[u8],
         hear: &mut dyn FnMut(Heard<'_>),
     ) -> Result<(), Failure> {
-        let (events, decoder) = (&mut self.events, &mut self.decoder);
-        self.lines
-            .feed(bytes, |line| take(events.as_mut(), decoder, line, hear))
+        let decoder = &mut self.decoder;
+        match &mut self.stream {
+            Stream::Lines(lines) => lines.feed(bytes, |line| decode_line(decoder, line, hear)),
+            Stream::Events(events) => events.take(bytes, |event| decoder.event(&event.data, hear)),
+        }
     }
 
     /// Tells whether the answer is whole and nothing more is to come.
@@ -55,34 +72,31 @@ impl Reading {
     /// It is not whole.
     pub(crate) fn end(mut self, hear: &mut dyn FnMut(Heard<'_>)) -> Result<Answer, Failure> {
         if !self.is_over() {
-            let rest = self.lines.rest();
-            if !rest.is_empty() {
-                take(self.events.as_mut(), &mut self.decoder, &rest, hear)?;
-            }
-            if let Some(data) = self.events.as_mut().and_then(Sse::end) {
-                self.decoder.event(&data, hear)?;
+            match &mut self.stream {
+                Stream::Lines(lines) => {
+                    let rest = lines.rest();
+                    decode_line(&mut self.decoder, &rest, hear)?;
+                }
+                Stream::Events(events) => {
+                    if let Some(event) = events.end()? {
+                        self.decoder.event(&event.data, hear)?;
+                    }
+                }
             }
         }
         self.decoder.end()
     }
 }
 
-fn take(
-    events: Option<&mut Sse>,
+fn decode_line(
     decoder: &mut Decoder,
     line: &[u8],
     hear: &mut dyn FnMut(Heard<'_>),
 ) -> Result<(), Failure> {
-    let Some(events) = events else {
-        if line.trim_ascii().is_empty() {
-            return Ok(());
-        }
-        return decoder.event(line, hear);
-    };
-    match events.line(line)? {
-        Some(data) => decoder.event(&data, hear),
-        None => Ok(()),
+    if line.trim_ascii().is_empty() {
+        return Ok(());
     }
+    decoder.event(line, hear)
 }
 
 impl From<TooLong> for Failure {

@@ -221,18 +221,8 @@ pub(crate) fn retry_after(
     milliseconds: Option<&str>,
     now_ms: u64,
 ) -> Option<Duration> {
-    let seconds = |text: &str| {
-        let seconds: f64 = text.trim().parse().ok()?;
-        Duration::try_from_secs_f64(seconds).ok()
-    };
-    if let Some(asked) = milliseconds.and_then(seconds) {
-        return asked.checked_div(1_000);
-    }
-    let value = value?;
-    if let Some(asked) = seconds(value) {
-        return Some(asked);
-    }
-    let at = httpdate::parse_http_date(value.trim()).ok()?;
     let now = UNIX_EPOCH.checked_add(Duration::from_millis(now_ms))?;
-    Some(at.duration_since(now).unwrap_or_default())
+    milliseconds
+        .and_then(interlock_http::retry_after_ms)
+        .or_else(|| interlock_http::retry_after(value?, now))
 }

@@ -1,88 +1,22 @@
 //! The way to a provider: connections that are kept, secrets that are not printed, and the end of waiting.
 
-use std::{
-    sync::{Arc, OnceLock},
-    time::Duration,
-};
+use std::time::Duration;
 
+use interlock_process::Cancel;
 use reqwest::{
-    Client, Request, Response, Url,
+    Client, Request, Response,
     header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, USER_AGENT},
-    redirect,
 };
-use rustls::{ClientConfig, RootCertStore};
-use rustls_platform_verifier::BuilderVerifierExt as _;
 use tokio::time::{Instant, timeout, timeout_at};
 
-use crate::{Cancel, Key, Kind, Provider, error::Failure, refusal, wire::Outgoing};
+use crate::{Key, Kind, Provider, error::Failure, refusal, wire::Outgoing};
 
-/// How long a provider may take to take a connection.
-const CONNECT_TIME: Duration = Duration::from_secs(10);
 /// How long the end of a stream is waited for whose answer is whole.
 const REST_TIME: Duration = Duration::from_millis(20);
 /// How long it is waited for beside, so that the connection can be used again.
 const REST_BESIDE_TIME: Duration = Duration::from_secs(5);
 /// Bytes that are read of an answer which is none.
 const REFUSAL_BYTES_MAX: usize = 64 << 10;
-
-/// Connections to any provider; each kind of them is made when it is first needed.
-#[derive(Debug, Default)]
-pub(crate) struct Connections {
-    plain: Pair,
-    secure: Pair,
-}
-
-/// Connections to this machine, which no proxy stands before, and to others.
-#[derive(Debug, Default)]
-struct Pair {
-    here: OnceLock<Result<Client, String>>,
-    elsewhere: OnceLock<Result<Client, String>>,
-}
-
-impl Connections {
-    pub(crate) fn to(&self, url: &Url) -> Result<&Client, Failure> {
-        let is_secure = url.scheme() == "https";
-        let is_here = is_loopback(url);
-        let pair = if is_secure { &self.secure } else { &self.plain };
-        let made = if is_here { &pair.here } else { &pair.elsewhere };
-        let made = made.get_or_init(|| client(is_secure, is_here));
-        let broken = |why: &String| Failure::lasting(format!("no connection can be made: {why}"));
-        made.as_ref().map_err(broken)
-    }
-}
-
-fn client(is_secure: bool, is_here: bool) -> Result<Client, String> {
-    let told = |error: &dyn std::fmt::Display| error.to_string();
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let tls = ClientConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .map_err(|error| told(&error))?;
-    let tls = if is_secure {
-        tls.with_platform_verifier()
-            .map_err(|error| told(&error))?
-            .with_no_client_auth()
-    } else {
-        // Nothing is believed where nothing is to be believed.
-        tls.with_root_certificates(RootCertStore::empty())
-            .with_no_client_auth()
-    };
-    let client = Client::builder()
-        .tls_backend_preconfigured(tls)
-        .connect_timeout(CONNECT_TIME)
-        .tcp_nodelay(true)
-        // The key goes where it was meant to, and nowhere else.
-        .redirect(redirect::Policy::none());
-    // A proxy of the environment stands between here and elsewhere, never between here and here.
-    let client = if is_here { client.no_proxy() } else { client };
-    client.build().map_err(|error| told(&error))
-}
-
-fn is_loopback(url: &Url) -> bool {
-    let host = url.host_str().unwrap_or_default();
-    let host = host.trim_start_matches('[').trim_end_matches(']');
-    let address = host.parse::<std::net::IpAddr>();
-    host == "localhost" || address.is_ok_and(|ip| ip.is_loopback())
-}
 
 /// Makes the request of HTTP.
 pub(crate) fn request(provider: &Provider, outgoing: Outgoing) -> Request {
@@ -94,8 +28,8 @@ pub(crate) fn request(provider: &Provider, outgoing: Outgoing) -> Request {
     };
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     headers.insert(ACCEPT, HeaderValue::from_static(accepted));
-    let agent = concat!("interlock/", env!("CARGO_PKG_VERSION"));
-    headers.insert(USER_AGENT, HeaderValue::from_static(agent));
+    let agent = HeaderValue::from_static(interlock_http::USER_AGENT);
+    headers.insert(USER_AGENT, agent);
     for (name, value) in outgoing.headers {
         headers.insert(
             HeaderName::from_static(name),
@@ -193,7 +127,7 @@ impl<'e> Exchange<'e> {
         let doing = timeout_at(self.deadline, timeout(silence, doing));
         let done = tokio::select! {
             biased;
-            () = self.cancel.pulled() => return Err(Failure::cancelled()),
+            () = self.cancel.cancelled() => return Err(Failure::cancelled()),
             done = doing => done,
         };
         let place = refusal::place(self.provider);
@@ -245,27 +179,4 @@ pub(crate) async fn finish(mut response: Response) {
 
 async fn rest(response: &mut Response) {
     while let Ok(Some(_)) = response.chunk().await {}
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_this_machine_itself_is_reached_past_a_proxy() {
-        for (url, here) in [
-            ("http://localhost:11434/api", true),
-            ("http://127.0.0.1/", true),
-            ("http://127.9.9.9/", true),
-            ("http://[::1]:8080/", true),
-            ("http://localhost.example.com/", false),
-            ("http://mylocalhost/", false),
-            ("http://127.0.0.1.example.com/", false),
-            ("http://10.0.0.1/", false),
-            ("http://[2001:db8::1]/", false),
-        ] {
-            let parsed = Url::parse(url);
-            assert_eq!(parsed.is_ok_and(|url| is_loopback(&url)), here, "{url}");
-        }
-    }
 }

@@ -8,12 +8,12 @@ use crate::{
     order::{Capture, Failed, Order, Outcome},
     output::{Collect, KeptFiles, Output, OutputError, written},
     people,
-    program::{self, At, Control, Exit, Program, Stream},
     screen::Shown,
     stage::Outbox,
     surroundings::Surroundings,
     tools::{Codes, Prepared, Task, prepare},
 };
+use interlock_process::{self, At, Cancel, Exit, Program, Stream};
 
 /// Code of an activity that took too long.
 const TIMED_OUT: i64 = 124;
@@ -28,26 +28,21 @@ const SIGNAL_BASE: i64 = 128;
 pub(crate) fn carry_out(
     order: &Order,
     around: &Surroundings,
-    control: &Arc<Control>,
+    cancel: &Cancel,
     outbox: Outbox,
 ) -> Outcome {
     around.screen.begins(order);
-    let outcome = perform(order, around, control, outbox);
+    let outcome = perform(order, around, cancel, outbox);
     around.screen.ends(order, &outcome);
     outcome
 }
 
-fn perform(
-    order: &Order,
-    around: &Surroundings,
-    control: &Arc<Control>,
-    outbox: Outbox,
-) -> Outcome {
+fn perform(order: &Order, around: &Surroundings, cancel: &Cancel, outbox: Outbox) -> Outcome {
     if let Some(failed) = target_fault(order) {
         return failed.into();
     }
     if let Some(node) = &order.node {
-        return codemie::carry(order, node, around, control, outbox);
+        return codemie::carry(order, node, around, cancel, outbox);
     }
     match prepare(order, around) {
         Err(failed) => failed.into(),
@@ -55,12 +50,12 @@ fn perform(
         Ok(Task::Question(question)) => match around.terminal() {
             Some(terminal) => {
                 let screen = around.screen.as_ref();
-                let answer = people::ask(&question, &order.path, terminal, screen, control);
+                let answer = people::ask(&question, &order.path, terminal, screen, cancel);
                 answered(order, answer, around)
             }
             None => Failed::new(1, "there is no terminal to ask at").into(),
         },
-        Ok(Task::Program(prepared)) => run(order, *prepared, around, control),
+        Ok(Task::Program(prepared)) => run(order, *prepared, around, cancel),
     }
 }
 
@@ -94,7 +89,7 @@ pub(crate) fn run(
     order: &Order,
     mut prepared: Prepared,
     around: &Surroundings,
-    control: &Arc<Control>,
+    cancel: &Cancel,
 ) -> Outcome {
     let mark = mark(&order.id, order.attempt);
     let mut guarded = match begin_guard(order, &prepared, &mark, around) {
@@ -113,9 +108,9 @@ pub(crate) fn run(
         ours.into_iter()
             .map(|(name, value)| (name.to_owned(), value)),
     );
-    let slot = around.slots.take(|| control.stopped().is_some());
+    let slot = around.slots.take(|| cancel.is_cancelled());
     let outcome = match slot {
-        Some(_) => follow(order, &prepared, around, control),
+        Some(_) => follow(order, &prepared, around, cancel),
         None => Failed::new(CANCELLED, "it was stopped before it was started").into(),
     };
     match guarded.as_mut().map(|guarded| guarded.end()) {
@@ -169,12 +164,7 @@ fn unguarded(outcome: Outcome, why: String) -> Outcome {
     }
 }
 
-fn follow(
-    order: &Order,
-    prepared: &Prepared,
-    around: &Surroundings,
-    control: &Arc<Control>,
-) -> Outcome {
+fn follow(order: &Order, prepared: &Prepared, around: &Surroundings, cancel: &Cancel) -> Outcome {
     let mut printed = Printed::new(order, around);
     let terminal = around.terminal().filter(|_| order.alone);
     let terminal = match (terminal, prepared.owns_terminal) {
@@ -183,9 +173,9 @@ fn follow(
         (None, false) => None,
         (None, true) => return Failed::new(1, "there is no terminal to start it at").into(),
     };
-    let exit = program::run(
+    let exit = interlock_process::run(
         &prepared.program,
-        control,
+        cancel,
         &around.records(),
         terminal,
         &mut |stream, bytes| printed.take(stream, bytes),

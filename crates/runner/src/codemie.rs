@@ -11,14 +11,6 @@ mod talk;
 mod tool;
 mod tree;
 
-use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
-    thread,
-};
-
 use interlock_core::{
     event::Passing,
     node::{
@@ -26,6 +18,7 @@ use interlock_core::{
         transform,
     },
 };
+use interlock_process::Cancel;
 use interlock_tools::{Secrets, findings};
 use serde::de::DeserializeOwned;
 
@@ -34,10 +27,9 @@ pub use lookup::look_up;
 pub(crate) use talk::Talk;
 
 use crate::{
-    nodes::{Configured, LOOK_EVERY, Nodes, NotStarted, ServerRequest},
+    nodes::{Configured, Nodes, NotStarted, ServerRequest},
     order::{Failed, NodeOrder, Order, Outcome},
     output::written,
-    program::Control,
     stage::Outbox,
     surroundings::Surroundings,
 };
@@ -52,7 +44,7 @@ pub(crate) fn carry(
     order: &Order,
     node: &NodeOrder,
     around: &Surroundings,
-    control: &Arc<Control>,
+    cancel: &Cancel,
     outbox: Outbox,
 ) -> Outcome {
     let Some(given) = Inputs::of(&node.machine, &node.run, &node.path) else {
@@ -63,7 +55,7 @@ pub(crate) fn carry(
         node,
         given,
         around,
-        control,
+        cancel,
         talk: Talk::new(order, &node.path, outbox),
         secrets: Vec::new(),
     };
@@ -86,7 +78,7 @@ struct Worked<'a> {
     node: &'a NodeOrder,
     given: Inputs,
     around: &'a Surroundings,
-    control: &'a Arc<Control>,
+    cancel: &'a Cancel,
     talk: Talk,
     /// Values that neither output nor messages may hold.
     secrets: Vec<String>,
@@ -139,26 +131,6 @@ impl Worked<'_> {
             }
         }
     }
-}
-
-/// Calls `stop` when somebody stops the state while `work` goes on.
-fn watched<T>(control: &Arc<Control>, stop: impl Fn() + Sync, work: impl FnOnce() -> T) -> T {
-    let over = AtomicBool::new(false);
-    thread::scope(|scope| {
-        let watcher = scope.spawn(|| {
-            while !over.load(Ordering::Acquire) {
-                if control.stopped().is_some() {
-                    stop();
-                    return;
-                }
-                thread::park_timeout(LOOK_EVERY);
-            }
-        });
-        let done = work();
-        over.store(true, Ordering::Release);
-        watcher.thread().unpark();
-        done
-    })
 }
 
 /// Makes a failure of one that core names.

@@ -16,6 +16,7 @@ use interlock_core::{
     command::Effect, event::Event, machine::Machine, pending::Pending, run::Run, stage::Step,
 };
 use interlock_expr::text::Files;
+use interlock_process::{Cancel, RecordError, Stop, end_leftovers};
 use interlock_store::{AppendError, EventLog, RunLog, StoreError};
 
 use crate::{
@@ -25,7 +26,6 @@ use crate::{
     host::{Appended, Happening, Host},
     lease::{Before, Lease, LeaseError},
     order::{Failed, Order, Outcome},
-    program::{Control, RecordError, Stop, end_leftovers},
     stage::{self, Answers, CancelToken, ChannelAnswer, Open, Question, Stages},
     surroundings::{EFFECT_VARIABLE, Surroundings},
     tools::read_file,
@@ -102,7 +102,7 @@ enum Message {
 
 struct Worker {
     attempt: u32,
-    control: Arc<Control>,
+    cancel: Cancel,
     /// What ends a model stage.
     cancel_token: Option<CancelToken>,
     thread: Option<JoinHandle<()>>,
@@ -110,7 +110,7 @@ struct Worker {
 
 impl Worker {
     fn stop(&self, how: Stop) {
-        self.control.stop(how);
+        self.cancel.stop(how);
         if let Some(cancel_token) = &self.cancel_token {
             cancel_token.stop(how == Stop::AtOnce);
         }
@@ -268,18 +268,18 @@ impl Embedded {
 
     /// Starts a thread for `order`.
     fn begin(&self, order: Order) -> std::io::Result<Worker> {
-        let control = Arc::new(Control::new()?);
+        let cancel = Cancel::new()?;
         let cancel_token = order.stage.is_some().then(CancelToken::new).transpose()?;
         let attempt = order.attempt;
         let thread = spawn(
             order,
             Arc::clone(&self.around),
-            (Arc::clone(&control), cancel_token.clone()),
+            (cancel.clone(), cancel_token.clone()),
             self.outbox.clone(),
         )?;
         Ok(Worker {
             attempt,
-            control,
+            cancel,
             cancel_token,
             thread: Some(thread),
         })
@@ -480,7 +480,7 @@ impl fmt::Debug for Canceller {
 fn spawn(
     order: Order,
     around: Arc<Surroundings>,
-    (control, cancel_token): (Arc<Control>, Option<CancelToken>),
+    (cancel, cancel_token): (Cancel, Option<CancelToken>),
     outbox: Sender<Message>,
 ) -> std::io::Result<JoinHandle<()>> {
     let stack = if cancel_token.is_some() || order.node.is_some() {
@@ -503,7 +503,7 @@ fn spawn(
                 Some(cancel_token) => carry_stage_out(&order, &around, &cancel_token, asking),
                 None => {
                     let outbox = move |question| asking.send(Message::Asked(question)).is_ok();
-                    carry_out(&order, &around, &control, Box::new(outbox))
+                    carry_out(&order, &around, &cancel, Box::new(outbox))
                 }
             };
         })

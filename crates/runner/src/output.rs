@@ -5,6 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
+use interlock_process::HeadTail;
 use sha2::{Digest as _, Sha256};
 
 use crate::{
@@ -15,14 +16,14 @@ use crate::{
 
 mod file;
 mod place;
-mod preview;
 
 use file::OutputFile;
 pub(crate) use place::place;
-use preview::Preview;
 
 /// Bytes of an output that may become text of the run.
 pub(crate) const TEXT_BYTES_MAX: usize = 16 * 1024 * 1024;
+/// Bytes of an output that are kept in memory: half of its beginning, half of its end.
+const PREVIEW_BYTES: usize = 512 * 1024;
 /// Bytes of an output that are kept beside the run.
 pub(crate) const KEPT_BYTES_MAX: u64 = 64 * 1024 * 1024;
 
@@ -102,7 +103,7 @@ pub(crate) enum OutputError {
 /// One output of one program.
 #[derive(Debug)]
 pub(crate) struct Output {
-    preview: Preview,
+    preview: HeadTail,
     kept: OutputFile,
     /// The text so far, until it is too long.
     text: Option<Vec<u8>>,
@@ -117,7 +118,7 @@ impl Output {
             KEPT_BYTES_MAX
         };
         Self {
-            preview: Preview::default(),
+            preview: HeadTail::new(PREVIEW_BYTES),
             kept: OutputFile::new(file, most),
             text: (wanted == Collect::Text).then(Vec::new),
             shown,
@@ -147,7 +148,8 @@ impl Output {
 
     /// Returns the beginning and the end as text.
     pub(crate) fn preview(&self) -> String {
-        self.preview.text()
+        self.preview
+            .text(|bytes| format!("[{bytes} bytes are left out here]"))
     }
 
     /// Returns the whole as text.

@@ -10,10 +10,10 @@ use rustix::{
 
 use crate::{
     order::{Failed, Outcome},
-    program::{Control, Terminal},
     screen::Screen,
     tools::Question,
 };
+use interlock_process::{Cancel, Terminal};
 
 /// Code of an activity that somebody cancelled.
 const CANCELLED: i64 = 130;
@@ -24,11 +24,11 @@ pub(crate) fn ask(
     path: &str,
     terminal: &Terminal,
     screen: &dyn Screen,
-    control: &Control,
+    cancel: &Cancel,
 ) -> Outcome {
     let mut lines = Lines {
         terminal,
-        control,
+        cancel,
         ahead: Vec::new(),
     };
     screen.ask(path, &question.shown());
@@ -57,7 +57,7 @@ pub(crate) fn ask(
 pub(crate) fn choose<T>(
     terminal: &Terminal,
     screen: &dyn Screen,
-    control: &Control,
+    cancel: &Cancel,
     path: &str,
     text: &str,
     prompt: &str,
@@ -65,7 +65,7 @@ pub(crate) fn choose<T>(
 ) -> Typed<T> {
     let mut lines = Lines {
         terminal,
-        control,
+        cancel,
         ahead: Vec::new(),
     };
     // Where it cannot be thrown away, it is shown before the question.
@@ -95,7 +95,7 @@ pub(crate) enum Typed<T = String> {
 /// The lines that are typed at a terminal.
 struct Lines<'a> {
     terminal: &'a Terminal,
-    control: &'a Control,
+    cancel: &'a Cancel,
     /// Typed and not taken yet.
     ahead: Vec<u8>,
 }
@@ -127,7 +127,7 @@ impl Lines<'_> {
                 let line = String::from_utf8_lossy(&line);
                 return Typed::Text(line.trim_end_matches(['\n', '\r']).to_owned());
             }
-            if self.control.stopped().is_some() {
+            if self.cancel.is_cancelled() {
                 return Typed::Stopped;
             }
             if !self.wait() {
@@ -158,7 +158,7 @@ impl Lines<'_> {
         let device = self.terminal.device();
         let mut fds = [
             PollFd::from_borrowed_fd(device.as_fd(), PollFlags::IN),
-            PollFd::from_borrowed_fd(self.control.woken(), PollFlags::IN),
+            PollFd::from_borrowed_fd(self.cancel.cancelled_fd(), PollFlags::IN),
         ];
         if poll(&mut fds, None).is_err() {
             return false;

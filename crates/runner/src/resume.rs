@@ -1,7 +1,5 @@
 //! A person goes on with a run that stands: answers its question, resumes its pause.
 
-use std::sync::Arc;
-
 use interlock_core::{
     Decision, Reply,
     command::{ActivityOutcome, Ask, Effect, EffectStatus},
@@ -10,6 +8,7 @@ use interlock_core::{
     refill,
 };
 use interlock_expr::text::{Files, MissingInput};
+use interlock_process::Cancel;
 use serde_json::Value;
 
 use crate::{
@@ -18,7 +17,6 @@ use crate::{
     host::Host,
     order::{Capture, Failed, Order, Outcome},
     output,
-    program::Control,
     surroundings::Surroundings,
     tools::{Question, condition},
 };
@@ -103,12 +101,12 @@ fn unmet(effect: &Effect, input: &Value, around: &Surroundings) -> Option<Failed
         stage: None,
         node: None,
     };
-    let control = match Control::new() {
-        Ok(control) => Arc::new(control),
+    let cancel = match Cancel::new() {
+        Ok(cancel) => cancel,
         Err(error) => return Some(Failed::new(1, error.to_string())),
     };
 
-    match carry::run(&order, prepared, around, &control) {
+    match carry::run(&order, prepared, around, &cancel) {
         Outcome::Done { .. } => None,
         Outcome::Failed(failed) => Some(failed),
         Outcome::Interrupted => Some(Failed::new(130, "the condition was interrupted")),

@@ -3,11 +3,9 @@
 use std::{fmt, sync::Arc};
 
 use interlock_core::{command::Effect, event::Event, machine::Machine, run::Run};
+use interlock_process::Stream;
 
-use crate::{
-    order::{Order, Outcome},
-    program::Stream,
-};
+use crate::order::{Order, Outcome};
 
 /// Bytes of a line after which its rest is shown as a line of its own.
 const LINE_BYTES_MAX: usize = 64 * 1024;
@@ -159,8 +157,9 @@ impl fmt::Debug for Shown {
 mod tests {
     use std::sync::{Arc, Mutex};
 
+    use interlock_process::Stream;
+
     use super::{Screen, Shown};
-    use crate::program::Stream;
 
     #[derive(Default)]
     struct Seen(Mutex<String>);

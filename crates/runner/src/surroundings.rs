@@ -3,11 +3,11 @@
 use std::{collections::BTreeMap, ffi::OsString, fmt, path::PathBuf, sync::Arc};
 
 use interlock_expr::text::Places;
+use interlock_process::{GroupRecords, Terminal};
 
 use crate::{
     guard::Guard,
     nodes::Nodes,
-    program::{GroupRecords, Terminal},
     screen::{NullScreen, Screen},
     slots::Slots,
     stage::Stages,

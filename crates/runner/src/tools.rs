@@ -5,9 +5,9 @@
 
 use crate::{
     order::{Failed, Order},
-    program::Program,
     surroundings::Surroundings,
 };
+use interlock_process::Program;
 
 mod advice;
 mod agents;

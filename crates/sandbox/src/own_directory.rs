@@ -7,6 +7,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
+use interlock_process::table;
 use nix::errno::Errno;
 use nix::fcntl::{AT_FDCWD, Flock, FlockArg};
 use nix::sys::signal::{Signal, kill};
@@ -115,20 +116,12 @@ fn is_being_made(name: &OsStr) -> bool {
 /// Ends what a killed run has left running: programs to which the directory was given.
 fn end_users(path: &Path) {
     let mark = path.as_os_str().as_bytes();
-    for process in fs::read_dir("/proc").into_iter().flatten().flatten() {
-        let number = process
-            .file_name()
-            .to_str()
-            .and_then(|name| name.parse().ok());
-        let Some(number) = number.filter(|number| *number > 1) else {
-            continue;
-        };
-        let given = fs::read(process.path().join("environ")).unwrap_or_default();
-        if given
-            .split(|byte| *byte == 0)
-            .any(|one| one.ends_with(mark))
+    for id in table::ids().into_iter().flatten().filter(|id| *id > 1) {
+        let given = table::environment(id);
+        if let Ok(id) = i32::try_from(id)
+            && given.iter().any(|pair| pair.ends_with(mark))
         {
-            let _ = kill(Pid::from_raw(number), Signal::SIGKILL);
+            let _ = kill(Pid::from_raw(id), Signal::SIGKILL);
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::{thread, time::Duration};
 
+use interlock_http::{TlsError, is_loopback, tls};
 use reqwest::{
     StatusCode, Url,
     blocking::Client,
@@ -21,6 +22,12 @@ const WAIT: Duration = Duration::from_millis(500);
 /// Why spans were not taken.
 #[derive(Debug, thiserror::Error)]
 pub enum SendError {
+    /// The endpoint is no address.
+    #[error("`{0}` is no address of a collector: it begins with `http://` or `https://`")]
+    Address(String),
+    /// The system's certificates cannot be used.
+    #[error("secure connections cannot be made: {0}")]
+    Tls(#[from] TlsError),
     /// A header of the settings is none.
     #[error("`{0}` is no header that can be sent")]
     Header(String),
@@ -60,15 +67,6 @@ pub struct Sender<'a> {
     client: Client,
 }
 
-/// Tells whether an address is of this machine.
-fn is_loopback(endpoint: &str) -> bool {
-    let url = Url::parse(endpoint).ok();
-    let host = url.as_ref().and_then(Url::host_str).unwrap_or_default();
-    let host = host.trim_start_matches('[').trim_end_matches(']');
-    let address = host.parse::<std::net::IpAddr>();
-    host == "localhost" || address.is_ok_and(|address| address.is_loopback())
-}
-
 impl<'a> Sender<'a> {
     /// Gets ready to send; `None`: telemetry is off.
     ///
@@ -78,8 +76,7 @@ impl<'a> Sender<'a> {
         let Some(endpoint) = settings.endpoint.as_deref() else {
             return Ok(None);
         };
-        // Another provider may be in place already.
-        let _ = rustls::crypto::ring::default_provider().install_default();
+        let url = Url::parse(endpoint).map_err(|_| SendError::Address(endpoint.to_owned()))?;
         let mut headers = HeaderMap::new();
         for (name, value) in &settings.headers {
             let bad = || SendError::Header(name.clone());
@@ -88,9 +85,9 @@ impl<'a> Sender<'a> {
             value.set_sensitive(true);
             headers.insert(name, value);
         }
-        let client = Client::builder();
+        let client = Client::builder().tls_backend_preconfigured(tls(&url)?);
         // A proxy of the environment stands between here and elsewhere, never between here and here.
-        let client = if is_loopback(endpoint) {
+        let client = if is_loopback(&url) {
             client.no_proxy()
         } else {
             client
@@ -136,7 +133,7 @@ impl<'a> Sender<'a> {
             let again = match &error {
                 SendError::Unreachable { .. } => true,
                 SendError::Refused { status, .. } => matches!(status, 429 | 502 | 503 | 504),
-                SendError::Header(_) => false,
+                SendError::Address(_) | SendError::Tls(_) | SendError::Header(_) => false,
             };
             if !again || tries >= TRIES_MAX {
                 return Err(error);

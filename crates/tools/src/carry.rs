@@ -18,7 +18,7 @@ impl Tool {
         if !faults.is_empty() {
             return ToolEnd::failed(Code::InvalidArguments, ArgumentError::sentence(&faults));
         }
-        if around.cancel.is_pulled() {
+        if around.cancel.is_cancelled() {
             return ToolEnd::failed(Code::Cancelled, "the call was cancelled before it began");
         }
         carry(self, arguments.value(), around)

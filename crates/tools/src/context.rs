@@ -8,10 +8,9 @@ use std::{
 
 use interlock_core::call::CallFacts;
 use interlock_facts::Surroundings;
+use interlock_process::Cancel;
 use interlock_sandbox::{Level, NotHeld, Plan};
 use serde::{Deserialize, Serialize};
-
-use crate::Cancel;
 
 /// What a call is given beside its arguments.
 #[derive(Clone, Copy)]

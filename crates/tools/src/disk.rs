@@ -19,7 +19,8 @@ use rustix::{
 };
 use sha2::{Digest as _, Sha256};
 
-use crate::{Cancel, Code, end::Failure};
+use crate::{Code, end::Failure};
+use interlock_process::Cancel;
 
 /// Bytes read before somebody may have cancelled the call.
 const CHUNK: usize = 256 * 1024;
@@ -281,7 +282,7 @@ impl OpenFile {
         let mut bytes = Vec::new();
         let mut chunk = vec![0; CHUNK];
         loop {
-            if cancel.is_pulled() {
+            if cancel.is_cancelled() {
                 return Err(Trouble::Cancelled);
             }
             match self.file.read(&mut chunk) {

@@ -2,20 +2,16 @@
 
 use std::{
     future::Future,
-    sync::Arc,
     task::Poll,
     time::{Duration, SystemTime},
 };
 
+use interlock_http::retry_after;
 use reqwest::{
     Client, Method, Response, StatusCode, Url,
     header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION, RETRY_AFTER},
-    redirect,
 };
-use rustls::ClientConfig;
-use rustls_platform_verifier::BuilderVerifierExt as _;
 use serde_json::Value;
-use tokio::net::unix::pipe::Receiver;
 
 use crate::{
     Code, Reply, ToolContext, ToolEnd,
@@ -64,13 +60,8 @@ async fn within<T>(
     around: &ToolContext<'_>,
     work: impl Future<Output = Result<T, Failure>>,
 ) -> Result<T, Failure> {
-    let pulled = around.cancel.pulled().try_clone_to_owned();
-    // Readable means hung up: nothing is ever written into it.
-    let pulled = pulled
-        .and_then(Receiver::from_owned_fd)
-        .map_err(|error| unreachable(&error))?;
     let mut work = std::pin::pin!(work);
-    let mut cancelled = std::pin::pin!(pulled.readable());
+    let mut cancelled = std::pin::pin!(around.cancel.cancelled());
     let mut late = std::pin::pin!(tokio::time::sleep(timeout));
     std::future::poll_fn(|context| {
         if let Poll::Ready(done) = work.as_mut().poll(context) {
@@ -139,9 +130,8 @@ impl HttpRequest {
 
     /// Sends it, follows where servers lead, and takes the answer whole.
     async fn sent(mut self) -> Result<Answer, Failure> {
-        let client = client(&self.url)?;
         for _ in 0..=REDIRECTS_MAX {
-            let mut request = client
+            let mut request = client(&self.url)?
                 .request(self.method.clone(), self.url.clone())
                 .headers(self.headers.clone());
             if let Some(body) = &self.body {
@@ -227,43 +217,18 @@ fn headers(given: Option<&Value>) -> Result<HeaderMap, Failure> {
     Ok(headers)
 }
 
+/// Makes the client for one address: what it may believe, and whether a proxy stands before it, differ by address.
 fn client(url: &Url) -> Result<Client, Failure> {
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let tls = ClientConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .map_err(|error| unreachable(&error))?
-        .with_platform_verifier()
-        .map_err(|error| unreachable(&error))?
-        .with_no_client_auth();
-    let mut client = Client::builder()
-        .tls_backend_preconfigured(tls)
-        .user_agent(concat!("interlock/", env!("CARGO_PKG_VERSION")))
-        // Followed here: what was meant for one server is not sent to another.
-        .redirect(redirect::Policy::none())
-        .pool_max_idle_per_host(0);
-    if is_loopback(url) {
-        client = client.no_proxy();
-    }
-    client.build().map_err(|error| unreachable(&error))
+    let client = interlock_http::client(url).map_err(|error| unreachable(&error))?;
+    client
+        .user_agent(interlock_http::USER_AGENT)
+        .pool_max_idle_per_host(0)
+        .build()
+        .map_err(|error| unreachable(&error))
 }
 
-fn is_loopback(url: &Url) -> bool {
-    let host = url.host_str().unwrap_or_default();
-    let host = host.trim_start_matches('[').trim_end_matches(']');
-    let address = host.parse::<std::net::IpAddr>();
-    host == "localhost" || address.is_ok_and(|ip| ip.is_loopback())
-}
-
-/// Says what went wrong; the address may hold a secret.
 fn on_the_way(error: reqwest::Error) -> Failure {
-    let error = error.without_url();
-    let mut why = error.to_string();
-    let mut source = std::error::Error::source(&error);
-    while let Some(cause) = source {
-        why = format!("{why}: {cause}");
-        source = cause.source();
-    }
-    unreachable(&why)
+    unreachable(&interlock_http::explained(error))
 }
 
 /// Returns where the server leads; `None`: here is the answer.
@@ -331,12 +296,13 @@ impl Answer {
     }
 
     fn reply(&self) -> Reply {
-        let retry_after = self.headers.get(RETRY_AFTER);
+        let asked = self.headers.get(RETRY_AFTER);
         Reply {
             status: self.status.as_u16(),
-            retry_after_ms: retry_after
+            retry_after_ms: asked
                 .and_then(|value| value.to_str().ok())
-                .and_then(|text| wait_ms(text, SystemTime::now())),
+                .and_then(|text| retry_after(text, SystemTime::now()))
+                .map(|wait| u64::try_from(wait.as_millis()).unwrap_or(u64::MAX)),
             headers: self
                 .headers
                 .iter()
@@ -344,40 +310,6 @@ impl Answer {
                     Some((name.as_str().to_owned(), value.to_str().ok()?.to_owned()))
                 })
                 .collect(),
-        }
-    }
-}
-
-/// Reads how long a server asks to wait: seconds, or a date.
-fn wait_ms(text: &str, now: SystemTime) -> Option<u64> {
-    let text = text.trim();
-    if let Ok(seconds) = text.parse::<u64>() {
-        return Some(seconds.saturating_mul(1_000));
-    }
-    let at = httpdate::parse_http_date(text).ok()?;
-    let wait = at.duration_since(now).unwrap_or_default();
-    u64::try_from(wait.as_millis()).ok()
-}
-
-#[cfg(test)]
-mod tests {
-    use std::time::{Duration, UNIX_EPOCH};
-
-    use super::wait_ms;
-
-    #[test]
-    fn a_wait_is_seconds_or_a_date() {
-        let now = UNIX_EPOCH + Duration::from_secs(784_111_767);
-        let rows = [
-            ("5", Some(5_000)),
-            (" 0 ", Some(0)),
-            ("Sun, 06 Nov 1994 08:49:37 GMT", Some(10_000)),
-            ("Sun, 06 Nov 1994 08:49:00 GMT", Some(0)),
-            ("-5", None),
-            ("soon", None),
-        ];
-        for (text, wanted) in rows {
-            assert_eq!(wait_ms(text, now), wanted, "{text}");
         }
     }
 }

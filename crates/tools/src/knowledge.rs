@@ -100,7 +100,7 @@ pub(crate) fn documents(
     }
     let mut paths = Vec::new();
     for entry in walk::walk(real, walk::Skipped::default(), around)?.flatten() {
-        if around.cancel.is_pulled() {
+        if around.cancel.is_cancelled() {
             return Err(Trouble::Cancelled.of(shown, Aim::Read));
         }
         let path = entry.path().to_str().filter(|_| walk::is_file(&entry));

@@ -6,13 +6,12 @@
 //! on the facts that were judged. A tool does nothing that those facts do not say; where the
 //! disk has changed since, it refuses with [`Code::Moved`].
 //!
-//! Blocking, for plain threads; [`Cancel`] ends a call from another one. Every failure is a
+//! Blocking, for plain threads; [`Cancel`](interlock_process::Cancel) ends a call from another one. Every failure is a
 //! [`ToolEnd`] with a stable code and a sentence for the model.
 //!
 //! [`Shape`]: interlock_facts::Shape
 
 mod arguments;
-mod cancel;
 mod carry;
 mod catalogue;
 mod context;
@@ -29,7 +28,6 @@ mod summary;
 mod tree;
 
 pub use arguments::{ArgumentError, Arguments, findings};
-pub use cancel::Cancel;
 pub use catalogue::{Deed, Tool};
 pub use context::{Carrier, Datasource, Progress, Seen, SeenFile, ToolContext};
 pub use cut::cut;

@@ -11,8 +11,6 @@ use interlock_sandbox::{
 use serde_json::Value;
 
 mod follow;
-mod group;
-mod head_tail;
 
 use crate::{
     Carrier, Code, Held, ToolContext, ToolEnd,
@@ -37,7 +35,7 @@ pub(crate) fn bash(input: &Value, around: &ToolContext<'_>) -> Result<ToolEnd, F
         variables: Vec::new(),
     };
     let outcome = line.run(Streams::One, around.result_bytes_max, around)?;
-    let printed = outcome.out.text();
+    let printed = outcome.out.text(notice);
     let mut end = line.end(&outcome, around);
     end.bytes = outcome.out.total();
     end.text = match (printed.is_empty(), end.text.is_empty()) {
@@ -68,14 +66,14 @@ pub(crate) fn codemie(input: &Value, around: &ToolContext<'_>) -> Result<ToolEnd
     let mut end = line.end(&outcome, around);
     end.bytes = outcome.out.total();
     if end.ok {
-        end.text = outcome.out.text();
+        end.text = outcome.out.text(notice);
         return Ok(end);
     }
     for (name, kept) in [
         ("standard error", &outcome.err),
         ("standard output", &outcome.out),
     ] {
-        let printed = kept.text();
+        let printed = kept.text(notice);
         if !printed.is_empty() {
             end.text.push_str(&format!("\n{name}:\n{printed}"));
         }
@@ -198,6 +196,10 @@ impl ShellCall<'_> {
         }
         end
     }
+}
+
+fn notice(left_out: u64) -> String {
+    format!("... ({left_out} bytes are left out)")
 }
 
 fn of_exit(exit: Exit) -> ToolEnd {

@@ -7,9 +7,9 @@ use std::{
 
 use anyhow::{Context as _, Result, ensure};
 use interlock_models::{
-    Answer, Cancel, Client, Kind, Message, Options, Provider, Request, RetryPolicy, ToolResult,
-    ToolSpec,
+    Answer, Client, Kind, Message, Options, Provider, Request, RetryPolicy, ToolResult, ToolSpec,
 };
+use interlock_process::Cancel;
 use interlock_testkit::provider;
 use serde_json::{Value, json};
 
@@ -23,16 +23,11 @@ pub(super) fn run(turns: usize) -> Result<Duration> {
     fs::write(&file, FILE.1)?;
     let begun = Instant::now();
     let client = Client::new()?;
+    let cancel = Cancel::new()?;
     let to = Provider::new(Kind::Anthropic, Some(&scripted.url()), None)?;
     let mut request = first();
     loop {
-        let answer = client.call(
-            &to,
-            &request,
-            &RetryPolicy::default(),
-            &Cancel::new(),
-            &mut |_| {},
-        )?;
+        let answer = client.call(&to, &request, &RetryPolicy::default(), &cancel, &mut |_| {})?;
         let call = answer.calls().next().context("no call")?;
         if call.name == COMPLETION {
             break;

@@ -14,8 +14,9 @@ use std::{
 use interlock_clients::notify;
 use interlock_core::{dialogue::Conversation, machine::Machine};
 use interlock_expr::text::Places;
+use interlock_process::Terminal;
 use interlock_project::configuration_directory;
-use interlock_runner::{Embedded, Screen, Surroundings, Terminal};
+use interlock_runner::{Embedded, Screen, Surroundings};
 use interlock_store::{EventLog as _, RunLog};
 use serde_json::json;
 

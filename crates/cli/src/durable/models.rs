@@ -10,7 +10,8 @@ use interlock_core::{
     node::{RECORDS, RecordsNode},
 };
 use interlock_expr::text::ValueTemplate;
-use interlock_models::{Answer, Cancel, Client, Heard, ModelError, Request, RetryPolicy, Usage};
+use interlock_models::{Answer, Client, Heard, ModelError, Request, RetryPolicy, Usage};
+use interlock_process::Cancel;
 use interlock_project::{Config, Models as Configured, ReadyModel};
 use interlock_runner::{Model, Models, Tries};
 

@@ -6,7 +6,8 @@ use std::{
 };
 
 use interlock_core::visible::{visible_json, visible_lines};
-use interlock_runner::{Screen, Stream};
+use interlock_process::Stream;
+use interlock_runner::Screen;
 use interlock_store::{EventLog as _, RunLog};
 use serde_json::{Value, json};
 

@@ -17,10 +17,12 @@ use interlock_gateway::{
     tool_servers::{CallError, ServedTool, ToolServers, ToolServersSettings, WantedServer},
 };
 use interlock_models::ToolSpec;
+use interlock_process::Cancel;
+use interlock_process::Stream;
 use interlock_project::{Config, Servers as Configured, configuration_directory};
-use interlock_runner::{Screen, Served, ServedEnd, Servers, Stream};
+use interlock_runner::{Screen, Served, ServedEnd, Servers};
 use interlock_tool_names::served_names;
-use interlock_tools::{Arguments, Cancel, Tool};
+use interlock_tools::{Arguments, Tool};
 use serde_json::{Value, json};
 
 use crate::{
@@ -216,7 +218,7 @@ impl Servers for OfRun {
     fn call(&self, tool: &str, arguments: &Arguments, cancel: &Cancel) -> ServedEnd {
         let call = self.servers.call(tool, object(arguments.value()), None);
         let ended = loop {
-            if cancel.is_pulled() {
+            if cancel.is_cancelled() {
                 // Dropped below: that cancels it at its server.
                 break Err(CallError::Cancelled);
             }

@@ -11,8 +11,9 @@ use interlock_core::{
     run::Run,
 };
 use interlock_facts::RealDisk;
+use interlock_process::Terminal;
 use interlock_project::{Assets, Config, Modes, configuration_directory};
-use interlock_runner::{Channel, Nodes, People, Screen, Servers, Stages, Terminal, TerminalPrompt};
+use interlock_runner::{Channel, Nodes, People, Screen, Servers, Stages, TerminalPrompt};
 use interlock_store::RunLog;
 use interlock_tools::{Secrets, Tool};
 

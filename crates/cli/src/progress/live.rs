@@ -20,7 +20,8 @@ use interlock_core::{
     run::Run,
     visible::{one_line, visible_lines},
 };
-use interlock_runner::{Order, Outcome, Piece, Screen, Stream, Terminal};
+use interlock_process::{Stream, Terminal};
+use interlock_runner::{Order, Outcome, Piece, Screen};
 use interlock_view::narrator::under_way;
 
 use super::{

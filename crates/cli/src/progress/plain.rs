@@ -13,7 +13,8 @@ use interlock_core::{
     run::Run,
     visible::{one_line, visible_lines},
 };
-use interlock_runner::{Order, Outcome, Piece, Screen, Stream};
+use interlock_process::Stream;
+use interlock_runner::{Order, Outcome, Piece, Screen};
 use interlock_view::narrator::under_way;
 
 use super::{

@@ -26,8 +26,6 @@ use reqwest::{
     header::{HeaderMap, HeaderName, HeaderValue},
     redirect,
 };
-use rustls::{ClientConfig, RootCertStore};
-use rustls_platform_verifier::BuilderVerifierExt as _;
 use tokio::{sync::mpsc, task::AbortHandle, time::timeout};
 
 use self::reached::Near;
@@ -164,36 +162,9 @@ fn header(name: &str, value: &str) -> Option<(HeaderName, HeaderValue)> {
 
 fn client(url: &Url) -> Result<Client, HttpServerError> {
     let broken = |error: &dyn std::fmt::Display| HttpServerError::Tls(error.to_string());
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let tls = ClientConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .map_err(|error| broken(&error))?;
-    let tls = if url.scheme() == "https" {
-        let tls = tls
-            .with_platform_verifier()
-            .map_err(|error| broken(&error))?;
-        tls.with_no_client_auth()
-    } else {
-        // Nothing is believed where nothing is to be believed.
-        tls.with_root_certificates(RootCertStore::empty())
-            .with_no_client_auth()
-    };
-    let mut client = Client::builder()
-        .tls_backend_preconfigured(tls)
-        .connect_timeout(CONNECT_TIME)
-        .tcp_nodelay(true)
-        .redirect(redirect::Policy::custom(follow));
-    if is_loopback(url) {
-        client = client.no_proxy();
-    }
+    let client = interlock_http::client(url).map_err(|error| broken(&error))?;
+    let client = client.redirect(redirect::Policy::custom(follow));
     client.build().map_err(|error| broken(&error))
-}
-
-fn is_loopback(url: &Url) -> bool {
-    let host = url.host_str().unwrap_or_default();
-    let host = host.trim_start_matches('[').trim_end_matches(']');
-    let address = host.parse::<std::net::IpAddr>();
-    host == "localhost" || address.is_ok_and(|ip| ip.is_loopback())
 }
 
 /// Follows a redirect only where it leads to the same origin: what is sent may be secret.

@@ -3,8 +3,9 @@
 use std::{sync::Arc, time::Duration};
 
 use interlock_models::{
-    Cancel, Client, Code, Heard, Jitter, Key, Kind, Provider as To, RetryPolicy, Waited,
+    Client, Code, Heard, Jitter, Key, Kind, Provider as To, RetryPolicy, Waited,
 };
+use interlock_process::Cancel;
 use interlock_testkit::provider::{Reply, Script, call, text};
 use serde_json::json;
 
@@ -486,7 +487,7 @@ fn a_pulled_handle_ends_a_stream_a_head_and_a_wait() {
         for cut in [0, 40] {
             let model = Strict::start(Script::replies(vec![done().silent_at(cut)]));
             let client = Client::new().unwrap();
-            let cancel = Cancel::new();
+            let cancel = Cancel::new().unwrap();
             let (provider, request) = (at(kind, &model.url()), request(kind));
             std::thread::scope(|scope| {
                 let calling = scope.spawn(|| {
@@ -501,7 +502,7 @@ fn a_pulled_handle_ends_a_stream_a_head_and_a_wait() {
                 while model.asked().is_empty() {
                     std::thread::yield_now();
                 }
-                cancel.pull();
+                cancel.cancel();
                 let error = calling.join().unwrap().unwrap_err();
                 assert_eq!((error.code(), error.tries), (Code::Cancelled, 1), "{kind}");
             });
@@ -510,7 +511,7 @@ fn a_pulled_handle_ends_a_stream_a_head_and_a_wait() {
     // A wait of an hour.
     let model = Strict::start(Script::replies(vec![refused(503)]));
     let client = Client::new().unwrap();
-    let cancel = Cancel::new();
+    let cancel = Cancel::new().unwrap();
     let retry = RetryPolicy {
         initial_interval: Duration::from_hours(1),
         max_interval: Duration::from_hours(1),
@@ -525,7 +526,7 @@ fn a_pulled_handle_ends_a_stream_a_head_and_a_wait() {
             &cancel,
             &mut |heard| {
                 if matches!(heard, Heard::Again { .. }) {
-                    pulled.pull();
+                    pulled.cancel();
                 }
             },
         )
@@ -546,9 +547,9 @@ fn a_pulled_handle_ends_a_stream_a_head_and_a_wait() {
 
 #[test]
 fn the_system_clock_waits_until_it_is_pulled() {
-    let cancel = Cancel::new();
+    let cancel = Cancel::new().unwrap();
     let pulled = cancel.clone();
-    let thread = std::thread::spawn(move || pulled.pull());
+    let thread = std::thread::spawn(move || pulled.cancel());
     let waited =
         interlock_models::Clock::wait(&interlock_models::SystemClock, Duration::MAX, &cancel);
     assert_eq!(waited, Waited::Cancelled);
@@ -556,7 +557,7 @@ fn the_system_clock_waits_until_it_is_pulled() {
     let over = interlock_models::Clock::wait(
         &interlock_models::SystemClock,
         Duration::ZERO,
-        &Cancel::new(),
+        &Cancel::new().unwrap(),
     );
     assert_eq!(over, Waited::Over);
     assert!(To::new(Kind::OpenAi, Some("ftp://x"), None).is_err());

@@ -9,9 +9,10 @@ use std::{
 };
 
 use interlock_models::{
-    Answer, Cancel, Client, Clock, Heard, Key, Kind, Message, ModelError, Provider, Request,
-    RetryPolicy, ToolResult, ToolSpec, Waited,
+    Answer, Client, Clock, Heard, Key, Kind, Message, ModelError, Provider, Request, RetryPolicy,
+    ToolResult, ToolSpec, Waited,
 };
+use interlock_process::Cancel;
 use interlock_testkit::provider;
 use serde_json::json;
 
@@ -104,7 +105,7 @@ impl Clock for Fast {
         self.waits.lock().unwrap().push(time);
         let ms = u64::try_from(time.as_millis()).unwrap();
         self.now_ms.fetch_add(ms, Ordering::SeqCst);
-        if cancel.is_pulled() {
+        if cancel.is_cancelled() {
             Waited::Cancelled
         } else {
             Waited::Over
@@ -182,22 +183,28 @@ pub(crate) fn call(
     retry: &RetryPolicy,
 ) -> (Result<Answer, ModelError>, Vec<String>) {
     let mut heard = Vec::new();
-    let answer = client.call(provider, request, retry, &Cancel::new(), &mut |one| {
-        heard.push(match one {
-            Heard::Text(text) => text.to_owned(),
-            Heard::Thinking(text) => format!("thinking {text}"),
-            Heard::Calling(name) => format!("calling {name}"),
-            Heard::Again {
-                try_number,
-                failure,
-                wait,
-            } => {
-                format!(
-                    "again after {try_number}: {failure} ({} ms)",
-                    wait.as_millis()
-                )
-            }
-        });
-    });
+    let answer = client.call(
+        provider,
+        request,
+        retry,
+        &Cancel::new().unwrap(),
+        &mut |one| {
+            heard.push(match one {
+                Heard::Text(text) => text.to_owned(),
+                Heard::Thinking(text) => format!("thinking {text}"),
+                Heard::Calling(name) => format!("calling {name}"),
+                Heard::Again {
+                    try_number,
+                    failure,
+                    wait,
+                } => {
+                    format!(
+                        "again after {try_number}: {failure} ({} ms)",
+                        wait.as_millis()
+                    )
+                }
+            });
+        },
+    );
     (answer, heard)
 }

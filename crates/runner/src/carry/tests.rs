@@ -18,6 +18,7 @@ use std::{
 };
 
 use interlock_expr::text::Places;
+use interlock_process::{Cancel, Stop, Stream, end_leftovers};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -26,7 +27,6 @@ use crate::{
     guard::{Guard, GuardWanted, Guarded},
     order::{Capture, Failed, Order, Outcome},
     output::KeptFiles,
-    program::{Control, Stop, Stream, end_leftovers},
     screen::Screen,
     surroundings::Surroundings,
 };
@@ -101,7 +101,7 @@ impl Room {
         carry_out(
             order,
             &self.around,
-            &Arc::new(Control::new().unwrap()),
+            &Cancel::new().unwrap(),
             Box::new(|_| false),
         )
     }

@@ -13,8 +13,9 @@ use interlock_core::{
     node::Inputs,
     place::stage_of,
 };
+use interlock_process::Cancel;
 use interlock_tool_names::server_name;
-use interlock_tools::{Arguments, Cancel, Secrets};
+use interlock_tools::{Arguments, Secrets};
 
 use super::{
     Nodes, Talk,

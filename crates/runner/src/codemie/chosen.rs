@@ -14,8 +14,9 @@ use interlock_facts::one_line;
 use interlock_tools::Secrets;
 use serde_json::Value;
 
-use super::{CANCELLED, LOOK_EVERY, Nodes, ServerRequest, Talk, reasoned};
+use super::{CANCELLED, Nodes, ServerRequest, Talk, reasoned};
 use crate::{
+    nodes::LOOK_EVERY,
     order::Failed,
     stage::{Answers, ChannelAnswer, People, WantedWord},
 };

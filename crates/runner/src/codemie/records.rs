@@ -12,9 +12,9 @@ use interlock_core::{
     names::StateName,
     node::{Answers, Known, NodeOutput, RecordsNode, records, tool::fill},
 };
-use interlock_models::{Cancel, Heard, Message, ModelError, Options, Request};
+use interlock_models::{Heard, Message, ModelError, Options, Request};
 
-use super::{CANCELLED, Worked, failed, reasoned, watched};
+use super::{CANCELLED, Worked, failed, reasoned};
 use crate::{
     order::Failed,
     stage::{CONFLICT, KeptAnswer, Model, Stages, Tries, finish, keep, read, sha256, usage},
@@ -107,17 +107,10 @@ impl Worked<'_> {
             })?,
         }
         let began = Instant::now();
-        let cancel = Cancel::new();
-        let answer = watched(
-            self.control,
-            || cancel.pull(),
-            || {
-                let mut silent = |_: Heard<'_>| {};
-                let models = &stages.models;
-                models.call(&model, &request, Tries::Once, &cancel, &mut silent)
-            },
-        );
-        if self.control.stopped().is_some() {
+        let mut silent = |_: Heard<'_>| {};
+        let models = &stages.models;
+        let answer = models.call(&model, &request, Tries::Once, self.cancel, &mut silent);
+        if self.cancel.is_cancelled() {
             return Err(Failed::new(CANCELLED, "it was stopped"));
         }
         let answer = match answer {

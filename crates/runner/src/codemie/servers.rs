@@ -112,7 +112,7 @@ impl Worked<'_> {
             asked(nodes.configured.as_ref(), server, &self.given, strict)?
         };
         self.secrets.extend(secrets.iter().cloned());
-        let given_up = || self.control.stopped().is_some();
+        let given_up = || self.cancel.is_cancelled();
         let nodes = self.nodes()?;
         let stages = self.around.stages.as_deref();
         let starting = Starting {

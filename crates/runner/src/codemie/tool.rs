@@ -14,12 +14,10 @@ use interlock_core::{
 };
 use interlock_facts::RealDisk;
 use interlock_sandbox::{Level, Plan};
-use interlock_tools::{
-    ArgumentError, Arguments, Cancel, Carrier, Code, Seen, Tool, ToolContext, ToolEnd,
-};
+use interlock_tools::{ArgumentError, Arguments, Carrier, Code, Seen, Tool, ToolContext, ToolEnd};
 use serde_json::Value;
 
-use super::{CANCELLED, Nodes, Worked, failed, reasoned, servers::Found, watched};
+use super::{CANCELLED, Nodes, Worked, failed, reasoned, servers::Found};
 use crate::{carry::mark, order::Failed, surroundings::EFFECT_VARIABLE};
 
 /// The code of a tool that did not do what was asked.
@@ -96,30 +94,26 @@ impl Worked<'_> {
             let why = format!("{} ({})", refusal.message, refusal.code.as_str());
             reasoned(FAILED, why, None)
         })?;
-        let cancel = Cancel::new()
-            .map_err(|error| reasoned(FAILED, format!("the system refuses: {error}"), None))?;
-        watched(
-            self.control,
-            || cancel.pull(),
-            || match whose {
-                Whose::Own(tool) => {
-                    let end = self.carry(nodes, *tool, call, &proposed, integration, &cancel);
-                    told(*tool, end)
+        match whose {
+            Whose::Own(tool) => {
+                let end = self.carry(nodes, *tool, call, &proposed, integration);
+                told(*tool, end)
+            }
+            Whose::Server(found) => {
+                let end = found
+                    .servers
+                    .call(&found.served.spec.name, call, self.cancel);
+                match (end.ok, end.code.as_deref()) {
+                    (true, _) => Ok(end.text),
+                    (false, Some("cancelled")) => Err(Failed::new(CANCELLED, end.text)),
+                    (false, _) => Err(reasoned(
+                        FAILED,
+                        format!("`{}` failed: {}", found.served.spec.name, end.text),
+                        end.passing.then(Passing::default),
+                    )),
                 }
-                Whose::Server(found) => {
-                    let end = found.servers.call(&found.served.spec.name, call, &cancel);
-                    match (end.ok, end.code.as_deref()) {
-                        (true, _) => Ok(end.text),
-                        (false, Some("cancelled")) => Err(Failed::new(CANCELLED, end.text)),
-                        (false, _) => Err(reasoned(
-                            FAILED,
-                            format!("`{}` failed: {}", found.served.spec.name, end.text),
-                            end.passing.then(Passing::default),
-                        )),
-                    }
-                }
-            },
-        )
+            }
+        }
     }
 
     fn carry(
@@ -129,7 +123,6 @@ impl Worked<'_> {
         call: &Arguments,
         proposed: &ToolCall,
         integration: &[(String, String)],
-        cancel: &Cancel,
     ) -> ToolEnd {
         let plan = self.plan(nodes, tool, call, proposed);
         let carrier = plan.as_ref().map(|plan| Carrier {
@@ -146,7 +139,7 @@ impl Worked<'_> {
                 surroundings: &nodes.place,
                 facts: &proposed.facts,
                 seen: &Seen::new(),
-                cancel,
+                cancel: self.cancel,
                 carrier,
                 datasources: &nodes.datasources,
                 environment: &environment,

@@ -4,10 +4,10 @@ use interlock_core::{
     call::CallFacts,
     node::{NodeOutput, TreeNode},
 };
-use interlock_tools::{Cancel, Documents, Seen, ToolContext, documents};
+use interlock_tools::{Documents, Seen, ToolContext, documents};
 use serde_json::{Value, json};
 
-use super::{Worked, reasoned, watched};
+use super::{Worked, reasoned};
 use crate::order::Failed;
 
 impl Worked<'_> {
@@ -23,14 +23,11 @@ impl Worked<'_> {
                 reasoned("node_failed", why, None)
             })?);
         }
-        let cancel = Cancel::new().map_err(|error| {
-            reasoned("node_failed", format!("the system refuses: {error}"), None)
-        })?;
         let around = ToolContext {
             surroundings: &nodes.place,
             facts: &CallFacts::default(),
             seen: &Seen::new(),
-            cancel: &cancel,
+            cancel: self.cancel,
             carrier: None,
             datasources: &sources,
             environment: &[],
@@ -44,12 +41,8 @@ impl Worked<'_> {
             metadata: node.metadata,
             depth_max: node.depth_max,
         };
-        let listed = watched(
-            self.control,
-            || cancel.pull(),
-            || documents(&wanted, &around),
-        );
-        let listed = listed.map_err(|why| reasoned("node_failed", why, None))?;
+        let listed =
+            documents(&wanted, &around).map_err(|why| reasoned("node_failed", why, None))?;
         Ok(NodeOutput {
             output: json!({ node.output_key: Value::Array(listed) }),
             warnings: Vec::new(),

@@ -422,7 +422,7 @@ impl<'a> Attempt<'a> {
     ) -> Result<Vec<Result<Ended, interlock_store::StoreError>>, Halt> {
         let screen = self.screen;
         let path = &self.path;
-        let printed = |bytes: &[u8]| screen.show(path, crate::program::Stream::Err, bytes);
+        let printed = |bytes: &[u8]| screen.show(path, interlock_process::Stream::Err, bytes);
         let again = |why: &str| screen.warn(path, why);
         let bytes = self
             .machine

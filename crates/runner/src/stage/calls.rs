@@ -305,7 +305,7 @@ fn carry(bench: Bench<'_>, job: &Job<'_>) -> (ToolEnd, Option<String>) {
             surroundings: &stages.place,
             facts: job.facts,
             seen: bench.transcript.seen(),
-            cancel: bench.cancel_token.tool(),
+            cancel: bench.cancel_token.cancel(),
             carrier,
             datasources: &stages.datasources,
             environment: &environment,
@@ -342,7 +342,7 @@ fn served(bench: Bench<'_>, job: &Job<'_>) -> (ToolEnd, Option<String>) {
         let end = ToolEnd::failed(Code::NotStarted, "the tool is not there any more");
         return (end, code(Code::NotStarted));
     };
-    let end = servers.call(job.tool, job.arguments, bench.cancel_token.tool());
+    let end = servers.call(job.tool, job.arguments, bench.cancel_token.cancel());
     if end.ok {
         return (ToolEnd::done(end.text), None);
     }

@@ -10,6 +10,8 @@ use std::{
     time::{Duration, Instant},
 };
 
+use interlock_process::Cancel;
+
 use super::{channel::ChannelAnswer, line::Heard};
 
 /// Why an attempt is to end.
@@ -24,8 +26,7 @@ pub(crate) enum Why {
 /// Ends what an attempt does, wherever it is; pulled once it stays pulled.
 #[derive(Debug, Clone)]
 pub(crate) struct CancelToken {
-    model: interlock_models::Cancel,
-    tool: interlock_tools::Cancel,
+    cancel: Cancel,
     why: Arc<Mutex<Option<Why>>>,
     /// Who waits for others meanwhile, and is to look again.
     waiting: Arc<Mutex<Option<Sender<Heard>>>>,
@@ -37,8 +38,7 @@ const NO_REQUEST: usize = 0;
 impl CancelToken {
     pub(crate) fn new() -> io::Result<Self> {
         Ok(Self {
-            model: interlock_models::Cancel::new(),
-            tool: interlock_tools::Cancel::new()?,
+            cancel: Cancel::new()?,
             why: Arc::default(),
             waiting: Arc::default(),
         })
@@ -53,8 +53,7 @@ impl CancelToken {
             (Some(Why::Stopped), _) => Why::Stopped,
         });
         drop(first);
-        self.model.pull();
-        self.tool.pull();
+        self.cancel.cancel();
         let waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(waiting) = waiting.as_ref() {
             // Nobody waits any more when it cannot be sent.
@@ -70,7 +69,7 @@ impl CancelToken {
     /// Stops it; `at_once`: what runs is killed.
     pub(crate) fn stop(&self, at_once: bool) {
         if at_once {
-            self.tool.pull_at_once();
+            self.cancel.kill();
         }
         self.pull(Why::Stopped);
     }
@@ -96,12 +95,9 @@ impl CancelToken {
         self.pulled().is_some()
     }
 
-    pub(super) const fn model(&self) -> &interlock_models::Cancel {
-        &self.model
-    }
-
-    pub(super) const fn tool(&self) -> &interlock_tools::Cancel {
-        &self.tool
+    /// Returns what models and tools are given.
+    pub(super) const fn cancel(&self) -> &Cancel {
+        &self.cancel
     }
 }
 

@@ -1,7 +1,8 @@
 //! The models that stages may call, as the one who has the configuration fills them in.
 
 use interlock_core::attempt::Usage;
-use interlock_models::{Answer, Cancel, Heard, Kind, ModelError, Request};
+use interlock_models::{Answer, Heard, Kind, ModelError, Request};
+use interlock_process::Cancel;
 
 /// A model that a stage may call.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -102,9 +102,13 @@ impl Attempt<'_> {
         } else {
             Tries::Several
         };
-        self.stages
-            .models
-            .call(model, request, tries, self.cancel_token.model(), &mut heard)
+        self.stages.models.call(
+            model,
+            request,
+            tries,
+            self.cancel_token.cancel(),
+            &mut heard,
+        )
     }
 
     /// Calls the model whose last call came to nothing, now that its wait is over.
@@ -140,7 +144,7 @@ impl Attempt<'_> {
             &model,
             &request,
             Tries::Several,
-            self.cancel_token.model(),
+            self.cancel_token.cancel(),
             &mut silent,
         );
         if said.is_err() && self.cancel_token.pulled().is_some() {

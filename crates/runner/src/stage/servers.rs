@@ -22,7 +22,7 @@ pub trait Servers: Send + Sync {
         &self,
         tool: &str,
         arguments: &Arguments,
-        cancel: &interlock_tools::Cancel,
+        cancel: &interlock_process::Cancel,
     ) -> ServedEnd;
 }
 

@@ -9,9 +9,9 @@ use std::{
 
 use crate::{
     people::{Typed, choose},
-    program::{Control, Stop, Terminal},
     screen::Screen,
 };
+use interlock_process::{Cancel, Stop, Terminal};
 
 use super::channel::{Answers, Channel, ChannelAnswer, Open, PersonRequest};
 
@@ -41,7 +41,7 @@ struct Queue {
 struct Request {
     wanted: PersonRequest,
     answers: Answers,
-    control: Arc<Control>,
+    cancel: Cancel,
     /// Why it was taken back.
     withdrawn: Arc<Mutex<Option<String>>>,
 }
@@ -65,12 +65,12 @@ impl TerminalPrompt {
 impl Channel for TerminalPrompt {
     fn ask(&self, wanted: PersonRequest, answers: Answers) -> Box<dyn Open> {
         let withdrawn = Arc::new(Mutex::new(None));
-        let control = match Control::new() {
-            Ok(control) => Arc::new(control),
+        let cancel = match Cancel::new() {
+            Ok(cancel) => cancel,
             Err(_) => {
                 answers.say(ChannelAnswer::Broken);
                 return Box::new(Ticket {
-                    control: None,
+                    cancel: None,
                     withdrawn,
                 });
             }
@@ -78,12 +78,12 @@ impl Channel for TerminalPrompt {
         let request = Request {
             wanted,
             answers,
-            control: Arc::clone(&control),
+            cancel: cancel.clone(),
             withdrawn: Arc::clone(&withdrawn),
         };
         self.shared.take(request);
         Box::new(Ticket {
-            control: Some(control),
+            cancel: Some(cancel),
             withdrawn,
         })
     }
@@ -91,7 +91,7 @@ impl Channel for TerminalPrompt {
 
 /// A request at the terminal.
 struct Ticket {
-    control: Option<Arc<Control>>,
+    cancel: Option<Cancel>,
     withdrawn: Arc<Mutex<Option<String>>>,
 }
 
@@ -103,8 +103,8 @@ impl Open for Ticket {
             .unwrap_or_else(PoisonError::into_inner);
         *withdrawn = Some(why.to_owned());
         drop(withdrawn);
-        if let Some(control) = &self.control {
-            control.stop(Stop::Gently);
+        if let Some(cancel) = &self.cancel {
+            cancel.stop(Stop::Gently);
         }
     }
 }
@@ -150,7 +150,7 @@ impl Shared {
 
     /// Asks one request, unless it was taken back.
     fn put(&self, request: &Request) {
-        if request.control.stopped().is_some() {
+        if request.cancel.is_cancelled() {
             return;
         }
         let PersonRequest {
@@ -168,7 +168,7 @@ impl Shared {
         let said = choose(
             &self.terminal,
             self.screen.as_ref(),
-            &request.control,
+            &request.cancel,
             path,
             &head,
             "[y]es, [n]o, [d]efer > ",

@@ -8,11 +8,8 @@ use std::{ffi::OsString, path::Path, path::PathBuf};
 use serde_json::Value;
 
 use super::{Codes, Prepared, fields::Fields};
-use crate::{
-    order::Failed,
-    program::{Input, Program, WORD_BYTES_MAX, find_program},
-    surroundings::Surroundings,
-};
+use crate::{order::Failed, surroundings::Surroundings};
+use interlock_process::{Input, Program, WORD_BYTES_MAX, find_program};
 
 const FORMATS: [&str; 3] = ["text", "json", "stream-json"];
 

@@ -12,11 +12,8 @@ use std::{
 use serde_json::Value;
 
 use super::{Advice, Codes, Prepared, fields::Fields};
-use crate::{
-    order::Failed,
-    program::{Input, Program, WORD_BYTES_MAX},
-    surroundings::Surroundings,
-};
+use crate::{order::Failed, surroundings::Surroundings};
+use interlock_process::{Input, Program, WORD_BYTES_MAX};
 
 /// Characters that the reason of a pause may have.
 const REASON_CHARACTERS_MAX: usize = 500;

@@ -5,14 +5,11 @@ use std::{collections::BTreeMap, path::Path};
 use interlock_core::machine::Object;
 use interlock_expr::text::{Expr, Piece, Places, Text};
 use interlock_formats::fit_arguments;
+use interlock_process::{Input, Program};
 use serde_json::{Value, json};
 
 use super::{Codes, Prepared, agents::find, fields::Fields, texts::fill};
-use crate::{
-    order::Failed,
-    program::{Input, Program},
-    surroundings::Surroundings,
-};
+use crate::{order::Failed, surroundings::Surroundings};
 
 /// Findings of a schema that a message names.
 const FINDINGS_MAX: usize = 5;

@@ -5,11 +5,8 @@ use std::path::Path;
 use serde_json::Value;
 
 use super::{Codes, Prepared, agents::find, fields::Fields};
-use crate::{
-    order::Failed,
-    program::{Input, Program},
-    surroundings::Surroundings,
-};
+use crate::{order::Failed, surroundings::Surroundings};
+use interlock_process::{Input, Program};
 
 /// What is asked of an issue.
 const PARTS: &str = "number,title,body,state,labels,url,comments";

@@ -7,8 +7,9 @@ use std::{
 
 use interlock_core::{event::Event, machine::Machine};
 use interlock_models::{
-    Answer, Cancel, Client, Heard, Key, Kind, ModelError, Provider, Request, RetryPolicy, Usage,
+    Answer, Client, Heard, Key, Kind, ModelError, Provider, Request, RetryPolicy, Usage,
 };
+use interlock_process::Cancel;
 use interlock_runner::{
     Answers, Channel, ChannelAnswer, Halt, Model, Models, Open, People, PersonRequest, Stages,
     Surroundings, Tries,

@@ -3,7 +3,8 @@
 use std::{error::Error, io::Write as _, path::Path, process::ExitCode, sync::Arc};
 
 use interlock_core::names::RunId;
-use interlock_runner::{Embedded, Screen, Stream, Surroundings, Terminal};
+use interlock_process::{Stream, Terminal};
+use interlock_runner::{Embedded, Screen, Surroundings};
 use interlock_store::{EventLog as _, Home};
 
 /// Shows all on this process's own streams.

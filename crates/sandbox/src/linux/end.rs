@@ -5,6 +5,7 @@ use std::fs;
 use std::os::fd::AsFd as _;
 use std::time::{Duration, Instant};
 
+use interlock_process::table;
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{SigSet, SigmaskHow, Signal, kill, raise, sigprocmask};
@@ -235,27 +236,14 @@ fn by_threads() -> Option<BTreeSet<i32>> {
 
 /// Every process whose parent is this one.
 fn by_parents() -> Option<BTreeSet<i32>> {
-    let own = i32::try_from(std::process::id()).ok()?;
-    let mut found = BTreeSet::new();
-    for process in fs::read_dir("/proc").ok()? {
-        let process = process.ok()?;
-        let name = process.file_name();
-        let Some(number) = name.to_str().and_then(|name| name.parse::<i32>().ok()) else {
-            continue;
-        };
-        // One that cannot be read has ended, and so is no child that runs.
-        let stat = fs::read_to_string(process.path().join("stat")).unwrap_or_default();
-        if parent_in(&stat) == Some(own) {
-            found.insert(number);
-        }
-    }
-    Some(found)
-}
-
-/// Returns the parent that a `/proc/N/stat` names; the name before it may hold anything.
-fn parent_in(stat: &str) -> Option<i32> {
-    let (_, behind) = stat.rsplit_once(')')?;
-    behind.split_ascii_whitespace().nth(1)?.parse().ok()
+    let own = std::process::id();
+    // One that cannot be looked up has ended, and so is no child that runs.
+    let children = table::entries()?.filter(|entry| entry.parent == own);
+    Some(
+        children
+            .filter_map(|entry| i32::try_from(entry.id).ok())
+            .collect(),
+    )
 }
 
 fn numbers(text: &str) -> impl Iterator<Item = i32> {
@@ -381,7 +369,7 @@ mod tests {
 
     use std::process::Command;
 
-    use super::{by_parents, by_threads, parent_in};
+    use super::{by_parents, by_threads};
 
     #[test]
     fn children_are_found_by_either_way() {
@@ -397,12 +385,5 @@ mod tests {
         assert!(seen.0.is_none_or(|seen| seen.contains(&number)));
         assert!(seen.1.unwrap().contains(&number));
         assert!(!by_parents().unwrap().contains(&number));
-    }
-
-    #[test]
-    fn a_parent_is_read_behind_any_name() {
-        assert_eq!(parent_in("7 (a) b) 1 (c) S 42 7 7 0"), Some(42));
-        assert_eq!(parent_in("7 (sh) S 1 7"), Some(1));
-        assert_eq!(parent_in(""), None);
     }
 }

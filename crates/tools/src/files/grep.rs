@@ -117,7 +117,7 @@ impl Search<'_> {
         let mut searcher = self.searcher();
         let mut unread = 0;
         let mut look = |path: &Path| -> Result<bool, Failure> {
-            if around.cancel.is_pulled() {
+            if around.cancel.is_cancelled() {
                 return Err(Trouble::Cancelled.of("", Aim::Read));
             }
             let shown = place::shown(&path.to_string_lossy(), around);

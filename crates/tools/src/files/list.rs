@@ -101,7 +101,7 @@ fn files(
     };
     // What cannot be read on the way is not there for whoever asks.
     for entry in walk::walk(real, left, around)?.flatten() {
-        if around.cancel.is_pulled() {
+        if around.cancel.is_cancelled() {
             return Err(Trouble::Cancelled.of(real, Aim::Read));
         }
         let path = entry.path();

@@ -6,12 +6,13 @@ use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
 use crate::{
-    Cancel, Code, SeenFile, ToolContext, ToolEnd,
+    Code, SeenFile, ToolContext, ToolEnd,
     disk::{self, Directory, OpenFile, Trouble},
     end::{Failure, length},
     input::{count, text},
     place::{self, Aim, Bounds},
 };
+use interlock_process::Cancel;
 
 /// Lines shown unless told otherwise.
 const LINES: usize = 2_000;
@@ -90,7 +91,7 @@ impl Page {
         let mut line = Vec::new();
         let mut taken = 0_u64;
         loop {
-            if self.lines.is_multiple_of(LOOK_EVERY) && around.cancel.is_pulled() {
+            if self.lines.is_multiple_of(LOOK_EVERY) && around.cancel.is_cancelled() {
                 return Err(Trouble::Cancelled);
             }
             line.clear();
@@ -189,7 +190,7 @@ fn read_line(
     let mut read = 0_u64;
     loop {
         // One line may be as long as the disk.
-        if read > 0 && cancel.is_pulled() {
+        if read > 0 && cancel.is_cancelled() {
             return Err(Trouble::Cancelled);
         }
         let bytes = match reader.fill_buf() {

@@ -1,11 +1,10 @@
 //! Starts `interlock exec` for one line and follows it to its end.
 
 use std::{
-    fs::File,
     io::{self, Read as _, Write as _},
     net::Shutdown,
     os::{
-        fd::{AsFd as _, BorrowedFd, OwnedFd},
+        fd::{AsFd as _, OwnedFd},
         unix::net::UnixStream,
     },
     path::Path,
@@ -13,14 +12,13 @@ use std::{
     time::{Duration, Instant},
 };
 
+use interlock_process::{HeadTail, OutputPipe, PERSONS_TOKEN, group};
 use interlock_sandbox::carried::{CarrierMessage, Order};
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
-    fs::{OFlags, fcntl_getfl, fcntl_setfl},
     process::Pid,
 };
 
-use super::{group, head_tail::HeadTail};
 use crate::{Progress, ToolContext};
 
 /// How long a line has to end after it was asked to.
@@ -35,8 +33,6 @@ const LOOK_EVERY: Duration = Duration::from_millis(20);
 const CHUNK: usize = 64 * 1024;
 /// Bytes of the longest report that is read.
 const REPORT_BYTES_MAX: usize = 64 * 1024 * 1024;
-/// The variable that lets scripts of a person answer for them.
-const PERSONS_TOKEN: &str = "INTERLOCK_TOKEN";
 
 /// Whether standard error goes where standard output goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -100,8 +96,8 @@ pub(super) fn follow(wanted: &CommandSpec<'_>, around: &ToolContext<'_>) -> io::
     let mut follow = Follow {
         leader: Pid::from_child(&child),
         child: Guarded(child),
-        out: OutputPipe::new(Some(out.into()), wanted.bytes_max)?,
-        err: OutputPipe::new(err.map(OwnedFd::from), wanted.bytes_max)?,
+        out: Printed::new(Some(out.into()), wanted.bytes_max)?,
+        err: Printed::new(err.map(OwnedFd::from), wanted.bytes_max)?,
         report: Report::default(),
         stop: None,
         ended: None,
@@ -145,8 +141,8 @@ struct Stopping {
 struct Follow<'a> {
     leader: Pid,
     child: Guarded,
-    out: OutputPipe,
-    err: OutputPipe,
+    out: Printed,
+    err: Printed,
     report: Report,
     stop: Option<Stopping>,
     /// When the process that carries the line was gone.
@@ -191,12 +187,11 @@ impl Follow<'_> {
         if !self.report.is_over {
             add(caller.as_fd());
         }
-        self.out.waits().into_iter().for_each(&mut add);
-        self.err.waits().into_iter().for_each(&mut add);
+        self.out.pipe.waits().into_iter().for_each(&mut add);
+        self.err.pipe.waits().into_iter().for_each(&mut add);
         match &self.stop {
-            None => add(self.around.cancel.pulled()),
-            Some(_) if !self.around.cancel.is_hurried() => add(self.around.cancel.hurried()),
-            Some(_) => {}
+            None => add(self.around.cancel.cancelled_fd()),
+            Some(_) => self.around.cancel.next_fd().into_iter().for_each(&mut add),
         }
         let now = Instant::now();
         let timeout = self
@@ -223,7 +218,7 @@ impl Follow<'_> {
     fn press(&mut self, now: Instant) {
         if self.stop.is_none() && self.ended.is_none() {
             let is_late = self.deadline.is_some_and(|deadline| now >= deadline);
-            let why = match (self.around.cancel.is_pulled(), is_late) {
+            let why = match (self.around.cancel.is_cancelled(), is_late) {
                 (true, _) => Stop::Asked,
                 (false, true) => Stop::TooLong,
                 (false, false) => return,
@@ -237,7 +232,7 @@ impl Follow<'_> {
             });
         }
         if let Some(stop) = &mut self.stop
-            && self.around.cancel.is_hurried()
+            && self.around.cancel.is_killed()
         {
             stop.kill_at = stop.kill_at.min(now);
         }
@@ -256,7 +251,7 @@ impl Follow<'_> {
         let Some(ended) = self.ended else {
             return false;
         };
-        let is_silent = self.out.waits().is_none() && self.err.waits().is_none();
+        let is_silent = self.out.pipe.waits().is_none() && self.err.pipe.waits().is_none();
         is_silent || now.saturating_duration_since(ended) >= LINGER
     }
 }
@@ -301,44 +296,25 @@ impl Report {
     }
 }
 
-/// One output of the line.
-struct OutputPipe {
-    pipe: Option<File>,
+/// One output of the line, and what is kept of it.
+struct Printed {
+    pipe: OutputPipe,
     kept: HeadTail,
 }
 
-impl OutputPipe {
+impl Printed {
     fn new(pipe: Option<OwnedFd>, bytes_max: usize) -> io::Result<Self> {
-        if let Some(pipe) = &pipe {
-            fcntl_setfl(pipe, fcntl_getfl(pipe)? | OFlags::NONBLOCK)?;
-        }
         Ok(Self {
-            pipe: pipe.map(File::from),
+            pipe: OutputPipe::new(pipe)?,
             kept: HeadTail::new(bytes_max),
         })
     }
 
-    /// Returns what becomes readable; `None` once it has ended.
-    fn waits(&self) -> Option<BorrowedFd<'_>> {
-        self.pipe.as_ref().map(|pipe| pipe.as_fd())
-    }
-
     /// Takes what is there; tells whether there may be more at once.
-    fn drain(&mut self, buffer: &mut [u8], tell: &mut dyn FnMut(&[u8])) -> bool {
-        let Some(pipe) = &mut self.pipe else {
-            return false;
-        };
-        match pipe.read(buffer) {
-            Ok(count @ 1..) => {
-                let bytes = buffer.get(..count).unwrap_or_default();
-                self.kept.take(bytes);
-                tell(bytes);
-                return true;
-            }
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => return true,
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-            Ok(0) | Err(_) => self.pipe = None,
-        }
-        false
+    fn drain(&mut self, buffer: &mut Vec<u8>, tell: &mut dyn FnMut(&[u8])) -> bool {
+        self.pipe.drain(buffer, |bytes| {
+            self.kept.take(bytes);
+            tell(bytes);
+        })
     }
 }

@@ -296,7 +296,7 @@ fn a_server_that_never_answers_is_left() {
         // Both connections are there; the second call waits for its answer.
         let _first = listener.accept().unwrap();
         let _second = listener.accept().unwrap();
-        cancel.pull();
+        cancel.cancel();
         (_first, _second)
     });
     let (_, end) = room.call(Tool::HttpRequest, &json!({"url": url, "timeout": 600}));

@@ -2,8 +2,9 @@
 
 use std::sync::Mutex;
 
+use interlock_process::Cancel;
 use interlock_sandbox::Level;
-use interlock_tools::{Arguments, Cancel, Carrier, Code, Progress, Tool, ToolContext, ToolEnd};
+use interlock_tools::{Arguments, Carrier, Code, Progress, Tool, ToolContext, ToolEnd};
 use serde_json::{Value, json};
 
 use crate::room::Room;
@@ -37,7 +38,7 @@ fn a_line_is_cancelled_from_another_thread() {
         &|progress| {
             if let Progress::Printed(_) = progress {
                 let cancel = room.cancel.clone();
-                std::thread::spawn(move || cancel.pull());
+                std::thread::spawn(move || cancel.cancel());
             }
         },
     );
@@ -48,7 +49,7 @@ fn a_line_is_cancelled_from_another_thread() {
 #[test]
 fn what_was_cancelled_before_does_not_begin() {
     let room = Room::new();
-    room.cancel.pull();
+    room.cancel.cancel();
     room.make("p/a.txt", "x\n");
     for (tool, input) in [
         (Tool::Read, json!({"file_path": "a.txt"})),
@@ -181,8 +182,8 @@ fn blocked_variables_do_not_come_with_a_call() {
 fn pulled_is_seen_by_every_copy() {
     let cancel = Cancel::new().unwrap();
     let copy = cancel.clone();
-    assert!(!copy.is_pulled());
-    cancel.pull();
-    cancel.pull();
-    assert!(copy.is_pulled());
+    assert!(!copy.is_cancelled());
+    cancel.cancel();
+    cancel.cancel();
+    assert!(copy.is_cancelled());
 }

@@ -15,9 +15,10 @@ use interlock_core::{
     policy::Policy,
 };
 use interlock_facts::{RealDisk, Surroundings};
+use interlock_process::Cancel;
 use interlock_sandbox::{Level, Plan};
 use interlock_testkit::room::no_temporary;
-use interlock_tools::{Arguments, Cancel, Carrier, Datasource, Seen, Tool, ToolContext, ToolEnd};
+use interlock_tools::{Arguments, Carrier, Datasource, Seen, Tool, ToolContext, ToolEnd};
 use serde_json::Value;
 
 /// A project `p`, a place `out` outside it, a temporary directory `tmp`, a datasource `docs`,

@@ -17,7 +17,7 @@ use super::{
     events::{Event, Reader, Weight},
     refuse::{empty, typed},
 };
-use crate::sse;
+use interlock_http::sse;
 
 /// How often a stream shows that it is alive.
 const ALIVE_EVERY: Duration = Duration::from_secs(15);

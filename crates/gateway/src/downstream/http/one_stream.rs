@@ -15,7 +15,9 @@ use super::{
     conversation::Kind,
     refuse::{Refused, typed},
 };
-use crate::{message::Frame, sse};
+use interlock_http::sse;
+
+use crate::message::Frame;
 
 impl ServerState {
     /// Opens the stream of a client, and tells where it posts to.

@@ -174,7 +174,7 @@ impl Carrier {
                     Ok(Some(event)) if event.data.is_empty() => {}
                     Ok(Some(event)) => {
                         resumed = 0;
-                        let envelopes = read_server(event.data.as_bytes()).map_err(unreadable)?;
+                        let envelopes = read_server(&event.data).map_err(unreadable)?;
                         if self.take(envelopes, request, session_id.take()).await {
                             events.read_out().await;
                             return Ok(Went::Answered);
@@ -409,7 +409,7 @@ async fn first_result(response: Answered, bytes_max: usize) -> Option<Value> {
     }
     let mut events = Events::of(response, bytes_max);
     while let Ok(Some(event)) = events.next().await {
-        if let Some(result) = result_of(event.data.as_bytes()) {
+        if let Some(result) = result_of(&event.data) {
             events.read_out().await;
             return Some(result);
         }

@@ -76,7 +76,7 @@ impl Carrier {
             if event.data.is_empty() || !matches!(event.kind.as_str(), "" | "message") {
                 continue;
             }
-            let Ok(envelopes) = read_server(event.data.as_bytes()) else {
+            let Ok(envelopes) = read_server(&event.data) else {
                 let label = &self.around.label;
                 let notes = &self.around.notes;
                 notes.tell(&format!(

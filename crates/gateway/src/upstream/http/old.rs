@@ -41,7 +41,8 @@ impl Carrier {
             let mut events = Events::of(response, self.around.bytes_max);
             while let Some(event) = events.next().await? {
                 if event.kind == "endpoint" {
-                    return self.endpoint(&base, &event.data).map(|url| (events, url));
+                    let path = String::from_utf8_lossy(&event.data);
+                    return self.endpoint(&base, &path).map(|url| (events, url));
                 }
             }
             Err(Failure::Broken("does not say where to post to".to_owned()))

@@ -10,9 +10,10 @@ use hyper_util::{
     client::legacy::{Client, connect::HttpConnector},
     rt::{TokioExecutor, TokioTimer},
 };
+use interlock_http::is_loopback;
 use reqwest::{Response, StatusCode, Url, header::HeaderMap};
 
-use super::{CONNECT_TIME, is_loopback, speech::Failure};
+use super::{CONNECT_TIME, speech::Failure};
 
 /// How long a connection may rest before it is closed.
 const REST_TIME: std::time::Duration = std::time::Duration::from_secs(90);

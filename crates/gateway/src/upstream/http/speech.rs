@@ -7,10 +7,12 @@ use serde_json::json;
 use tokio::time::timeout;
 
 use super::reached::Answered;
-use crate::{
-    message::{INTERNAL_ERROR, Outcome},
+use interlock_http::{
+    TooLong, causes, explained,
     sse::{Event, Reader},
 };
+
+use crate::message::{INTERNAL_ERROR, Outcome};
 
 /// Bytes of a failure's text that are read.
 const FAILURE_BYTES_MAX: usize = 65_536;
@@ -34,20 +36,12 @@ pub(super) enum Failure {
 impl Failure {
     /// Makes one of an error on the way.
     pub(super) fn on_the_way(error: reqwest::Error) -> Self {
-        // The address may hold a secret.
-        Self::unreached(&error.without_url())
+        Self::Away(format!("cannot be reached: {}", explained(error)))
     }
 
     /// The same of an error that names no address.
     pub(super) fn unreached(error: &dyn std::error::Error) -> Self {
-        let mut text = error.to_string();
-        let mut source = error.source();
-        while let Some(cause) = source {
-            text.push_str(": ");
-            text.push_str(&cause.to_string());
-            source = cause.source();
-        }
-        Self::Away(format!("cannot be reached: {text}"))
+        Self::Away(format!("cannot be reached: {}", causes(error)))
     }
 
     /// Writes it as the error that the client gets.
@@ -161,10 +155,15 @@ impl Events {
             let Some(piece) = self.response.piece().await? else {
                 return Ok(None);
             };
-            let mut ended = Vec::new();
-            let read = self.reader.take(&piece, &mut ended);
-            read.map_err(|error| Failure::Broken(format!("cannot be understood: {error}")))?;
-            self.waiting.extend(ended);
+            let waiting = &mut self.waiting;
+            let read = self.reader.take(&piece, |event| {
+                waiting.push_back(event);
+                Ok::<(), TooLong>(())
+            });
+            read.map_err(|TooLong(bytes)| {
+                let why = format!("an event of the stream is larger than {bytes} bytes");
+                Failure::Broken(format!("cannot be understood: {why}"))
+            })?;
         }
     }
 
@@ -175,6 +174,9 @@ impl Events {
 
     /// Returns the last id of the stream, and when it may be opened anew.
     pub(super) fn mark(&self) -> (Option<String>, Option<u64>) {
-        (self.reader.last_id.clone(), self.reader.retry_ms)
+        (
+            self.reader.last_id().map(str::to_owned),
+            self.reader.retry_ms(),
+        )
     }
 }

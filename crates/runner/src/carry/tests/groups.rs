@@ -86,10 +86,10 @@ fn stopped(room: &Room, order: &Order, how: Stop) -> (String, Outcome) {
     let pipe = room.at("run/begun");
     let made = Command::new("mkfifo").arg(&pipe).status().unwrap();
     assert!(made.success());
-    let control = Arc::new(Control::new().unwrap());
+    let cancel = Cancel::new().unwrap();
     let (tell, told) = mpsc::channel();
     let outcome = thread::scope(|scope| {
-        let stopper = Arc::clone(&control);
+        let stopper = cancel.clone();
         scope.spawn(move || {
             let mut line = String::new();
             let pipe = fs::File::open(&pipe).unwrap();
@@ -97,7 +97,7 @@ fn stopped(room: &Room, order: &Order, how: Stop) -> (String, Outcome) {
             stopper.stop(how);
             tell.send(line.trim().to_owned()).unwrap();
         });
-        carry_out(order, &room.around, &control, Box::new(|_| false))
+        carry_out(order, &room.around, &cancel, Box::new(|_| false))
     });
     (told.recv().unwrap(), outcome)
 }

@@ -1,24 +1,37 @@
-//! Bytes as they arrive, cut into lines: each by LF, CR or both, as server-sent events have them.
+//! Bytes as they arrive, cut into lines: each by LF, CR or both, as event streams have them.
 
-/// Longest line, in bytes.
-const LINE_BYTES_MAX: usize = 16 << 20;
-
-/// A line over the limit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct TooLong;
+/// A line, or an event, that has more bytes than allowed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("it has more than {0} bytes")]
+pub struct TooLong(pub usize);
 
 /// What has arrived of a line so far.
-#[derive(Debug, Default)]
-pub(crate) struct Lines {
+#[derive(Debug)]
+pub struct Lines {
     open: Vec<u8>,
+    bytes_max: usize,
     /// The last byte was a CR: an LF that follows belongs to it.
     after_cr: bool,
     begun: bool,
 }
 
 impl Lines {
+    /// Gets ready for lines of at most `bytes_max` bytes.
+    #[must_use]
+    pub const fn new(bytes_max: usize) -> Self {
+        Self {
+            open: Vec::new(),
+            bytes_max,
+            after_cr: false,
+            begun: false,
+        }
+    }
+
     /// Takes bytes, and gives every line that they end to `each`, without its end.
-    pub(crate) fn feed<E: From<TooLong>>(
+    ///
+    /// # Errors
+    /// A line is too long, or `each` says so.
+    pub fn feed<E: From<TooLong>>(
         &mut self,
         mut bytes: &[u8],
         mut each: impl FnMut(&[u8]) -> Result<(), E>,
@@ -47,14 +60,14 @@ impl Lines {
     }
 
     /// Returns what came after the last end of a line; empty: nothing.
-    pub(crate) fn rest(&mut self) -> Vec<u8> {
+    pub fn rest(&mut self) -> Vec<u8> {
         let line = std::mem::take(&mut self.open);
         self.without_mark(&line).to_vec()
     }
 
     fn take(&mut self, bytes: &[u8]) -> Result<(), TooLong> {
-        if self.open.len().saturating_add(bytes.len()) > LINE_BYTES_MAX {
-            return Err(TooLong);
+        if self.open.len().saturating_add(bytes.len()) > self.bytes_max {
+            return Err(TooLong(self.bytes_max));
         }
         self.open.extend_from_slice(bytes);
         Ok(())

@@ -12,7 +12,7 @@ use std::{
 /// A name with a `/` is a path, relative to `directory`, and so are relative
 /// places on the list.
 #[must_use]
-pub(crate) fn find_program(name: &str, path: Option<&OsStr>, directory: &Path) -> Option<PathBuf> {
+pub fn find_program(name: &str, path: Option<&OsStr>, directory: &Path) -> Option<PathBuf> {
     if name.is_empty() {
         return None;
     }

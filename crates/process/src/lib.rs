@@ -1,53 +1,57 @@
-//! One program: started in a group of its own, followed to its end.
+//! Programs of this machine: started in a group of their own, followed to their end, and ended with all they have started.
 //!
-//! Knows no run and no tool. What is left of the group when the program has
-//! ended is ended too.
+//! Knows no run and no tool. What is left of a group when its leader has ended is ended too.
+//! [`Cancel`] is how any thread ends what is under way, a program or anything else.
 
 use std::{ffi::OsString, path::PathBuf};
 
-mod control;
+mod cancel;
+mod ends;
 mod follow;
-mod group;
-mod pipes;
-mod record;
+pub mod group;
+mod pipe;
+mod records;
 mod search;
 mod spawn;
+pub mod table;
 mod terminal;
+mod waker;
 
-pub(crate) use control::Control;
-pub(crate) use record::GroupRecords;
-pub use record::RecordError;
-pub(crate) use search::find_program;
+pub use cancel::{Cancel, Stop};
+pub use ends::HeadTail;
+pub use follow::{At, Stream, run};
+pub use group::end_leftovers;
+pub use pipe::{InputPipe, OutputPipe};
+pub use records::{GroupRecords, RecordError};
+pub use search::find_program;
 pub use spawn::StartError;
 pub use terminal::Terminal;
 
-pub(crate) use control::Stop;
-pub use follow::Stream;
-pub(crate) use follow::{At, run};
-pub(crate) use group::end_leftovers;
+/// The variable that lets scripts of a person answer for them; no program that is started here gets it.
+pub const PERSONS_TOKEN: &str = "INTERLOCK_TOKEN";
 
 /// Bytes from which a text is too long to be one argument or one variable, its end included.
-pub(crate) const WORD_BYTES_MAX: usize = 131_072;
+pub const WORD_BYTES_MAX: usize = 131_072;
 
 /// A program to be started.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Program {
+pub struct Program {
     /// The file that is executed.
-    pub(crate) file: PathBuf,
+    pub file: PathBuf,
     /// Its arguments, its own name not among them.
-    pub(crate) arguments: Vec<OsString>,
+    pub arguments: Vec<OsString>,
     /// Where it starts.
-    pub(crate) directory: PathBuf,
+    pub directory: PathBuf,
     /// Set over this process's environment, in order.
-    pub(crate) environment: Vec<(String, String)>,
+    pub environment: Vec<(String, String)>,
     /// What variables of the environment are called in the workflow, where it is otherwise.
-    pub(crate) names: Vec<(String, String)>,
+    pub names: Vec<(String, String)>,
     /// What it reads.
-    pub(crate) input: Input,
+    pub input: Input,
     /// Whether its standard error goes where its standard output goes.
-    pub(crate) merged: bool,
+    pub merged: bool,
     /// How long it may take.
-    pub(crate) timeout_ms: Option<u64>,
+    pub timeout_ms: Option<u64>,
 }
 
 impl Program {
@@ -61,7 +65,7 @@ impl Program {
 
 /// What a program reads from its standard input.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Input {
+pub enum Input {
     /// The terminal where it may have one, else nothing.
     Rule,
     /// These bytes.

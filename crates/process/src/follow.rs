@@ -13,13 +13,13 @@ use rustix::{
     process::{Pid, Signal, WaitId, WaitIdOptions, waitid},
 };
 
-use super::{
-    Control, Exit, GroupRecords, Input, Program, StartError, Terminal,
-    control::Stop,
+use crate::{
+    Cancel, Exit, GroupRecords, Input, Program, StartError, Stop, Terminal,
     group::{self, KILL_AFTER},
-    pipes::{InputPipe, OutputPipe},
+    pipe::{InputPipe, OutputPipe},
     spawn,
     terminal::ForegroundGuard,
+    waker::Waker,
 };
 
 /// How long others of the group may go on when the program has ended, as `>(…)` does.
@@ -44,7 +44,7 @@ pub enum Stream {
 
 /// How a program has the terminal.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum At<'a> {
+pub enum At<'a> {
     /// To read from.
     Reading(&'a Terminal),
     /// For all three of its streams.
@@ -52,7 +52,7 @@ pub(crate) enum At<'a> {
 }
 
 impl<'a> At<'a> {
-    pub(super) const fn terminal(self) -> &'a Terminal {
+    pub(crate) const fn terminal(self) -> &'a Terminal {
         match self {
             Self::Reading(terminal) | Self::Owning(terminal) => terminal,
         }
@@ -61,10 +61,13 @@ impl<'a> At<'a> {
 
 /// Runs `program` to its end and to the end of its group.
 ///
-/// `take` gets what it prints, as it comes.
-pub(crate) fn run(
+/// `take` gets what it prints, as it comes. A group that is asked to end is killed after five seconds.
+///
+/// # Errors
+/// The program was not started.
+pub fn run(
     program: &Program,
-    control: &Arc<Control>,
+    cancel: &Cancel,
     records: &GroupRecords,
     terminal: Option<At<'_>>,
     take: &mut dyn FnMut(Stream, &[u8]),
@@ -87,10 +90,11 @@ pub(crate) fn run(
     let pipes = OutputPipe::new(out).and_then(|out| {
         let err = OutputPipe::new(child.stderr.take().map(OwnedFd::from))?;
         let into = InputPipe::new(child.stdin.take(), bytes)?;
-        watch(group, Arc::clone(control))?;
-        Ok((out, err, into))
+        let waker = Arc::new(Waker::new()?);
+        watch(group, Arc::clone(&waker))?;
+        Ok((out, err, into, waker))
     });
-    let (out, err, into) = match pipes {
+    let (out, err, into, waker) = match pipes {
         Ok(pipes) => pipes,
         Err(error) => {
             group::send(group, Signal::KILL);
@@ -102,7 +106,8 @@ pub(crate) fn run(
     let mut follow = Follow {
         child,
         group,
-        control,
+        cancel,
+        waker,
         out,
         err,
         into,
@@ -117,7 +122,7 @@ pub(crate) fn run(
 }
 
 /// Wakes the one who follows whenever the leader of `group` stops or ends.
-fn watch(group: Pid, control: Arc<Control>) -> std::io::Result<()> {
+fn watch(group: Pid, waker: Arc<Waker>) -> std::io::Result<()> {
     let wait = move || {
         loop {
             let options = WaitIdOptions::EXITED | WaitIdOptions::STOPPED | WaitIdOptions::NOWAIT;
@@ -126,13 +131,13 @@ fn watch(group: Pid, control: Arc<Control>) -> std::io::Result<()> {
                     // Taken, so that it is not told twice.
                     let taken = WaitIdOptions::STOPPED | WaitIdOptions::NOHANG;
                     let _ = waitid(WaitId::Pid(group), taken);
-                    control.tell_stopped();
+                    waker.wake_halted();
                 }
                 Err(rustix::io::Errno::INTR) => {}
                 _ => break,
             }
         }
-        control.wake();
+        waker.wake();
     };
     thread::Builder::new()
         .name("wait".to_owned())
@@ -167,7 +172,8 @@ struct Ended {
 struct Follow<'a> {
     child: Child,
     group: Pid,
-    control: &'a Control,
+    cancel: &'a Cancel,
+    waker: Arc<Waker>,
     out: OutputPipe,
     err: OutputPipe,
     into: InputPipe<'a>,
@@ -184,7 +190,7 @@ impl Follow<'_> {
             self.wait();
             self.into.fill();
             let more = self.drain(&mut buffer, take);
-            if self.control.hear()
+            if self.waker.take_halted()
                 && let Some(lent) = &self.lent
             {
                 lent.stop_with_it();
@@ -202,7 +208,12 @@ impl Follow<'_> {
     /// Waits until something may have happened.
     fn wait(&self) {
         let input = PollFlags::IN;
-        let mut fds = vec![PollFd::from_borrowed_fd(self.control.woken(), input)];
+        let mut fds = vec![PollFd::from_borrowed_fd(self.waker.woken(), input)];
+        fds.extend(
+            self.cancel
+                .next_fd()
+                .map(|fd| PollFd::from_borrowed_fd(fd, input)),
+        );
         for outlet in [&self.out, &self.err] {
             fds.extend(outlet.waits().map(|fd| PollFd::from_borrowed_fd(fd, input)));
         }
@@ -256,7 +267,7 @@ impl Follow<'_> {
 
     /// Ends the group where it is due.
     fn press(&mut self, now: Instant) {
-        match self.control.stopped() {
+        match self.cancel.stopped() {
             Some(Stop::Gently) if self.ending.is_none() => self.begin_to_end(Why::Asked, now),
             Some(Stop::AtOnce) => {
                 if self.ending.is_none() {

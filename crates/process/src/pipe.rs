@@ -15,13 +15,16 @@ const CHUNKS_MAX: usize = 16;
 
 /// One output of a program.
 #[derive(Debug)]
-pub(super) struct OutputPipe {
+pub struct OutputPipe {
     pipe: Option<std::fs::File>,
 }
 
 impl OutputPipe {
     /// Takes the end of a pipe; none is one that has ended.
-    pub(super) fn new(pipe: Option<OwnedFd>) -> io::Result<Self> {
+    ///
+    /// # Errors
+    /// The system refuses to read it without waiting.
+    pub fn new(pipe: Option<OwnedFd>) -> io::Result<Self> {
         if let Some(pipe) = &pipe {
             fcntl_setfl(pipe, fcntl_getfl(pipe)? | OFlags::NONBLOCK)?;
         }
@@ -31,12 +34,13 @@ impl OutputPipe {
     }
 
     /// Returns what becomes readable; `None` once it has ended.
-    pub(super) fn waits(&self) -> Option<BorrowedFd<'_>> {
+    #[must_use]
+    pub fn waits(&self) -> Option<BorrowedFd<'_>> {
         self.pipe.as_ref().map(|pipe| pipe.as_fd())
     }
 
     /// Takes what is there; tells whether there may be more at once.
-    pub(super) fn drain(&mut self, buffer: &mut Vec<u8>, mut take: impl FnMut(&[u8])) -> bool {
+    pub fn drain(&mut self, buffer: &mut Vec<u8>, mut take: impl FnMut(&[u8])) -> bool {
         buffer.resize(CHUNK, 0);
         let Some(pipe) = &mut self.pipe else {
             return false;
@@ -58,14 +62,17 @@ impl OutputPipe {
 
 /// The input of a program.
 #[derive(Debug)]
-pub(super) struct InputPipe<'a> {
+pub struct InputPipe<'a> {
     pipe: Option<ChildStdin>,
     rest: &'a [u8],
 }
 
 impl<'a> InputPipe<'a> {
     /// Takes the end of a pipe and what is to go into it.
-    pub(super) fn new(pipe: Option<ChildStdin>, bytes: &'a [u8]) -> io::Result<Self> {
+    ///
+    /// # Errors
+    /// The system refuses to write it without waiting.
+    pub fn new(pipe: Option<ChildStdin>, bytes: &'a [u8]) -> io::Result<Self> {
         if let Some(pipe) = &pipe {
             fcntl_setfl(pipe, fcntl_getfl(pipe)? | OFlags::NONBLOCK)?;
         }
@@ -73,12 +80,13 @@ impl<'a> InputPipe<'a> {
     }
 
     /// Returns what becomes writable; `None` once all is written.
-    pub(super) fn waits(&self) -> Option<BorrowedFd<'_>> {
+    #[must_use]
+    pub fn waits(&self) -> Option<BorrowedFd<'_>> {
         self.pipe.as_ref().map(|pipe| pipe.as_fd())
     }
 
     /// Writes what goes in.
-    pub(super) fn fill(&mut self) {
+    pub fn fill(&mut self) {
         while let Some(pipe) = &mut self.pipe {
             if self.rest.is_empty() {
                 self.pipe = None;

@@ -11,11 +11,11 @@ use std::{
 use rustix::process::Pid;
 use serde::{Deserialize, Serialize};
 
-use super::group;
+use crate::{group, table};
 
 /// The records of one run's groups.
 #[derive(Debug, Clone)]
-pub(crate) struct GroupRecords {
+pub struct GroupRecords {
     directory: PathBuf,
 }
 
@@ -44,20 +44,20 @@ static NEXT: AtomicU64 = AtomicU64::new(0);
 impl GroupRecords {
     /// Takes the records below the directory of a run.
     #[must_use]
-    pub(crate) fn beside(run_directory: &Path) -> Self {
+    pub fn beside(run_directory: &Path) -> Self {
         Self {
             directory: run_directory.join("groups"),
         }
     }
 
     /// Records that the group of `leader` runs, until the answer is dropped.
-    pub(super) fn note(&self, leader: Pid) -> Result<Noted, RecordError> {
+    pub(crate) fn note(&self, leader: Pid) -> Result<Noted, RecordError> {
         let pid = leader.as_raw_pid();
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let path = self.directory.join(format!("{pid}-{number}.json"));
         let record = Record {
             pid,
-            start: group::start_of(pid),
+            start: start_of(pid),
             boot: boot(),
         };
         self.write(&path, &record)
@@ -83,7 +83,7 @@ impl GroupRecords {
     ///
     /// # Errors
     /// The records cannot be listed.
-    pub(crate) fn end_all(&self) -> Result<(), RecordError> {
+    pub fn end_all(&self) -> Result<(), RecordError> {
         let entries = match fs::read_dir(&self.directory) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
             entries => entries.map_err(|source| self.error(source))?,
@@ -114,13 +114,17 @@ fn outlived(bytes: &[u8]) -> Option<Pid> {
     // A record cut off by the crash names nobody; its processes are found by their environment.
     let record: Record = serde_json::from_slice(bytes).ok()?;
     let group = Pid::from_raw(record.pid)?;
-    match group::start_of(record.pid) {
+    match start_of(record.pid) {
         _ if record.boot != boot() => None,
         // Another process has the number now.
         Some(start) if record.start != Some(start) => None,
         // A number stays taken while anybody is in the group that has it.
         _ => Some(group),
     }
+}
+
+fn start_of(pid: i32) -> Option<u64> {
+    table::entry(u32::try_from(pid).ok()?).map(|entry| entry.start)
 }
 
 /// Names this start of the system, where it tells.
@@ -131,7 +135,7 @@ fn boot() -> Option<String> {
 
 /// A record that is kept while its group runs.
 #[derive(Debug)]
-pub(super) struct Noted {
+pub(crate) struct Noted {
     path: PathBuf,
 }
 

@@ -8,7 +8,7 @@ use std::{
 
 use rustix::io::Errno;
 
-use super::{At, Input, Program, WORD_BYTES_MAX};
+use crate::{At, Input, PERSONS_TOKEN, Program, WORD_BYTES_MAX};
 
 /// Why a program was not started.
 #[derive(Debug, thiserror::Error)]
@@ -58,11 +58,8 @@ pub enum StartError {
     },
 }
 
-/// The variable that lets scripts of a person answer for them.
-const PERSONS_TOKEN: &str = "INTERLOCK_TOKEN";
-
 /// Starts `program` as the leader of a new process group.
-pub(super) fn spawn(program: &Program, terminal: Option<At<'_>>) -> Result<Started, StartError> {
+pub(crate) fn spawn(program: &Program, terminal: Option<At<'_>>) -> Result<Started, StartError> {
     check_directory(program)?;
     check_words(program)?;
     let mut command = Command::new(&program.file);
@@ -112,11 +109,11 @@ pub(super) fn spawn(program: &Program, terminal: Option<At<'_>>) -> Result<Start
 }
 
 /// A program that has been started.
-pub(super) struct Started {
+pub(crate) struct Started {
     /// The program.
-    pub(super) child: Child,
+    pub(crate) child: Child,
     /// Where both of its outputs come from when they are one.
-    pub(super) merged: Option<io::PipeReader>,
+    pub(crate) merged: Option<io::PipeReader>,
 }
 
 fn check_directory(program: &Program) -> Result<(), StartError> {

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 /// The beginning and the end of an output, and how much there was of it.
 #[derive(Debug, Default)]
-pub(crate) struct HeadTail {
+pub struct HeadTail {
     head: Vec<u8>,
     tail: VecDeque<u8>,
     half: usize,
@@ -13,14 +13,16 @@ pub(crate) struct HeadTail {
 
 impl HeadTail {
     /// Keeps nothing yet, and at most `bytes_max` bytes.
-    pub(super) fn new(bytes_max: usize) -> Self {
+    #[must_use]
+    pub fn new(bytes_max: usize) -> Self {
         Self {
             half: bytes_max / 2,
             ..Self::default()
         }
     }
 
-    pub(super) fn take(&mut self, bytes: &[u8]) {
+    /// Takes what has come.
+    pub fn take(&mut self, bytes: &[u8]) {
         self.total = self
             .total
             .saturating_add(u64::try_from(bytes.len()).unwrap_or(u64::MAX));
@@ -36,25 +38,34 @@ impl HeadTail {
     }
 
     /// Returns the bytes that there were.
-    pub(crate) const fn total(&self) -> u64 {
+    #[must_use]
+    pub const fn total(&self) -> u64 {
         self.total
     }
 
-    /// Returns what is kept as text, with a notice where something is left out.
-    pub(crate) fn text(&self) -> String {
-        let tail: Vec<u8> = self.tail.iter().copied().collect();
-        let kept = self.head.len() + tail.len();
-        let left_out = self
-            .total
-            .saturating_sub(u64::try_from(kept).unwrap_or(u64::MAX));
+    /// Returns the bytes that are left out between the beginning and the end.
+    #[must_use]
+    pub fn left_out(&self) -> u64 {
+        let kept = self.head.len() + self.tail.len();
+        self.total
+            .saturating_sub(u64::try_from(kept).unwrap_or(u64::MAX))
+    }
+
+    /// Returns what is kept as text; `notice` makes the line that stands for what is left out.
+    ///
+    /// What is no UTF-8 is replaced. A character that was cut in two is left out.
+    pub fn text(&self, notice: impl FnOnce(u64) -> String) -> String {
+        let (left, right) = self.tail.as_slices();
+        let left_out = self.left_out();
         if left_out == 0 {
-            let whole = [self.head.as_slice(), &tail].concat();
+            let whole = [self.head.as_slice(), left, right].concat();
             return String::from_utf8_lossy(&whole).into_owned();
         }
-        let head = whole_characters(&self.head);
+        let tail = [left, right].concat();
         format!(
-            "{}\n... ({left_out} bytes are left out)\n{}",
-            String::from_utf8_lossy(head).trim_end_matches('\n'),
+            "{}\n{}\n{}",
+            String::from_utf8_lossy(whole_characters(&self.head)).trim_end_matches('\n'),
+            notice(left_out),
             String::from_utf8_lossy(without_rest(&tail))
         )
     }
@@ -92,7 +103,7 @@ mod tests {
         ) {
             let mut kept = HeadTail::new(half * 2);
             text.as_bytes().chunks(chunk).for_each(|bytes| kept.take(bytes));
-            let told = kept.text();
+            let told = kept.text(|bytes| format!("... ({bytes} bytes are left out)"));
             prop_assert_eq!(usize::try_from(kept.total()), Ok(text.len()));
             if text.len() <= half * 2 {
                 prop_assert_eq!(told, text);

@@ -15,7 +15,7 @@ use rustix::{
     },
 };
 
-use super::group;
+use crate::group;
 
 /// The terminal that a person sits at.
 #[derive(Debug)]
@@ -66,19 +66,20 @@ impl Terminal {
     }
 
     /// Returns what a program has it through.
-    pub(super) fn stream(&self) -> io::Result<Stdio> {
+    pub(crate) fn stream(&self) -> io::Result<Stdio> {
         Ok(Stdio::from(self.device.try_clone()?))
     }
 
     /// Returns what it is read through here.
-    pub(crate) fn device(&self) -> BorrowedFd<'_> {
+    #[must_use]
+    pub fn device(&self) -> BorrowedFd<'_> {
         self.device.as_fd()
     }
 
     /// Gives the foreground to `group` until the answer is dropped.
     ///
     /// `None` where the terminal is not this session's own: there is no foreground to give.
-    pub(super) fn lend(&self, group: Pid) -> Option<ForegroundGuard<'_>> {
+    pub(crate) fn lend(&self, group: Pid) -> Option<ForegroundGuard<'_>> {
         let before = tcgetpgrp(&self.device).ok()?;
         let own = getpgrp();
         if before != own {
@@ -97,7 +98,7 @@ impl Terminal {
 
 /// The foreground, lent to a program's group.
 #[derive(Debug)]
-pub(super) struct ForegroundGuard<'a> {
+pub(crate) struct ForegroundGuard<'a> {
     terminal: &'a Terminal,
     own: Pid,
     group: Pid,
@@ -113,7 +114,7 @@ impl ForegroundGuard<'_> {
     }
 
     /// Passes on that the program was stopped at the terminal, and goes on with it later.
-    pub(super) fn stop_with_it(&self) {
+    pub(crate) fn stop_with_it(&self) {
         self.take();
         // Comes back when the shell continues this job; at once where there is no shell.
         let _ = kill_process_group(self.own, Signal::TSTP);

@@ -1,0 +1,222 @@
+//! How another thread ends what is under way.
+
+use std::{
+    io::{self, PipeReader, PipeWriter},
+    os::fd::{AsFd, BorrowedFd},
+    sync::{Arc, Mutex, PoisonError},
+    time::{Duration, Instant},
+};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use tokio::sync::watch;
+
+/// How something is to be ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Stop {
+    /// Asked to end first.
+    Gently,
+    /// Killed.
+    AtOnce,
+}
+
+/// Ends what is under way from another thread: a program, a request, a wait. Clones are the same token.
+///
+/// Once set it stays set, and who has asked for a kill is not taken back by who asks gently.
+#[derive(Debug, Clone)]
+pub struct Cancel(Arc<Flags>);
+
+#[derive(Debug)]
+struct Flags {
+    cancelled: Flag,
+    killed: Flag,
+}
+
+/// Something that is set once, and wakes whoever waits for it.
+#[derive(Debug)]
+struct Flag {
+    is_set: watch::Sender<bool>,
+    /// Closed when it is set, which the other end shows to whoever polls it.
+    open: Mutex<Option<PipeWriter>>,
+    end: PipeReader,
+}
+
+impl Flag {
+    fn new() -> io::Result<Self> {
+        let (end, open) = io::pipe()?;
+        Ok(Self {
+            is_set: watch::Sender::new(false),
+            open: Mutex::new(Some(open)),
+            end,
+        })
+    }
+
+    fn set(&self) {
+        self.is_set.send_replace(true);
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        *open = None;
+    }
+
+    fn is_set(&self) -> bool {
+        *self.is_set.borrow()
+    }
+}
+
+impl Cancel {
+    /// Makes a token that nobody has set.
+    ///
+    /// # Errors
+    /// The system has no more descriptors.
+    pub fn new() -> io::Result<Self> {
+        Ok(Self(Arc::new(Flags {
+            cancelled: Flag::new()?,
+            killed: Flag::new()?,
+        })))
+    }
+
+    /// Ends what is under way and what would begin; what runs is asked to end, and killed when it does not.
+    pub fn cancel(&self) {
+        self.0.cancelled.set();
+    }
+
+    /// The same, and what runs is killed without being asked.
+    pub fn kill(&self) {
+        self.0.killed.set();
+        self.0.cancelled.set();
+    }
+
+    /// Sets it as `stop` says.
+    pub fn stop(&self, stop: Stop) {
+        match stop {
+            Stop::Gently => self.cancel(),
+            Stop::AtOnce => self.kill(),
+        }
+    }
+
+    /// Tells whether it was set.
+    #[must_use]
+    pub fn is_cancelled(&self) -> bool {
+        self.0.cancelled.is_set()
+    }
+
+    /// Tells whether what runs is to be killed without being asked.
+    #[must_use]
+    pub fn is_killed(&self) -> bool {
+        self.0.killed.is_set()
+    }
+
+    /// Returns how far it was set; `None`: it was not.
+    #[must_use]
+    pub fn stopped(&self) -> Option<Stop> {
+        if self.is_killed() {
+            return Some(Stop::AtOnce);
+        }
+        self.is_cancelled().then_some(Stop::Gently)
+    }
+
+    /// Returns what hangs up when it is set, to be polled beside others.
+    #[must_use]
+    pub fn cancelled_fd(&self) -> BorrowedFd<'_> {
+        self.0.cancelled.end.as_fd()
+    }
+
+    /// Returns what hangs up when what runs is to be killed.
+    #[must_use]
+    pub fn killed_fd(&self) -> BorrowedFd<'_> {
+        self.0.killed.end.as_fd()
+    }
+
+    /// Returns what hangs up when it is set further than it is now; `None`: it cannot be.
+    #[must_use]
+    pub fn next_fd(&self) -> Option<BorrowedFd<'_>> {
+        match self.stopped() {
+            None => Some(self.cancelled_fd()),
+            Some(Stop::Gently) => Some(self.killed_fd()),
+            Some(Stop::AtOnce) => None,
+        }
+    }
+
+    /// Blocks until it is set, at most `time`; `true`: it was set.
+    #[must_use]
+    pub fn wait(&self, time: Duration) -> bool {
+        // Beyond what the clock can say is no bound.
+        let end = Instant::now().checked_add(time);
+        while !self.is_cancelled() {
+            let left = end.map_or(LONGEST, |end| {
+                end.saturating_duration_since(Instant::now()).min(LONGEST)
+            });
+            if left.is_zero() {
+                return false;
+            }
+            let left = Timespec::try_from(left).ok();
+            // Interrupted or not, everything is looked at again.
+            let hung_up = PollFd::from_borrowed_fd(self.cancelled_fd(), PollFlags::IN);
+            let _ = poll(&mut [hung_up], left.as_ref());
+        }
+        true
+    }
+
+    /// Completes when it is set.
+    pub async fn cancelled(&self) {
+        // The sender lives as long as `self`.
+        let _ = self
+            .0
+            .cancelled
+            .is_set
+            .subscribe()
+            .wait_for(|set| *set)
+            .await;
+    }
+}
+
+/// What every system can wait for at once.
+const LONGEST: Duration = Duration::from_hours(24);
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a failed test panics")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_asks_gently_takes_no_kill_back() {
+        let cancel = Cancel::new().unwrap();
+        assert_eq!(cancel.stopped(), None);
+        for (asked, then) in [
+            (Stop::Gently, Stop::Gently),
+            (Stop::AtOnce, Stop::AtOnce),
+            (Stop::Gently, Stop::AtOnce),
+        ] {
+            cancel.stop(asked);
+            assert_eq!(cancel.stopped(), Some(then), "{asked:?}");
+            assert!(cancel.is_cancelled());
+        }
+    }
+
+    #[test]
+    fn a_wait_ends_with_its_time_or_with_the_token() {
+        let cancel = Cancel::new().unwrap();
+        assert!(!cancel.wait(Duration::ZERO));
+        let other = cancel.clone();
+        std::thread::scope(|scope| {
+            let waits = scope.spawn(|| cancel.wait(Duration::MAX));
+            other.cancel();
+            assert!(waits.join().unwrap());
+        });
+        assert!(cancel.wait(Duration::ZERO));
+    }
+
+    #[test]
+    fn whoever_polls_sees_the_next_step_alone() {
+        let is_ready = |fd| {
+            let mut fds = [PollFd::from_borrowed_fd(fd, PollFlags::IN)];
+            poll(&mut fds, Some(&Timespec::default())).unwrap() > 0
+        };
+        let cancel = Cancel::new().unwrap();
+        assert!(!is_ready(cancel.next_fd().unwrap()));
+        cancel.cancel();
+        assert!(is_ready(cancel.cancelled_fd()));
+        assert!(!is_ready(cancel.next_fd().unwrap()));
+        cancel.kill();
+        assert!(is_ready(cancel.killed_fd()));
+        assert!(cancel.next_fd().is_none());
+    }
+}
