@@ -96,6 +96,7 @@ fn written(home: &Home) -> Result<RunLog> {
             bytes: 512,
             wrote: Vec::new(),
             commands: Vec::new(),
+            checked: interlock_core::substance::Checked::default(),
         };
         for ask in [Ask::Propose(Box::new(call)), Ask::Record(result)] {
             let at_ms = 1_000 + number;

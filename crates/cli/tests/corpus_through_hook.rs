@@ -14,6 +14,7 @@
 )]
 
 use std::{
+    cell::RefCell,
     fs,
     path::{Path, PathBuf},
     process::{Output, Stdio},
@@ -32,7 +33,7 @@ use interlock_core::{
 };
 use interlock_sandbox::Level;
 use interlock_simulate::{
-    InputLine,
+    GivenReports, InputLine,
     cases::{Case, CaseFile, WorkflowText, find_case_files},
     input::{AnswerLine, ResultLine, ToolLine, TransitionLine},
 };
@@ -205,6 +206,8 @@ struct Play {
     open: Option<ToolLine>,
     /// What the client would run in its place, where `interlock exec` carries its line.
     carried: Option<Value>,
+    /// The reports that outcomes gave.
+    reports: RefCell<GivenReports>,
 }
 
 impl Play {
@@ -232,6 +235,7 @@ impl Play {
             calls: 0,
             open: None,
             carried: None,
+            reports: RefCell::default(),
         }
     }
 
@@ -333,6 +337,12 @@ impl Play {
             level: "files".to_owned(),
             not_held: Vec::new(),
         });
+        let checked = self.reports.borrow_mut().checked(
+            (&machine, &run),
+            Some(ticket.call.as_str()),
+            &result.reports,
+            &result.frozen,
+        );
         let end = Ask::EndLine(LineEnd {
             call: ticket.call,
             path: ticket.path,
@@ -340,6 +350,7 @@ impl Play {
             wrote: Vec::new(),
             commands: probed(line, &ticket.plan["probes"], result),
             unseen: true,
+            checked,
         });
         for ask in [start, end] {
             submit(&mut log, &machine, &mut run, &Command { at_ms, ask }).unwrap();

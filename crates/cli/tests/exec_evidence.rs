@@ -10,6 +10,8 @@
 mod changes;
 #[path = "exec_evidence/session.rs"]
 mod session;
+#[path = "exec_evidence/substance.rs"]
+mod substance;
 
 use std::{fs, os::unix::fs::PermissionsExt as _, process::Output};
 

@@ -485,6 +485,7 @@ fn after_tool(
         // `interlock exec` tells of them, where it carries the line.
         commands: Vec::new(),
         id: Some(id),
+        checked: interlock_core::substance::Checked::default(),
     };
     let decision = guarded
         .ask(Ask::Record(result))

@@ -95,6 +95,7 @@ fn forget(guarded: &mut Guarded, used: &ToolUse) -> Result<(), String> {
         bytes: 0,
         wrote: Vec::new(),
         commands: Vec::new(),
+        checked: interlock_core::substance::Checked::default(),
     };
     guarded
         .ask(Ask::Record(result))

@@ -220,6 +220,7 @@ impl Story {
             wrote: Vec::new(),
             commands: Vec::new(),
             unseen: true,
+            checked: Default::default(),
         });
         for ask in [start, end] {
             let command = Command { at_ms: 2_000, ask };

@@ -14,7 +14,7 @@ use interlock_facts::{
 };
 use interlock_sandbox::{
     JudgedLine, Level, Plan, Surroundings as ToolContext,
-    plan::{Free, ProbedSpan, Protected, Start},
+    plan::{Column, Free, ProbedSpan, Protected, Start, WritablePlace},
 };
 
 use crate::{Decided, Host, decided::level, repository::repository};
@@ -78,7 +78,8 @@ pub fn plan(line: &AllowedLine<'_>, disk: &dyn Disk) -> Plan {
     };
     // What was let through because the kernel holds it does not start without that.
     let least = line.hold.contained.then_some(Level::Files);
-    Plan {
+    let project = around.project.clone();
+    let mut plan = Plan {
         probes: line.hold.probes.iter().map(span).collect(),
         ..Plan::for_line(
             &asked,
@@ -88,7 +89,32 @@ pub fn plan(line: &AllowedLine<'_>, disk: &dyn Disk) -> Plan {
                 ..around
             },
         )
+    };
+    let is_listed = plan.column == Column::Matched;
+    if let Some(confinement) = plan.confinement.as_mut().filter(|_| is_listed) {
+        let places = report_places(line.machine, &project);
+        confinement.writable.extend(places);
     }
+    plan
+}
+
+/// Returns the directories of the reports that guards ask for, which a listed command writes where nothing else may.
+///
+/// The project as a whole is none: a report at its root is written only where the state writes.
+fn report_places(machine: &Machine, project: &Path) -> Vec<WritablePlace> {
+    let reports = machine
+        .evidence_guards()
+        .filter_map(|guard| guard.report.as_ref());
+    let directories = reports.filter_map(|report| {
+        let (directory, _) = report.source.path.rsplit_once('/')?;
+        let plain = |part: &str| !matches!(part, "" | "." | ".." | "~");
+        directory.split('/').all(plain).then(|| WritablePlace {
+            path: project.join(directory),
+            made_beside: Some(".".to_owned()),
+            within: Some(project.to_owned()),
+        })
+    });
+    directories.collect()
 }
 
 /// Tells what of a machine and a person matters to the kernel.

@@ -8,6 +8,7 @@ use crate::{
     names::{AgentId, CallId, Digest},
     parts::ProbedCommand,
     policy::{CommandEntry, Policy},
+    substance::Checked,
 };
 
 /// A tool call an agent proposes, with the facts a verdict needs.
@@ -230,6 +231,9 @@ pub struct CallResult {
     /// How commands of a shell line were seen to end, each by itself.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub commands: Vec<ProbedCommand>,
+    /// What else was seen of a shell line, where a guard asks for it.
+    #[serde(default, skip_serializing_if = "Checked::is_nothing")]
+    pub checked: Checked,
 }
 
 /// A path that a call was seen to write.

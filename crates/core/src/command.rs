@@ -15,6 +15,7 @@ use crate::{
     names::{AgentId, CallId, Digest, FramePath},
     parts::{Cause, ProbedCommand, PromptCall, PromptEnd, ProtectedChange, TokenPlace, ToolChange},
     run::DurableRun,
+    substance::{Checked, FrozenChange},
 };
 
 pub use node::NodeAsk;
@@ -107,6 +108,11 @@ pub enum Ask {
         files: Vec<String>,
         /// The call before which they did; `None`: just now.
         before: Option<CallId>,
+    },
+    /// This is how frozen files differ now from how they were.
+    ReportFrozen {
+        /// Each pattern of which some do.
+        changes: Vec<FrozenChange>,
     },
     /// These protected things are not as they were, and no person said so.
     ReportProtected {
@@ -250,6 +256,8 @@ pub struct LineEnd {
     pub commands: Vec<ProbedCommand>,
     /// Whether it may have written more than `wrote` says.
     pub unseen: bool,
+    /// What else was seen of it, where a guard asks for it.
+    pub checked: Checked,
 }
 
 /// A request for a transition.

@@ -111,6 +111,7 @@ pub fn decide(machine: &Machine, run: &Run, command: &Command) -> Decision {
         Ask::EndActivity { path, outcome } => work.end_activity(path.as_deref(), outcome),
         Ask::Pause { by, reason } => work.pause(by, reason.as_ref()),
         Ask::Resume { by } => work.resume(by),
+        Ask::ReportFrozen { changes } => work.report_frozen(changes),
         Ask::ReportFiles { files, before } => work.report_files(files, before.as_ref()),
         Ask::ReportProtected { changes } => work.report_protected(changes),
         Ask::ReportConsole {

@@ -23,6 +23,7 @@ use crate::{
     },
     refusal::Refusal,
     run::RunKind,
+    substance::{Checked, FrozenChange},
 };
 
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {
@@ -439,6 +440,9 @@ pub enum Event {
         commands: Vec<ProbedCommand>,
         /// Whether no outcome was seen and success is taken for granted.
         assumed: bool,
+        /// What else was seen of a shell line, where a guard asks for it.
+        #[serde(default, skip_serializing_if = "Checked::is_nothing")]
+        checked: Checked,
         /// Whether it may have written until it ended, so that what was seen before is stale.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         writes: bool,
@@ -471,6 +475,9 @@ pub enum Event {
         /// Whether it may have written more than `wrote` says.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         unseen: bool,
+        /// What else was seen of it, where a guard asks for it.
+        #[serde(default, skip_serializing_if = "Checked::is_nothing")]
+        checked: Checked,
     },
     /// A sub-agent was bound to a branch.
     AgentBound {
@@ -750,6 +757,13 @@ pub enum Event {
         /// The call before which they did; `None`: just now.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         before: Option<CallId>,
+    },
+    /// By a yes to a transition or a state, a person takes frozen files and tests as they are.
+    ProjectAccepted,
+    /// Frozen files differ otherwise than was known from how they were at the run's start or at the last approval.
+    FrozenCompared {
+        /// Each pattern of which some do; empty: all are as they were again.
+        changes: Vec<FrozenChange>,
     },
     /// Protected things are not as they were when the run began.
     ProtectedChanged {

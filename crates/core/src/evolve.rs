@@ -9,6 +9,7 @@ mod regions;
 mod reopen;
 mod requests;
 mod stage;
+mod substance;
 mod written;
 
 pub(crate) use stage::UPSTREAM;
@@ -82,10 +83,12 @@ fn apply(run: &mut Run, event: &Event) {
             bytes,
             wrote,
             commands,
+            checked,
             assumed,
             writes,
         } => {
             let outcome = CallOutcome {
+                checked: Some(checked),
                 ok: *ok,
                 exit: *exit,
                 commands,
@@ -116,8 +119,10 @@ fn apply(run: &mut Run, event: &Event) {
             wrote,
             commands,
             unseen,
+            checked,
         } => {
             let line = ShellLine {
+                checked: checked.clone(),
                 exit: *exit,
                 wrote: wrote.clone(),
                 commands: commands.clone(),
@@ -209,6 +214,11 @@ fn apply(run: &mut Run, event: &Event) {
             });
         }
         Event::FilesChanged { before, .. } => report_files(run, before.as_ref()),
+        Event::ProjectAccepted => {
+            run.approved = Some(run.seq);
+            run.frozen.clear();
+        }
+        Event::FrozenCompared { changes } => run.frozen.clone_from(changes),
         Event::ProtectedChanged { changes } => report_protected(run, changes),
         Event::ToolChanged(change) => report_tool(run, change),
         Event::ToolAccepted {

@@ -7,7 +7,7 @@ use interlock_expr::expression::Expression;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
-use crate::names::GuardName;
+use crate::{names::GuardName, substance::ReportGuard};
 
 /// A condition that a transition needs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -165,6 +165,54 @@ pub struct EvidenceGuard {
     /// After what it must have begun.
     #[serde(default)]
     pub since: Since,
+    /// What the report of the command must say; `None`: its exit code suffices.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub report: Option<ReportGuard>,
+    /// Patterns of files that must be as they were at the run's start or at the last approval.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub frozen: Vec<String>,
+}
+
+impl EvidenceGuard {
+    /// Makes a guard that asks for a call alone.
+    #[must_use]
+    pub const fn of(of: EvidenceOf, since: Since) -> Self {
+        Self {
+            of,
+            since,
+            report: None,
+            frozen: Vec::new(),
+        }
+    }
+
+    /// Returns the name under which a run keeps what it saw of this.
+    ///
+    /// One command may be asked for with several reports, each kept apart.
+    #[must_use]
+    pub fn key(&self) -> String {
+        let key = self.of.key();
+        match &self.report {
+            Some(report) => {
+                let source = &report.source;
+                format!("{key} {}:{}", source.format.as_str(), source.path)
+            }
+            None => key,
+        }
+    }
+
+    /// Returns what is wanted beside the call, for people; `None`: nothing.
+    #[must_use]
+    pub fn substance_shown(&self) -> Option<String> {
+        let mut parts = Vec::new();
+        if let Some(report) = &self.report {
+            parts.push(format!("report `{}`", report.source.path));
+        }
+        if !self.frozen.is_empty() {
+            let patterns: Vec<String> = self.frozen.iter().map(|one| format!("`{one}`")).collect();
+            parts.push(format!("{} frozen", patterns.join(", ")));
+        }
+        (!parts.is_empty()).then(|| parts.join(", "))
+    }
 }
 
 /// What an evidence guard wants to have seen.

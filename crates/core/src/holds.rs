@@ -1,6 +1,7 @@
 //! Evaluates guards, with three values: what cannot be told stays so under `not`, `any` and `all`.
 
 mod evidence;
+mod substance;
 
 use std::{cmp::Ordering, collections::BTreeMap};
 
@@ -124,16 +125,18 @@ fn read_guard(scope: Scope<'_>, guard: &Guard, seen: &mut Vec<Value>) {
         )),
         Guard::All(_) | Guard::Any(_) | Guard::Not(_) => {}
         Guard::Evidence(evidence) => {
-            let exit = scope
-                .run
-                .evidence
-                .get(&evidence.of.key())
-                .map(|seen| seen.exit);
+            let known = scope.run.evidence.get(&evidence.key());
+            let exit = known.map(|seen| seen.exit);
             let edit = match evidence.since {
                 Since::LastEdit => scope.run.last_write,
                 Since::StateEntry | Since::RunStart => None,
             };
             seen.push(json!([exit, edit]));
+            if evidence.substance_shown().is_some() {
+                let baseline = scope.run.baselines.get(&evidence.key());
+                let known = known.map(|seen| (&seen.report, &seen.frozen));
+                seen.push(json!([known, baseline, scope.run.frozen]));
+            }
         }
         Guard::Output(_) => seen.push(scope.frame.line.output.as_ref().clone()),
         Guard::Code(_) | Guard::Uncancelled => seen.push(json!(scope.frame.stay.failure)),

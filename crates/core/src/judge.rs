@@ -12,6 +12,7 @@ mod proofs;
 mod secrets;
 mod shell;
 mod stage;
+mod substance;
 
 pub(crate) use context::{context_of, granted, is_for};
 pub use finding::Finding;

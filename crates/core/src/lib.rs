@@ -25,6 +25,7 @@ pub mod policy;
 pub mod refusal;
 pub mod run;
 pub mod stage;
+pub mod substance;
 pub mod visible;
 
 mod address;

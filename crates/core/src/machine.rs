@@ -14,6 +14,7 @@ use crate::{
 
 mod agents;
 mod conversation;
+mod evidence;
 mod flags;
 mod parallel;
 mod retry;

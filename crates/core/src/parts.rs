@@ -14,6 +14,7 @@ use serde_json::Value;
 use crate::{
     names::{AgentId, CallId, Digest, EventName, InterruptName},
     refusal::Refusal,
+    substance::ReportSource,
 };
 
 /// How the target of a transition was found.
@@ -143,6 +144,19 @@ pub struct EvidenceMark {
     /// Whether its success says nothing, since a variable set for it may choose what it runs.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub failure_only: bool,
+    /// The report that is read when the call ends.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub report: Option<ReportMark>,
+}
+
+/// A report that a call may give.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReportMark {
+    /// Which.
+    pub source: ReportSource,
+    /// Whether nothing of the line but the whole check itself may write it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub alone: bool,
 }
 
 /// A place of a line at which a command starts that counts as evidence.

@@ -22,6 +22,7 @@ use crate::{
     machine::{ModeRules, Outcome},
     names::{AgentId, ApprovalId, CallId, Digest, FramePath, RunId, StateName},
     parts::{CallMarks, Cause, ProbedCommand, ProtectedChange, ToolChange},
+    substance::{Checked, FrozenChange, ReportBaseline, ReportRead},
 };
 
 pub use frame::{
@@ -57,6 +58,15 @@ pub struct Run {
     pub finish_refusals: u32,
     /// What was seen, by the evidence guard's key.
     pub evidence: BTreeMap<String, Seen>,
+    /// The reports that later ones are compared with, by the evidence guard's key.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub baselines: BTreeMap<String, ReportBaseline>,
+    /// Sequence number of the last yes by which a person took frozen files and tests as they are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub approved: Option<u64>,
+    /// How frozen files differ, as was seen last.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub frozen: Vec<FrozenChange>,
     /// Sequence number of the last allowed write.
     pub last_write: Option<u64>,
     /// Allowed calls whose outcome is not known yet, oldest first.
@@ -161,6 +171,12 @@ pub struct Seen {
     /// Sequence number of its call's end, where nothing else wrote meanwhile.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended_seq: Option<u64>,
+    /// What was read of its report; `None`: nobody looked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub report: Option<ReportRead>,
+    /// How frozen files differed when it ran; `None`: nobody looked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub frozen: Option<Vec<FrozenChange>>,
 }
 
 impl Seen {
@@ -201,6 +217,9 @@ pub struct OpenCall {
     /// Whether it was taken for ended, so that its true end may still come.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub assumed: bool,
+    /// Whether another call that may write ran at the same time, so that a report may be of that one.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub overlapped: bool,
 }
 
 impl OpenCall {
@@ -233,6 +252,9 @@ pub struct ShellLine {
     /// Whether it may have written more than `wrote` says.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unseen: bool,
+    /// What else was seen of it.
+    #[serde(default, skip_serializing_if = "Checked::is_nothing")]
+    pub checked: Checked,
     /// Whether its end settles what its call proves, whatever its client says.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub settles: bool,
@@ -256,6 +278,9 @@ impl Run {
             entered: 0,
             finish_refusals: 0,
             evidence: BTreeMap::new(),
+            baselines: BTreeMap::new(),
+            approved: None,
+            frozen: Vec::new(),
             last_write: None,
             calls: VecDeque::new(),
             agents: BTreeMap::new(),
@@ -304,6 +329,14 @@ impl Run {
     #[must_use]
     pub fn input(&self) -> Option<&RunInput> {
         self.durable()?.input.as_ref()
+    }
+
+    /// Tells whether nothing was written since the run's start or the last approval.
+    ///
+    /// Only then a report shows how the tests were there.
+    #[must_use]
+    pub fn takes_baseline(&self) -> bool {
+        self.last_write <= self.approved
     }
 
     /// Tells whether the run has ended.

@@ -88,6 +88,7 @@ fn result(id: &str, ok: bool) -> Ask {
         bytes: 0,
         wrote: Vec::new(),
         commands: Vec::new(),
+        checked: interlock_core::substance::Checked::default(),
     })
 }
 
@@ -107,6 +108,7 @@ fn line_end(text: &str) -> Ask {
         wrote: wrote.collect(),
         commands: Vec::new(),
         unseen: false,
+        checked: interlock_core::substance::Checked::default(),
     })
 }
 

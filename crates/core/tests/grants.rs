@@ -196,6 +196,7 @@ impl Played {
                     bytes: 1,
                     wrote: Vec::new(),
                     commands: Vec::new(),
+                    checked: interlock_core::substance::Checked::default(),
                 },
                 code: None,
                 ms: 1,

@@ -51,6 +51,7 @@ fn wrote(machine: &Machine, mut run: Run, id: &str, path: &str) -> Run {
         bytes: 0,
         wrote: Vec::new(),
         commands: Vec::new(),
+        checked: interlock_core::substance::Checked::default(),
     };
     for ask in [Ask::Propose(Box::new(call)), Ask::Record(ended)] {
         let decision = decide(machine, &run, &Command { at_ms: 1, ask });

@@ -21,6 +21,7 @@ const LAYERS: &[&str] = &[
     "glob",
     "facts",
     "policy",
+    "substance",
     "guard",
     "parts",
     // What a workflow compiles to.

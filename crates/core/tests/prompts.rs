@@ -119,6 +119,7 @@ impl Played {
             bytes: 0,
             wrote: Vec::new(),
             commands: Vec::new(),
+            checked: interlock_core::substance::Checked::default(),
         }));
     }
 
@@ -393,6 +394,7 @@ fn a_result_without_an_id_is_of_no_call_that_is_still_asked_about() {
         bytes: 0,
         wrote: Vec::new(),
         commands: Vec::new(),
+        checked: interlock_core::substance::Checked::default(),
     }));
     assert_eq!(played.open().len(), 1);
     let open: Vec<&str> = played

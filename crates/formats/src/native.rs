@@ -10,6 +10,7 @@ mod meta;
 mod names;
 mod scope;
 mod state;
+mod substance;
 mod transition;
 
 pub(crate) use fields::{GATEWAY, META, STATE, TABLES, WORKFLOW, WRAPPER};
@@ -19,3 +20,4 @@ pub(crate) use guard_fields::{EVIDENCE, GUARD_FIELDS, PIPELINE_GUARD, PIPELINE_G
 pub(crate) use machine::{Current, Reader, Reading, Reads, Start, empty, read};
 pub(crate) use names::check as check_name;
 pub use state::FAILURES;
+pub(crate) use substance::REPORT;

@@ -30,6 +30,8 @@ pub fn pipeline_schema() -> Value {
     let text = json!({ "type": "string", "minLength": 1 });
     let by_hand = [
         ("guard_ref", guard_ref()),
+        ("report_ref", report_ref()),
+        ("passed_at_least", passed_at_least()),
         (
             "gate",
             json!({ "anyOf": [
@@ -109,12 +111,20 @@ fn guard_ref() -> Value {
     json!({ "anyOf": [{ "type": "string", "minLength": 1 }, reference("guard")] })
 }
 
+fn report_ref() -> Value {
+    json!({ "anyOf": [{ "type": "string", "minLength": 1 }, reference("report")] })
+}
+
+fn passed_at_least() -> Value {
+    json!({ "anyOf": [{ "const": "start" }, { "type": "integer", "minimum": 1 }] })
+}
+
 fn reference(key: &str) -> Value {
     json!({ "$ref": format!("#/$defs/{key}") })
 }
 
 /// The shapes that are read by hand.
-fn by_hand() -> [(&'static str, Value); 6] {
+fn by_hand() -> [(&'static str, Value); 8] {
     let is_stage = json!({ "properties": { "type": { "const": "stage" } }, "required": ["type"] });
     [
         ("state_type", json!({ "enum": ["final", "stage"] })),
@@ -123,6 +133,8 @@ fn by_hand() -> [(&'static str, Value); 6] {
             json!({ "if": is_stage, "then": reference("stage"), "else": reference("state") }),
         ),
         ("guard_ref", guard_ref()),
+        ("report_ref", report_ref()),
+        ("passed_at_least", passed_at_least()),
         (
             "gate",
             json!({ "anyOf": [

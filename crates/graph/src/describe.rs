@@ -3,7 +3,7 @@
 use std::borrow::Borrow;
 
 use interlock_core::{
-    guard::{EvidenceOf, FieldGuard, Guard, GuardRef, Op, Since, Source},
+    guard::{EvidenceGuard, EvidenceOf, FieldGuard, Guard, GuardRef, Op, Since, Source},
     machine::{Activity, Join, Machine, Over, State, Transition},
     policy::{OnDenied, Policy},
     visible::push_visible,
@@ -223,7 +223,7 @@ fn guard_ref(guard: &GuardRef, depth: usize) -> String {
                     Since::StateEntry => "in this state",
                     Since::RunStart => "in this run",
                 };
-                format!("{} {since}", seen(&evidence.of))
+                format!("{}{} {since}", seen(&evidence.of), beside(evidence))
             }
         },
     }
@@ -240,6 +240,12 @@ fn composed(items: &[GuardRef], word: &str, depth: usize) -> String {
     } else {
         text
     }
+}
+
+/// Says what is wanted beside the call.
+fn beside(evidence: &EvidenceGuard) -> String {
+    let wanted = evidence.substance_shown();
+    wanted.map_or_else(String::new, |wanted| format!(" ({wanted})"))
 }
 
 fn seen(evidence: &EvidenceOf) -> String {

@@ -12,6 +12,7 @@ pub(crate) fn keys(model: &Model) -> Vec<Vec<String>> {
     let mut commands: Vec<(String, String, Vec<String>)> = Vec::new();
     for guard in all_guards(&model.machine) {
         if let Guard::Evidence(one) = guard
+            && one.substance_shown().is_none()
             && let EvidenceOf::Command {
                 text,
                 words,
@@ -19,7 +20,7 @@ pub(crate) fn keys(model: &Model) -> Vec<Vec<String>> {
                 ..
             } = &one.of
         {
-            let found = (one.of.key(), text.clone(), words.clone());
+            let found = (one.key(), text.clone(), words.clone());
             if !commands.contains(&found) {
                 commands.push(found);
             }

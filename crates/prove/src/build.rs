@@ -33,7 +33,7 @@ impl Model {
                     EvidenceOf::Command { exit, .. } => *exit,
                     EvidenceOf::Tool { .. } => 0,
                 };
-                let asked = evidence.entry(one.of.key()).or_default();
+                let asked = evidence.entry(one.key()).or_default();
                 if !asked.contains(&(wanted, one.since)) {
                     asked.push((wanted, one.since));
                 }

@@ -24,7 +24,8 @@ const SUB_AGENTS: [&str; 2] = ["Task", "Agent"];
 /// Returns every reason, for these properties of a machine.
 pub(crate) fn all<'a>(model: &'a Model, properties: &'a [Property]) -> Vec<String> {
     let asked = Asked::of(model, properties);
-    let rules: [fn(&Asked<'a>) -> Option<String>; 10] = [
+    let rules: [fn(&Asked<'a>) -> Option<String>; 11] = [
+        Asked::reports,
         Asked::wildcards,
         Asked::served_writes,
         Asked::sub_agents,
@@ -110,6 +111,13 @@ impl<'a> Asked<'a> {
         let all =
             machines(&self.model.machine).flat_map(|(_, machine)| machine.interrupts.values());
         all.map(|interrupt| interrupt.file_pattern.as_str())
+    }
+
+    /// A report is tried that has all its tests, and frozen files stay as they are.
+    fn reports(&self) -> Option<String> {
+        let mut asked = self.model.machine.evidence_guards();
+        let shown = asked.find_map(|one| one.substance_shown())?;
+        Some(format!("what may be wrong with the {shown} is not tried"))
     }
 
     fn wildcards(&self) -> Option<String> {

@@ -19,7 +19,7 @@ use interlock_core::{
 };
 use serde_json::Value;
 
-use crate::model::Model;
+use crate::{model::Model, substance};
 
 /// A state of the graph.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -42,6 +42,18 @@ pub(crate) fn key(model: &Model, run: &Run) -> (Key, Used) {
     let entries = entries(run);
     copy.evidence = alike(model, evidence(model, run, &entries));
     copy.last_write = None;
+    for baseline in copy.baselines.values_mut() {
+        // Only whether it is from before the last approval matters: then another takes its place.
+        baseline.after = (baseline.after == run.approved).then_some(0);
+        // All reports that are tried say the same.
+        baseline.digest = Digest::default();
+        (baseline.passed, baseline.ran) = (0, 0);
+    }
+    let reports = model
+        .machine
+        .evidence_guards()
+        .any(|one| one.report.is_some());
+    copy.approved = (reports && run.takes_baseline()).then_some(0);
     copy.seq = 0;
     copy.finish_refusals = 0;
     copy.settled.clear();
@@ -104,6 +116,8 @@ fn evidence(model: &Model, run: &Run, entries: &[u64]) -> BTreeMap<String, Seen>
                     exit: None,
                     after_writes: false,
                     ended_seq: None,
+                    report: seen.report.as_ref().map(substance::plain),
+                    frozen: seen.frozen.clone(),
                 },
             );
         }

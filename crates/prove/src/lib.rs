@@ -23,6 +23,7 @@ mod paths;
 mod reach;
 mod replay;
 mod sound;
+mod substance;
 mod verdict;
 
 pub use check::{Proof, ProofOptions, prove};

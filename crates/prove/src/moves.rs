@@ -19,6 +19,7 @@ use crate::{
     facts::{Facts, Step, bits},
     key::answer_path,
     model::Model,
+    substance,
 };
 
 /// The event that stands for every one that a state with `safe_next` does not name.
@@ -325,6 +326,7 @@ pub(crate) fn call(model: &Model, run: &Run, path: &FramePath, act: Act) -> Opti
         bytes: end.bytes,
         wrote: wrote.collect(),
         commands: Vec::new(),
+        checked: substance::checked(&now),
     });
     let (after, mut said, _) = apply(model, &now, ended);
     events.append(&mut said);

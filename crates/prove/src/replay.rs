@@ -17,6 +17,7 @@ use crate::{
     model::Model,
     moves::Act,
     reach::Way,
+    substance,
 };
 
 /// Lines that a trace may have: what is longer is not replayed.
@@ -248,6 +249,11 @@ fn written(model: &Model, act: &Act) -> Vec<Value> {
                 "wrote",
                 end.wrote.as_ref().map(|path| json!([path])),
             );
+            let reports = class
+                .proves
+                .as_ref()
+                .and_then(|_| substance::reports(&model.machine));
+            with(&mut result, "reports", reports);
             let result = json!({ "result": result });
             if *asked {
                 let yes = json!({"approve": {"by": "a person"}});

@@ -1,5 +1,6 @@
 //! The lines a simulation is fed with.
 
+mod checked;
 mod fields;
 mod short;
 
@@ -9,12 +10,14 @@ use interlock_core::{
     event::{Cause, Passing, ProbedCommand},
     machine::Object,
     names::CallId,
+    substance::Checked,
 };
 use serde_json::Value;
 
 use crate::duration;
 use fields::Fields;
 
+pub use checked::{GivenReport, GivenTests};
 pub use short::short_form;
 
 /// One line that a simulation is fed with.
@@ -99,6 +102,10 @@ pub struct ResultLine {
     pub wrote: Vec<String>,
     /// How commands of a shell line ended, each by itself.
     pub commands: Vec<CommandEnd>,
+    /// The reports that it wrote.
+    pub reports: Vec<GivenReport>,
+    /// Frozen files that were not as they were, relative to the project.
+    pub frozen: Vec<String>,
 }
 
 /// What was seen of a line that `interlock exec` ran, at its end.
@@ -114,6 +121,10 @@ pub struct LineEndLine {
     pub commands: Vec<CommandEnd>,
     /// Whether the files were not compared, so that `wrote` says nothing.
     pub unseen: bool,
+    /// The reports that it wrote.
+    pub reports: Vec<GivenReport>,
+    /// Frozen files that were not as they were, relative to the project.
+    pub frozen: Vec<String>,
 }
 
 /// How one command of a shell line ended.
@@ -136,6 +147,8 @@ impl Default for ResultLine {
             bytes: 0,
             wrote: Vec::new(),
             commands: Vec::new(),
+            reports: Vec::new(),
+            frozen: Vec::new(),
         }
     }
 }
@@ -143,7 +156,12 @@ impl Default for ResultLine {
 impl ResultLine {
     /// Makes the command's part of it, with what was found in the project and in the line.
     #[must_use]
-    pub fn into_result(self, wrote: Vec<WrittenPath>, commands: Vec<ProbedCommand>) -> CallResult {
+    pub fn into_result(
+        self,
+        wrote: Vec<WrittenPath>,
+        commands: Vec<ProbedCommand>,
+        checked: Checked,
+    ) -> CallResult {
         CallResult {
             id: self.id.map(CallId::new),
             ok: self.ok,
@@ -151,6 +169,7 @@ impl ResultLine {
             bytes: self.bytes,
             wrote,
             commands,
+            checked,
         }
     }
 }
@@ -407,6 +426,8 @@ fn result(fields: &mut Fields) -> Result<ResultLine, String> {
         bytes: u64::try_from(bytes).map_err(|_| "`bytes` is less than 0".to_owned())?,
         wrote: fields.optional_texts("wrote")?,
         commands: command_ends(fields)?,
+        reports: checked::reports(fields)?,
+        frozen: fields.optional_texts("frozen")?,
     })
 }
 
@@ -418,6 +439,8 @@ fn line_end(fields: &mut Fields) -> Result<LineEndLine, String> {
         wrote: fields.optional_texts("wrote")?,
         commands: command_ends(fields)?,
         unseen: fields.optional_bool("unseen")?.unwrap_or(false),
+        reports: checked::reports(fields)?,
+        frozen: fields.optional_texts("frozen")?,
     })
 }
 

@@ -10,12 +10,14 @@ pub mod output;
 
 mod calls;
 mod duration;
+mod given_reports;
 mod recorded;
 mod scenario;
 mod simulation;
 
 pub use calls::call;
 pub use explain::{Explanation, Reach, explain};
+pub use given_reports::GivenReports;
 pub use input::{BadLine, InputLine};
 pub use output::{CallVerdict, OutputLine, Verdict};
 pub use recorded::{Reread, Told, explain_call, read_again, standing_in, told, with_arguments};

@@ -21,12 +21,14 @@ use interlock_core::{
     names::{AgentId, FramePath, RunId},
     run::{DurableRun, Run},
     shell_finding,
+    substance::Checked,
 };
 use interlock_expr::text::Places;
 use interlock_view::{briefing, report, taught};
 
 use crate::{
     calls,
+    given_reports::GivenReports,
     input::{AnswerLine, BadLine, InputLine, ResultLine, ToolLine, TransitionLine},
     output::{OutputLine, Verdict},
     scenario::Scenario,
@@ -47,6 +49,8 @@ pub struct Simulation {
     commands: Vec<SimpleCommand>,
     named: named::NamedCalls,
     stages: stages::Stages,
+    /// Reports of tests that later ones may be compared with.
+    reports: GivenReports,
     /// What was noted since the last line.
     notes: Vec<String>,
     /// All that was recorded.
@@ -74,6 +78,7 @@ impl Simulation {
             commands: Vec::new(),
             named: named::NamedCalls::default(),
             stages: stages::Stages::default(),
+            reports: GivenReports::default(),
             notes: Vec::new(),
             events: Vec::new(),
         };
@@ -376,7 +381,13 @@ impl Simulation {
             self.open_call = false;
         }
         let wrote = self.written(&result.wrote);
-        let ask = Ask::Record(result.into_result(wrote, commands));
+        let checked = self.reports.checked(
+            (&self.machine, &self.run),
+            result.id.as_deref(),
+            &result.reports,
+            &result.frozen,
+        );
+        let ask = Ask::Record(result.into_result(wrote, commands, checked));
         self.answer(ask, "the outcome is recorded".to_owned(), false)
     }
 
@@ -394,7 +405,11 @@ impl Simulation {
         if !std::mem::take(&mut self.open_call) {
             return Vec::new();
         }
-        let ask = Ask::Record(ResultLine::default().into_result(Vec::new(), Vec::new()));
+        let ask = Ask::Record(ResultLine::default().into_result(
+            Vec::new(),
+            Vec::new(),
+            Checked::default(),
+        ));
         names(&self.command(ask).events)
     }
 

@@ -53,7 +53,7 @@ const BUILT: [&str; 10] = [
 ];
 
 /// What shows cheaply that a file is the same: inode, size, mode, and when it and its entry changed.
-type Stamp = (u64, u64, u32, i64, i64, i64, i64);
+pub(crate) type Stamp = (u64, u64, u32, i64, i64, i64, i64);
 
 /// How the files of a project stood.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -238,7 +238,7 @@ fn walked(project: &Path) -> Option<BTreeMap<String, Option<Stamp>>> {
     Some(found)
 }
 
-fn stamp(path: &Path) -> Option<Stamp> {
+pub(crate) fn stamp(path: &Path) -> Option<Stamp> {
     let about = fs::symlink_metadata(path).ok()?;
     Some((
         about.ino(),

@@ -109,6 +109,15 @@ fn open_no_follow(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
     options.custom_flags(flags.bits().cast_signed()).open(path)
 }
 
+/// Opens what stands at the end of a path, links followed; a named pipe does not hang it.
+pub(crate) fn open_plain(path: &Path) -> io::Result<File> {
+    let flags = OFlags::NONBLOCK | OFlags::CLOEXEC;
+    OpenOptions::new()
+        .read(true)
+        .custom_flags(flags.bits().cast_signed())
+        .open(path)
+}
+
 /// Writes a file whole: beside it first, then renamed over it.
 pub(crate) fn write<T: Versioned>(path: &Path, content: &T, sync: Sync) -> Result<(), StoreError> {
     let beside = write_beside(path, content, sync)?;

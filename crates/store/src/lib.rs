@@ -8,6 +8,8 @@
 //! ```text
 //! runs/ID/run.db          one run: pinned workflow, events, snapshots (SQLite)
 //! runs/ID/baseline*.json  how protected files were when the run began
+//! runs/ID/frozen.json     files that the workflow freezes, as they were then or at the last approval
+//! runs/ID/report-*.json   tests that later reports are compared with
 //! runs/ID/parents.jsonl   the spans of others that calls lie in
 //! runs/ID/session.json    the run's own word about the session it guards
 //! runs/ID/files/          the folder that programs of a durable run work in
@@ -47,6 +49,7 @@ mod durability;
 mod durable;
 mod error;
 mod files;
+mod frozen;
 mod gateways;
 mod home;
 mod id;
@@ -59,6 +62,7 @@ mod notes;
 mod pin;
 mod prepared;
 mod presence;
+mod report_files;
 mod revision;
 mod run_log;
 mod session_parents;
@@ -84,6 +88,7 @@ pub use duplicate_calls::{DuplicateCall, DuplicateCalls};
 pub use durability::Durability;
 pub use durable::{NewDurable, Origin};
 pub use error::StoreError;
+pub use frozen::frozen_patterns;
 pub use gateways::{GatewayCard, ManifestFile, ServedTool};
 pub use home::Home;
 pub use id::{random_word, run_id};
@@ -97,6 +102,7 @@ pub use pin::{NewRun, SourceFile};
 pub use prepared::Started;
 pub use prepared::{Prepared, PreparedFor};
 pub use presence::Presence;
+pub use report_files::ReportFiles;
 pub use revision::Revision;
 pub use run_log::RunLog;
 pub use start::StartError;

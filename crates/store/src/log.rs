@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use interlock_core::{event::Event, run::Run};
+use interlock_core::{event::Event, machine::Machine, run::Run, substance::FrozenChange};
 
 use crate::{chain::ChainHash, error::StoreError};
 
@@ -71,6 +71,19 @@ pub trait EventLog {
     /// Names files of the project that changed, unseen, since a check ended whose success still stands in `run`.
     fn files_changed_unseen(&self, _run: &Run) -> Vec<String> {
         Vec::new()
+    }
+
+    /// Tells how frozen files differ from how they were; `None`: the run freezes none, or nobody can tell.
+    fn frozen_now(&self, _machine: &Machine) -> Option<Vec<FrozenChange>> {
+        None
+    }
+
+    /// Keeps how frozen files are now, since a person has approved.
+    ///
+    /// # Errors
+    /// They cannot be kept.
+    fn freeze_now(&self, _machine: &Machine) -> Result<(), StoreError> {
+        Ok(())
     }
 
     /// Waits until the log has more than `seen` events; `false` when `timeout` came first.

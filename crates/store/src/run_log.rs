@@ -19,6 +19,7 @@ use interlock_core::{
     machine::Machine,
     names::{CallId, RunId},
     run::Run,
+    substance::FrozenChange,
 };
 use rusqlite::{Connection, OptionalExtension as _};
 
@@ -462,6 +463,14 @@ impl RunLog {
 impl EventLog for RunLog {
     fn files_changed_unseen(&self, run: &Run) -> Vec<String> {
         self.changed_files(run)
+    }
+
+    fn frozen_now(&self, machine: &Machine) -> Option<Vec<FrozenChange>> {
+        self.frozen_changes(machine)
+    }
+
+    fn freeze_now(&self, machine: &Machine) -> Result<(), StoreError> {
+        self.freeze_again(machine)
     }
 
     fn append(

@@ -19,7 +19,7 @@ use interlock_expr::nearest::nearest;
 
 use crate::{
     error::StoreError,
-    files,
+    files, frozen,
     home::Home,
     id,
     list::RunSummary,
@@ -253,6 +253,7 @@ impl Home {
         files::make_directory(&written.beside)?;
         write_database(&written.beside, run, new, events)?;
         also(&written.beside)?;
+        frozen::keep(&written.beside, new.project_root, new.machine)?;
         Revision::keep(&written.beside, new.project_root)?;
         files::sync_directory(&written.beside.join(FILE_NAME))?;
         Ok(written)

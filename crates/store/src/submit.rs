@@ -3,7 +3,9 @@
 use interlock_core::{
     Decision,
     command::{Ask, Command},
-    decide, evolve,
+    decide,
+    event::Event,
+    evolve,
     machine::Machine,
     run::Run,
 };
@@ -33,8 +35,31 @@ pub fn submit(
 ) -> Result<Decision, StoreError> {
     if rests_on_evidence(&command.ask) {
         look_at_files(log, machine, run, command.at_ms)?;
+        look_at_frozen(log, machine, run, command.at_ms)?;
     }
-    record(log, run, command.at_ms, |run| decide(machine, run, command))
+    let decision = record(log, run, command.at_ms, |run| decide(machine, run, command))?;
+    if decision.events.contains(&Event::ProjectAccepted) {
+        // Where it fails the files from before count, so that what differs from them is refused.
+        let _ = log.freeze_now(machine);
+    }
+    Ok(decision)
+}
+
+/// Records how frozen files differ, where that is not known yet.
+fn look_at_frozen(
+    log: &mut dyn EventLog,
+    machine: &Machine,
+    run: &mut Run,
+    at_ms: u64,
+) -> Result<(), StoreError> {
+    let Some(changes) = log.frozen_now(machine).filter(|now| *now != run.frozen) else {
+        return Ok(());
+    };
+    let command = Command {
+        at_ms,
+        ask: Ask::ReportFrozen { changes },
+    };
+    record(log, run, at_ms, |run| decide(machine, run, &command)).map(drop)
 }
 
 /// Tells whether guards are evaluated for what is asked.

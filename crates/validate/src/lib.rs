@@ -14,6 +14,7 @@ mod policy;
 mod privilege;
 mod proofs;
 mod reach;
+mod substance;
 mod targets;
 pub(crate) mod tools;
 
@@ -128,6 +129,8 @@ finding_codes! {
     UselessCommand = "useless_command"
     /// A guard wants to have seen a command that no state lets run.
     NoEvidence = "no_evidence"
+    /// A report that the agent may write where a guard asks for it.
+    WritableReport = "writable_report"
     /// A command where a tool is named.
     MisplacedCommand = "misplaced_command"
     /// A branch that can never succeed.
@@ -181,6 +184,7 @@ impl Check<'_, '_> {
         self.policies();
         self.commands_without_a_shell();
         self.proofs();
+        self.reports();
         self.keys();
         self.loops();
         self.privileges();

@@ -5,6 +5,7 @@
 
 mod stages;
 mod steps;
+mod substance;
 
 use interlock_core::{
     attempt::Usage,
@@ -125,7 +126,11 @@ fn detail(seq: u64, event: &Event) -> String {
             format!("{call} held at level `{level}`{but}")
         }
         Event::LineEnded {
-            call, exit, wrote, ..
+            call,
+            exit,
+            wrote,
+            checked,
+            ..
         } => {
             let exit = exit.map_or_else(|| "not known".to_owned(), |exit| exit.to_string());
             let wrote: Vec<&str> = wrote
@@ -137,7 +142,7 @@ fn detail(seq: u64, event: &Event) -> String {
             } else {
                 format!(", wrote {}", wrote.join(", "))
             };
-            format!("{call} exit {exit}{wrote}")
+            format!("{call} exit {exit}{wrote}{}", substance::checked(checked))
         }
         Event::AgentBound { agent, .. } | Event::AgentReleased { agent } => agent.to_string(),
         Event::TransitionTaken {
@@ -156,6 +161,8 @@ fn detail(seq: u64, event: &Event) -> String {
         Event::FilesChanged { files, .. } => {
             format!("{}: no call was seen to change them", files.join(", "))
         }
+        Event::ProjectAccepted => "frozen files and tests count as they are from now on".to_owned(),
+        Event::FrozenCompared { changes } => substance::compared(changes),
         Event::ProtectedChanged { changes } => {
             let sentences: Vec<String> = changes.iter().map(ProtectedChange::sentence).collect();
             sentences.join(", ")

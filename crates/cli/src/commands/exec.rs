@@ -4,6 +4,7 @@
 //! What is refused before anything starts ends with 126.
 
 mod arguments;
+mod checks;
 mod people;
 mod report;
 

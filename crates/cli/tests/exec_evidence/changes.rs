@@ -43,14 +43,14 @@ fn workflow(background: &[&str]) -> Value {
 
 impl Session {
     /// Runs a line as its client would, and tells the hook nothing of its end.
-    fn only_run(&self, line: &str) -> std::process::Output {
+    pub(crate) fn only_run(&self, line: &str) -> std::process::Output {
         let carried = self.carried(line);
         let mut shell = self.room.command("bash");
         shell.args(["-c", &carried]).output().unwrap()
     }
 
     /// Asks for a transition, as the agent's control server would; returns why not.
-    fn asks(&self, event: &str) -> Result<(), String> {
+    pub(crate) fn asks(&self, event: &str) -> Result<(), String> {
         let home = Home::at(self.room.state().join("interlock"));
         let mut log = home.open_run(&RunId::new(self.run.as_str())).unwrap();
         let machine = log.machine().unwrap();
@@ -78,7 +78,7 @@ impl Session {
         status["state"].as_str().unwrap().to_owned()
     }
 
-    fn events(&self, name: &str) -> Vec<Value> {
+    pub(crate) fn events(&self, name: &str) -> Vec<Value> {
         let mut events = Interlock::new(INTERLOCK, &self.room)
             .events(&self.run)
             .unwrap();

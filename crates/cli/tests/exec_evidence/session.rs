@@ -56,12 +56,20 @@ impl Session {
 
     /// A session held to a workflow.
     pub(crate) fn of(workflow: &Value) -> Self {
+        Self::with_files(workflow, &[])
+    }
+
+    /// The same in a project that has these files when its run begins.
+    pub(crate) fn with_files(workflow: &Value, files: &[(&str, &str)]) -> Self {
         let room = Room::new_in_no_temporary(&std::env::temp_dir()).unwrap();
         for name in ["npm", "pytest", "cargo"] {
             let path = room.script(name, STAND_IN).unwrap();
             room.install(name, &path).unwrap();
         }
         fs::write(room.path("workflow.json"), workflow.to_string()).unwrap();
+        for (path, text) in files {
+            room.write(path, text).unwrap();
+        }
         let path = room.path("workflow.json");
         let run = Interlock::new(INTERLOCK, &room)
             .start_for_session(path.to_str().unwrap(), "session")

@@ -12,6 +12,7 @@ use crate::{
     parts::PromptCall,
     refusal::{Code, Refusal},
     run::Run,
+    substance::Checked,
 };
 
 /// Judges a proposed call in an open run.
@@ -185,10 +186,10 @@ impl Work<'_> {
         let ended = call.line.clone().filter(|line| line.ended_seq.is_some());
         let settles = call.line.as_ref().is_some_and(|line| line.settles);
         // What was seen from beside the line counts, whatever the client says of it.
-        let (exit, commands) = match (&call.line, &ended) {
-            (None, _) => (result.exit, result.commands.clone()),
-            (Some(line), None) if line.settles => (None, Vec::new()),
-            (Some(line), _) => (line.exit, line.commands.clone()),
+        let (exit, commands, checked) = match (&call.line, &ended) {
+            (None, _) => (result.exit, result.commands.clone(), result.checked.clone()),
+            (Some(line), None) if line.settles => (None, Vec::new(), Checked::default()),
+            (Some(line), _) => (line.exit, line.commands.clone(), line.checked.clone()),
         };
         let ok = match (&ended, exit) {
             (Some(_), Some(exit)) => exit == 0,
@@ -205,6 +206,7 @@ impl Work<'_> {
             bytes: result.bytes,
             wrote: wrote.clone(),
             commands,
+            checked,
             assumed: false,
             writes: call.marks.writes && !settles,
         });
@@ -247,6 +249,7 @@ impl Work<'_> {
             wrote: end.wrote.clone(),
             commands: end.commands.clone(),
             unseen: end.unseen,
+            checked: end.checked.clone(),
         });
         self.path = end.path.clone();
         match call.filter(|call| self.run.frame(&call.path).is_some()) {

@@ -9,6 +9,7 @@ use crate::{
     names::{AgentId, FramePath},
     refusal::Refusal,
     run::OpenCall,
+    substance::Checked,
 };
 
 impl Work<'_> {
@@ -160,6 +161,7 @@ impl Work<'_> {
                 bytes: 0,
                 wrote: Vec::new(),
                 commands: Vec::new(),
+                checked: Checked::default(),
                 assumed: true,
                 writes: call.marks.writes && !call.line_has_ended(),
             });

@@ -7,7 +7,8 @@ use super::{
 };
 use crate::{
     command::Answer,
-    event::{About, Cause, Event, PendingTransition, PromptCall, VoidReason},
+    event::{About, Cause, Event, PendingTransition, PromptCall, RequestKind, VoidReason},
+    guard::EvidenceGuard,
     instant::utc,
     machine::{Object, Refused, Target},
     names::{ApprovalId, Digest, FramePath},
@@ -154,6 +155,13 @@ impl Work<'_> {
             note: note.map(str::to_owned),
             at_ms: self.at_ms,
         });
+        let asked = |guard: &EvidenceGuard| guard.substance_shown().is_some();
+        if yes
+            && request.about.kind() != RequestKind::Call
+            && self.machine.evidence_guards().any(asked)
+        {
+            self.emit(Event::ProjectAccepted);
+        }
     }
 
     /// Records that nobody needs to answer a request any more.

@@ -4,6 +4,7 @@ use super::{Answered, Reply, Work};
 use crate::{
     event::{Event, ProtectedChange},
     names::CallId,
+    substance::FrozenChange,
 };
 
 /// Who pauses a run because of them.
@@ -29,6 +30,17 @@ impl Work<'_> {
             self.emit(Event::FilesChanged {
                 files: files.iter().take(NAMED_MAX).cloned().collect(),
                 before,
+            });
+        }
+        Ok(Reply::Accepted)
+    }
+
+    /// Records how frozen files differ, where that is news.
+    pub(super) fn report_frozen(&mut self, changes: &[FrozenChange]) -> Answered {
+        self.open()?;
+        if self.run.frozen != changes {
+            self.emit(Event::FrozenCompared {
+                changes: changes.to_vec(),
             });
         }
         Ok(Reply::Accepted)

@@ -77,6 +77,8 @@ impl Event {
             Self::MachineAdopted { .. } => "MachineAdopted",
             Self::RunReopened { .. } => "RunReopened",
             Self::FilesChanged { .. } => "FilesChanged",
+            Self::FrozenCompared { .. } => "FrozenCompared",
+            Self::ProjectAccepted => "ProjectAccepted",
             Self::ProtectedChanged { .. } => "ProtectedChanged",
             Self::TokenSeen { .. } => "TokenSeen",
             Self::ConsoleRefused { .. } => "ConsoleRefused",

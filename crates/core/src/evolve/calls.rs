@@ -2,11 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use super::requests;
+use super::{requests, substance};
 use crate::{
     event::{CallMarks, CallRecord, EvidenceMark, ProbedCommand},
     names::{AgentId, CallId, FramePath},
     run::{OpenCall, Run, Seen, ShellLine},
+    substance::Checked,
 };
 
 /// Open calls remembered at most; `decide` settles older ones first.
@@ -61,6 +62,7 @@ pub(super) fn remember(
     if run.calls.len() >= OPEN_CALLS_MAX {
         run.calls.pop_front();
     }
+    let overlapped = !asked && substance::overlaps(run, marks);
     run.calls.push_back(OpenCall {
         id: call.id.clone(),
         path: path.clone(),
@@ -72,6 +74,7 @@ pub(super) fn remember(
         line: None,
         told: false,
         assumed: false,
+        overlapped,
     });
 }
 
@@ -81,6 +84,8 @@ pub(super) struct CallOutcome<'a> {
     pub(super) ok: bool,
     pub(super) exit: Option<i64>,
     pub(super) commands: &'a [ProbedCommand],
+    /// What else was seen of its line; `None`: nobody looked.
+    pub(super) checked: Option<&'a Checked>,
     /// Whether it may have written until it ended.
     pub(super) writes: bool,
     /// Whether no end was seen, so that the true one may still come.
@@ -89,8 +94,12 @@ pub(super) struct CallOutcome<'a> {
 
 /// Counts a call that a client's own prompt let run, and closes its question with yes.
 fn admit_asked(run: &mut Run, id: &CallId) {
-    let asked = |call: &&mut OpenCall| call.asked && call.id == *id;
-    let Some(open) = run.calls.iter_mut().find(asked) else {
+    let asked = |call: &OpenCall| call.asked && call.id == *id;
+    let Some(index) = run.calls.iter().position(asked) else {
+        return;
+    };
+    substance::begins_late(run, index);
+    let Some(open) = run.calls.get_mut(index) else {
         return;
     };
     open.asked = false;
@@ -164,6 +173,7 @@ pub(super) fn end_line(run: &mut Run, id: &CallId, mut line: ShellLine) {
                 ok: line.exit == Some(0),
                 exit: line.exit,
                 commands: &line.commands,
+                checked: Some(&line.checked),
                 writes: call.marks.writes,
                 assumed: false,
             };
@@ -184,6 +194,7 @@ pub(super) fn end_line(run: &mut Run, id: &CallId, mut line: ShellLine) {
 /// `in_order` tells whether all that it wrote is known to have come before its checks.
 fn settle(run: &mut Run, call: &OpenCall, outcome: CallOutcome<'_>, in_order: bool) {
     let begun_seq = call.begun_seq;
+    let takes_baseline = run.takes_baseline();
     let alone = in_order && run.last_write <= Some(begun_seq);
     if outcome.writes {
         // It may have waited for a person: what it writes lands at its end at the latest.
@@ -197,6 +208,10 @@ fn settle(run: &mut Run, call: &OpenCall, outcome: CallOutcome<'_>, in_order: bo
             .evidence
             .get(&mark.key)
             .is_none_or(|known| known.begun_seq <= begun_seq);
+        let report = substance::report(call, mark, outcome.checked);
+        if let Some(read) = report.as_ref().filter(|_| seen.is_some() && takes_baseline) {
+            substance::take_baseline(run, &mark.key, begun_seq, read);
+        }
         if newer {
             run.evidence.insert(
                 mark.key.clone(),
@@ -205,6 +220,8 @@ fn settle(run: &mut Run, call: &OpenCall, outcome: CallOutcome<'_>, in_order: bo
                     exit: seen,
                     after_writes: mark.after_writes,
                     ended_seq: (outcome.writes && alone).then_some(run.seq),
+                    report,
+                    frozen: outcome.checked.and_then(|checked| checked.frozen.clone()),
                 },
             );
         }

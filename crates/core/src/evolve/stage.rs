@@ -95,6 +95,7 @@ pub(super) fn apply_stage(run: &mut Run, event: &Event) {
             ..
         } => {
             let outcome = CallOutcome {
+                checked: None,
                 ok: *ok,
                 exit: *exit,
                 commands: &[],

@@ -1,6 +1,6 @@
 //! Whether what was seen of a call is evidence now.
 
-use super::{Scope, Unmet};
+use super::{Scope, Unmet, substance};
 use crate::{
     guard::{EvidenceGuard, EvidenceOf, Since},
     run::{OpenCall, Run, Seen},
@@ -14,7 +14,7 @@ pub(super) fn check(scope: Scope<'_>, guard: &EvidenceGuard) -> Result<(), Unmet
     };
     let what = what(&guard.of);
     let no = |reason: String| Err(Unmet::new("evidence", reason));
-    let key = guard.of.key();
+    let key = guard.key();
     let Some(seen) = scope.run.evidence.get(&key) else {
         return no(format!("{what} was not seen in this run"));
     };
@@ -36,7 +36,8 @@ pub(super) fn check(scope: Scope<'_>, guard: &EvidenceGuard) -> Result<(), Unmet
         }
         Some(_) => {}
     }
-    check_age(scope, guard, seen).map_err(|why| Unmet::new("evidence", format!("{what} {why}")))
+    check_age(scope, guard, seen).map_err(|why| Unmet::new("evidence", format!("{what} {why}")))?;
+    substance::check(scope, guard, seen, &what)
 }
 
 /// Names what a guard wants to have seen.

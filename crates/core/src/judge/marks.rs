@@ -5,15 +5,16 @@ use std::collections::BTreeSet;
 use super::{
     JudgeContext, counted_files, places,
     proofs::{self, Standing},
-    shell,
+    shell, substance,
 };
 use crate::{
     call::{CallKind, PathArea},
     event::{CallMarks, EvidenceMark, InterruptHit, ProbeMark, WatchedFile},
     facts::{CommandSpan, Probe, ShellFacts, SimpleCommand},
     glob::path_matches,
-    guard::{EvidenceOf, Guard, GuardRef},
-    machine::{Activity, Machine},
+    guard::EvidenceOf,
+    machine::Machine,
+    parts::ReportMark,
     policy::wildcard_matches,
 };
 
@@ -89,26 +90,30 @@ fn writes_before(context: JudgeContext<'_>, step: usize) -> bool {
 fn is_named(context: JudgeContext<'_>, index: usize, command: &SimpleCommand) -> bool {
     let place = place_of(context, index);
     shell::is_covered(context, command)
-        || evidence_guards(context.machine).any(|of| match of {
-            EvidenceOf::Command {
-                words, directory, ..
-            } => {
-                let named = |command: &SimpleCommand| {
-                    shell::names_plainly(words, command) || proofs::is_named_loosely(words, command)
-                };
-                let wanted = directory.as_deref().unwrap_or_default();
-                let moved = places::moved(command, place);
-                place == Some(wanted) && named(command)
-                    || moved.is_some_and(|moved| {
-                        moved.directory.as_deref() == Some(wanted) && named(&moved.command)
-                    })
-            }
-            EvidenceOf::Tool { .. } => false,
-        })
+        || context
+            .machine
+            .evidence_guards()
+            .any(|guard| match &guard.of {
+                EvidenceOf::Command {
+                    words, directory, ..
+                } => {
+                    let named = |command: &SimpleCommand| {
+                        shell::names_plainly(words, command)
+                            || proofs::is_named_loosely(words, command)
+                    };
+                    let wanted = directory.as_deref().unwrap_or_default();
+                    let moved = places::moved(command, place);
+                    place == Some(wanted) && named(command)
+                        || moved.is_some_and(|moved| {
+                            moved.directory.as_deref() == Some(wanted) && named(&moved.command)
+                        })
+                }
+                EvidenceOf::Tool { .. } => false,
+            })
 }
 
 /// Returns where a command of the line runs, relative to the project root.
-fn place_of(context: JudgeContext<'_>, index: usize) -> Option<&str> {
+pub(super) fn place_of(context: JudgeContext<'_>, index: usize) -> Option<&str> {
     context.call.facts.directories.get(index)?.as_deref()
 }
 
@@ -188,13 +193,20 @@ pub(crate) fn interrupt_hits<'a>(
 
 fn evidence(context: JudgeContext<'_>) -> Vec<EvidenceMark> {
     let mut marks: Vec<EvidenceMark> = Vec::new();
-    for of in evidence_guards(context.machine) {
-        let key = of.key();
+    for guard in context.machine.evidence_guards() {
+        let key = guard.key();
         if marks.iter().any(|mark| mark.key == key) {
             continue;
         }
-        if let Some(proof) = proof(context, of) {
+        if let Some(proof) = proof(context, &guard.of) {
+            let report = guard.report.as_ref().map(|report| ReportMark {
+                alone: proof.whole
+                    && !proof.failure_only
+                    && substance::is_alone(context, guard, &report.source),
+                source: report.source.clone(),
+            });
             marks.push(EvidenceMark {
+                report,
                 key,
                 proves_success: proof.success,
                 proves_exit: proof.exit,
@@ -222,6 +234,8 @@ struct CallProof {
     first_step: Option<usize>,
     /// Whether a variable that is set for one of them may choose what it runs.
     failure_only: bool,
+    /// Whether every command that counts is the whole check.
+    whole: bool,
 }
 
 /// Returns what an outcome of the call would prove, where it is of the kind wanted.
@@ -240,6 +254,7 @@ fn proof(context: JudgeContext<'_>, of: &EvidenceOf) -> Option<CallProof> {
                 probes: Vec::new(),
                 first_step: None,
                 failure_only: false,
+                whole: true,
             })
         }
         EvidenceOf::Command {
@@ -293,11 +308,13 @@ fn command_proof(
             probes: Vec::new(),
             first_step: Some(usize::MAX),
             failure_only: false,
+            whole: true,
         });
         // A command of which it is not known when it runs is before every other.
         proof.first_step = proof.first_step.min(command.step);
         proof.success &= whole && !is_steered && command.proves_success;
         proof.failure_only |= is_steered;
+        proof.whole &= whole;
         proof.exit &= command.proves_exit;
         match command.probe.filter(|probe| whole && probe.success) {
             Some(probe) => note(&mut proof.probes, &probe),
@@ -311,7 +328,7 @@ fn command_proof(
 }
 
 /// Tells how a command that runs at `place` stands to an entry that is about `wanted`.
-fn standing(
+pub(super) fn standing(
     words: &[String],
     wanted: &str,
     command: &SimpleCommand,
@@ -363,52 +380,4 @@ pub(super) fn probed_spans(context: JudgeContext<'_>) -> Vec<CommandSpan> {
         .filter(named)
         .collect();
     places.into_iter().collect()
-}
-
-/// Returns every evidence guard of `machine` and of the machines it calls.
-fn evidence_guards(machine: &Machine) -> impl Iterator<Item = &EvidenceOf> {
-    std::iter::once(machine)
-        .chain(machine.machines.values())
-        .flat_map(|machine| {
-            let named = machine.guards.values();
-            let in_place = machine
-                .states
-                .values()
-                .flat_map(|state| state.on.values())
-                .flat_map(|rule| &rule.transitions)
-                .flat_map(|transition| &transition.guards)
-                .filter_map(in_place_of);
-            let in_stages = machine
-                .states
-                .values()
-                .filter_map(|state| match &state.activity {
-                    Activity::Stage(stage) => Some(stage),
-                    _ => None,
-                })
-                .flat_map(|stage| {
-                    let asserted = stage.assert.iter().map(|assertion| &assertion.guard);
-                    stage.gate.iter().chain(asserted)
-                })
-                .filter_map(in_place_of);
-            named.chain(in_place).chain(in_stages).flat_map(evidence_of)
-        })
-}
-
-fn in_place_of(guard: &GuardRef) -> Option<&Guard> {
-    match guard {
-        GuardRef::Named(_) => None,
-        GuardRef::Inline(guard) => Some(guard),
-    }
-}
-
-fn evidence_of(guard: &Guard) -> Vec<&EvidenceOf> {
-    let mut found = Vec::new();
-    let mut pending = vec![guard];
-    while let Some(guard) = pending.pop() {
-        if let Guard::Evidence(evidence) = guard {
-            found.push(&evidence.of);
-        }
-        pending.extend(guard.items().iter().filter_map(in_place_of));
-    }
-    found
 }

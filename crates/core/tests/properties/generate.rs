@@ -162,13 +162,11 @@ fn guards(dice: &mut Dice) -> IndexMap<GuardName, Guard> {
 }
 
 fn seen(since: Since) -> Guard {
-    Guard::Evidence(EvidenceGuard {
-        of: EvidenceOf::Tool {
-            tool: "Read".to_owned(),
-            path: None,
-        },
-        since,
-    })
+    let of = EvidenceOf::Tool {
+        tool: "Read".to_owned(),
+        path: None,
+    };
+    Guard::Evidence(EvidenceGuard::of(of, since))
 }
 
 /// Events that nobody asks for: whether they are ready tells what evidence there is.
@@ -365,6 +363,7 @@ pub(crate) fn command(dice: &mut Dice, machine: &Machine, step: u64) -> Command 
                 wrote: wrote(dice),
                 commands: Vec::new(),
                 unseen: dice.one_in(4),
+                checked: interlock_core::substance::Checked::default(),
             }),
             0..5 => Ask::Transition(request(dice, machine)),
             5..12 => Ask::Propose(Box::new(call(dice, step))),
@@ -527,5 +526,6 @@ fn result(dice: &mut Dice, step: u64) -> CallResult {
         bytes: dice.below(80),
         wrote: wrote(dice),
         commands: Vec::new(),
+        checked: interlock_core::substance::Checked::default(),
     }
 }

@@ -1,6 +1,9 @@
 //! Every field of the native format. The reference for people is made of these lines.
 
-use super::guard_fields::{EVIDENCE, GUARD};
+use super::{
+    guard_fields::{EVIDENCE, GUARD},
+    substance::REPORT,
+};
 use crate::{
     stage::keys::of_native,
     table::{Choice, Field, Shape, Table, aliased, field, joined, required},
@@ -20,6 +23,7 @@ pub(crate) const TABLES: &[&Table] = &[
     &BRANCH,
     &GUARD,
     &EVIDENCE,
+    &REPORT,
     &INTERRUPT,
     &TRIGGER,
     &META,

@@ -200,6 +200,9 @@ impl Reader<'_, '_> {
             (false, true) => {
                 self.refuse_evidence_field(&fields, "exit", "command");
                 self.refuse_evidence_field(&fields, "directory", "command");
+                for name in ["report", "passed_at_least", "none_removed", "frozen"] {
+                    self.refuse_evidence_field(&fields, name, "command");
+                }
                 fields.string("tool").map(|tool| EvidenceOf::Tool {
                     tool,
                     path: fields.string("path"),
@@ -236,7 +239,18 @@ impl Reader<'_, '_> {
             Some("run_start") => Since::RunStart,
             _ => Since::LastEdit,
         };
-        Some(Guard::Evidence(EvidenceGuard { of: of?, since }))
+        let is_command = fields.has("command") && !fields.has("tool");
+        let (report, frozen) = if is_command {
+            (self.report_guard(&fields), self.frozen(&fields))
+        } else {
+            (None, Vec::new())
+        };
+        Some(Guard::Evidence(EvidenceGuard {
+            of: of?,
+            since,
+            report,
+            frozen,
+        }))
     }
 
     fn evidence_command(&mut self, fields: &Fields<'_>) -> Option<EvidenceOf> {
@@ -287,7 +301,7 @@ impl Reader<'_, '_> {
         Some((!parts.is_empty()).then(|| parts.join("/")))
     }
 
-    fn refuse_evidence_field(&mut self, fields: &Fields<'_>, name: &str, beside: &str) {
+    pub(super) fn refuse_evidence_field(&mut self, fields: &Fields<'_>, name: &str, beside: &str) {
         if let Some(entry) = fields.entry(name) {
             self.report
                 .error(
@@ -306,10 +320,7 @@ pub(crate) fn placeholder() -> Guard {
         tool: "*".to_owned(),
         path: None,
     };
-    Guard::Evidence(EvidenceGuard {
-        of,
-        since: Since::RunStart,
-    })
+    Guard::Evidence(EvidenceGuard::of(of, Since::RunStart))
 }
 
 fn operator(word: &str) -> Option<Op> {

@@ -98,5 +98,25 @@ pub(crate) static EVIDENCE: Table = Table {
             Shape::OneOf(&["last_edit", "state_entry", "run_start"]),
             "After what the call must have begun; `last_edit` when left out.",
         ),
+        field(
+            "report",
+            Shape::By("report_ref"),
+            "The report of tests that the command writes: a file of JUnit XML, or a report by its format. It holds only if this run wrote it and no test failed.",
+        ),
+        field(
+            "passed_at_least",
+            Shape::By("passed_at_least"),
+            "How many tests must have passed: a number, or `start` for as many as at the run's start; 1 when left out.",
+        ),
+        field(
+            "none_removed",
+            Shape::Bool,
+            "Whether each test that ran at the run's start must still be there and none be newly skipped; true when left out.",
+        ),
+        field(
+            "frozen",
+            Shape::Names,
+            "Patterns of files: the command counts only while they are as they were at the run's start or when a person last approved.",
+        ),
     ],
 };

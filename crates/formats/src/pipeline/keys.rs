@@ -1,7 +1,7 @@
 //! Every key of a pipeline. The reference for people is made of these lines.
 
 use crate::{
-    native::{EVIDENCE, META, PIPELINE_GUARD},
+    native::{EVIDENCE, META, PIPELINE_GUARD, REPORT},
     stage::keys::{camel, of_pipelines},
     table::{Choice, Field, Shape, Table, joined},
 };
@@ -22,6 +22,7 @@ pub(super) const TABLES: &[&Table] = &[
     &of_pipelines::ASSERTION,
     &PIPELINE_GUARD,
     &EVIDENCE,
+    &REPORT,
     &META,
 ];
 

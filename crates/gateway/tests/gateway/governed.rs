@@ -229,6 +229,7 @@ fn what_others_have_used_meanwhile_is_not_left() {
         bytes: 16,
         wrote: Vec::new(),
         commands: Vec::new(),
+        checked: interlock_core::substance::Checked::default(),
     };
     world.ask(&run, Ask::Record(ended));
     let cut = session.ended(&ours, &said("ten bytes.")).unwrap();

@@ -222,6 +222,7 @@ pub(super) fn run(bench: Bench<'_>, job: &Job<'_>) -> Result<Ended, StoreError> 
             bytes: end.bytes,
             wrote: wrote.map(|path| written(path, root)).collect(),
             commands: Vec::new(),
+            checked: interlock_core::substance::Checked::default(),
         },
         code,
         ms,

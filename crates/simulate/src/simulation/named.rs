@@ -83,6 +83,12 @@ impl Simulation {
             ),
             Err(_) => (FramePath::root(), Vec::new()),
         };
+        let checked = self.reports.checked(
+            (&self.machine, &self.run),
+            Some(&end.id),
+            &end.reports,
+            &end.frozen,
+        );
         let ask = Ask::EndLine(LineEnd {
             call: CallId::new(&end.id),
             path,
@@ -90,6 +96,7 @@ impl Simulation {
             wrote: self.written(&end.wrote),
             commands,
             unseen: end.unseen,
+            checked,
         });
         self.answer(ask, format!("the line of `{}` has ended", end.id), false)
     }

@@ -13,6 +13,7 @@ use interlock_core::{
     place::{shown_path, stage_of},
     refusal::{Code, Refusal},
     stage::{Step, step},
+    substance::Checked,
 };
 use serde_json::Value;
 
@@ -337,7 +338,9 @@ impl Simulation {
         let Some(id) = running.map(|call| call.id.clone()) else {
             return Vec::new();
         };
-        let mut outcome = result.clone().into_result(wrote, Vec::new());
+        let mut outcome = result
+            .clone()
+            .into_result(wrote, Vec::new(), Checked::default());
         outcome.id = Some(id);
         let ask = StageAsk::Record {
             code: (!outcome.ok).then(|| "failed".to_owned()),

@@ -122,7 +122,10 @@ fn guard_name(guard: &GuardRef) -> String {
             Guard::Evidence(evidence) => match &evidence.of {
                 of @ EvidenceOf::Command { .. } => {
                     let shown = of.command_shown().unwrap_or_default();
-                    cut(&plain(&format!("{shown} seen")), 60)
+                    let beside = evidence.substance_shown();
+                    let beside =
+                        beside.map_or_else(String::new, |beside| format!(" with {beside}"));
+                    cut(&plain(&format!("{shown} seen{beside}")), 100)
                 }
                 EvidenceOf::Tool { tool, .. } => cut(&plain(&format!("{tool} seen")), 60),
             },

@@ -91,7 +91,7 @@ pub fn meaning(
 fn basis(scope: Scope<'_>, guard: &Guard) -> Option<Basis> {
     match guard {
         Guard::Evidence(evidence) => {
-            let seen = scope.run.evidence.get(&evidence.of.key());
+            let seen = scope.run.evidence.get(&evidence.key());
             let (what, wanted) = match &evidence.of {
                 EvidenceOf::Command {
                     text,
@@ -107,8 +107,10 @@ fn basis(scope: Scope<'_>, guard: &Guard) -> Option<Basis> {
                     (format!("{tool}{}", of.unwrap_or_default()), None)
                 }
             };
+            let beside = evidence.substance_shown();
+            let beside = beside.map_or_else(String::new, |beside| format!(" with {beside}"));
             Some(Basis::Seen {
-                what,
+                what: format!("{what}{beside}"),
                 wanted,
                 exit: seen.and_then(|seen| seen.exit),
                 begun_seq: seen.map(|seen| seen.begun_seq),

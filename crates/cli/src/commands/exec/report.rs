@@ -8,12 +8,14 @@ use interlock_core::{
     event::{ProbedCommand, ProtectedChange, ProtectedFate},
     machine::{Machine, State},
     run::Run,
+    substance::Checked,
 };
 use interlock_sandbox::{
     Answer, Change, Changed, Ended, Exit, Level, NotHeld, Plan, Probed, plan::Column,
 };
 use interlock_store::{EventLog as _, Files, Home, RunLog, StoreError, Ticket, is_check, submit};
 
+use super::checks::Checks;
 use crate::live::now_ms;
 
 /// A run that is told of one line.
@@ -26,6 +28,8 @@ pub(super) struct Report {
     proves: bool,
     /// How the project's files stood before the line, where its state counts what is written.
     before: Option<Files>,
+    /// What guards ask for beside the exit code.
+    checks: Checks,
 }
 
 impl Report {
@@ -51,6 +55,7 @@ impl Report {
             path: ticket.path.clone(),
             proves: ticket.proves,
             before: None,
+            checks: Checks::default(),
         })
     }
 
@@ -67,13 +72,20 @@ impl Report {
             return Ok(());
         }
         let files = self.log.changed_files(&self.run);
-        if files.is_empty() {
-            return Ok(());
+        if !files.is_empty() {
+            self.ask(Ask::ReportFiles {
+                files,
+                before: Some(self.call.clone()),
+            })?;
         }
-        self.ask(Ask::ReportFiles {
-            files,
-            before: Some(self.call.clone()),
-        })
+        self.checks = Checks::look(
+            &self.log,
+            &self.machine,
+            &self.run,
+            &self.call,
+            &plan.project,
+        );
+        Ok(())
     }
 
     /// Tells whether the run still stands where something may write.
@@ -121,6 +133,8 @@ impl Report {
             None => Ok(()),
         };
         let proves = began && kept.is_ok();
+        let checks = std::mem::take(&mut self.checks);
+        let checked = checks.seen(&self.log, &self.machine, &self.run);
         let changed = self.before.take().map(|files| files.changed());
         let wrote: BTreeSet<&String> = ended.wrote.iter().chain(changed.iter().flatten()).collect();
         let wrote = wrote
@@ -135,6 +149,7 @@ impl Report {
             commands: commands(if proves { &ended.probed } else { &[] }),
             // In a free state nothing is compared.
             unseen: ended.unseen.is_some() || plan.column == Column::Free,
+            checked: if proves { checked } else { Checked::default() },
         }));
         let reported = match ended.changed.as_slice() {
             [] => Ok(()),

@@ -73,6 +73,7 @@ impl Governor {
                 bytes: cut_to.map_or(bytes, |(left, _)| left),
                 wrote: Vec::new(),
                 commands: Vec::new(),
+                checked: interlock_core::substance::Checked::default(),
             })
         })?;
         let mut changed = false;

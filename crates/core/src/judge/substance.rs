@@ -1,0 +1,48 @@
+//! Whether a report that a line leaves can only be that of its check.
+
+use super::{
+    JudgeContext,
+    marks::{place_of, standing},
+    proofs::Standing,
+};
+use crate::{
+    call::{FileWrite, PathArea},
+    glob::path_matches,
+    guard::{EvidenceGuard, EvidenceOf},
+    substance::ReportSource,
+};
+
+/// Tells whether nothing of the line but the check itself may write the report.
+///
+/// Beside it may stand what is known to write nothing, and what writes other files by name.
+pub(super) fn is_alone(
+    context: JudgeContext<'_>,
+    guard: &EvidenceGuard,
+    source: &ReportSource,
+) -> bool {
+    let facts = &context.call.facts;
+    let (
+        Some(line),
+        EvidenceOf::Command {
+            words, directory, ..
+        },
+    ) = (&facts.shell, &guard.of)
+    else {
+        return false;
+    };
+    let wanted = directory.as_deref().unwrap_or_default();
+    let is_elsewhere = |write: &FileWrite| {
+        write.place == PathArea::Scratch
+            || !write.recursive
+                && write
+                    .relative
+                    .as_deref()
+                    .is_some_and(|path| !path_matches(&source.path, path))
+    };
+    line.unreadable.is_none()
+        && facts.writes.iter().all(is_elsewhere)
+        && line.commands.iter().enumerate().all(|(index, command)| {
+            command.opaque.is_none()
+                || standing(words, wanted, command, place_of(context, index)) == Standing::Whole
+        })
+}

@@ -1,0 +1,346 @@
+//! Evidence of substance: what the report of a test run says, and whether frozen files are as they were.
+//!
+//! Only facts and codes: reading files, and comparing one report with another, is done outside.
+
+use serde::{Deserialize, Serialize};
+
+use crate::names::Digest;
+
+/// Names that are kept of tests or files; the rest is counted.
+pub const NAMED_MAX: usize = 5;
+
+/// How a report is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ReportFormat {
+    /// JUnit XML.
+    Junit,
+    /// The Test Anything Protocol.
+    Tap,
+    /// The JSON of jest, which vitest writes too.
+    Json,
+}
+
+impl ReportFormat {
+    /// Returns the key under which workflow files name it.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Junit => "junit",
+            Self::Tap => "tap",
+            Self::Json => "json",
+        }
+    }
+}
+
+/// Where the report of a command is written, and how.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct ReportSource {
+    /// How it is written.
+    pub format: ReportFormat,
+    /// The file, relative to the project root; the last part may have `*` for several files.
+    pub path: String,
+}
+
+/// What a guard wants of a report.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReportGuard {
+    /// The report.
+    pub source: ReportSource,
+    /// How many tests must have passed.
+    pub passed: PassedAtLeast,
+    /// Whether each test of the baseline must still be there, and none be newly skipped.
+    pub none_removed: bool,
+}
+
+impl ReportGuard {
+    /// Tells whether it compares with the report from the start.
+    #[must_use]
+    pub fn compares(&self) -> bool {
+        self.none_removed || self.passed == PassedAtLeast::Start
+    }
+}
+
+/// How many tests must have passed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PassedAtLeast {
+    /// As many as in the baseline.
+    Start,
+    /// This many.
+    Count(u64),
+}
+
+/// What was seen of a line beside its exit code, by whoever ran it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Checked {
+    /// The reports that guards ask for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub reports: Vec<SeenReport>,
+    /// Patterns whose files were not as they were, before or after; `None`: nobody looked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub frozen: Option<Vec<FrozenChange>>,
+}
+
+impl Checked {
+    /// Tells whether nothing was looked at.
+    #[must_use]
+    pub fn is_nothing(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Returns what was read of one report.
+    #[must_use]
+    pub fn report(&self, source: &ReportSource) -> Option<&ReportRead> {
+        let mut reports = self.reports.iter();
+        reports
+            .find(|seen| seen.source == *source)
+            .map(|seen| &seen.read)
+    }
+}
+
+/// A report after a run of its command.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SeenReport {
+    /// Which.
+    pub source: ReportSource,
+    /// What was read of it.
+    pub read: ReportRead,
+}
+
+/// What was read of a report.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ReportRead {
+    /// Its tests.
+    Tests(TestCounts),
+    /// Nothing: it is no evidence.
+    Problem {
+        /// Why not.
+        code: ReportProblem,
+        /// The line of the file where reading ended.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        line: Option<u64>,
+    },
+}
+
+impl ReportRead {
+    /// Makes a problem without a place.
+    #[must_use]
+    pub const fn problem(code: ReportProblem) -> Self {
+        Self::Problem { code, line: None }
+    }
+}
+
+/// How the tests of a report ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TestCounts {
+    /// Digest of every test and how it ended.
+    pub digest: Digest,
+    /// Tests that passed.
+    pub passed: u64,
+    /// Tests that failed, and what else the report calls an error.
+    pub failed: u64,
+    /// Tests that were skipped.
+    pub skipped: u64,
+    /// What changed since the baseline; `None`: there was none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub against: Option<Against>,
+}
+
+/// A report compared with a baseline.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Against {
+    /// Digest of the baseline.
+    pub baseline: Digest,
+    /// Tests that ran then and are not in the report.
+    pub gone: Named,
+    /// Tests that are skipped and were not then.
+    pub skipped: Named,
+}
+
+/// Things of which the first few are named.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Named {
+    /// How many there are.
+    pub count: u64,
+    /// The first of them.
+    pub names: Vec<String>,
+}
+
+impl Named {
+    /// Counts `all`, and keeps the first names.
+    pub fn of(all: impl IntoIterator<Item = String>) -> Self {
+        let mut named = Self::default();
+        for name in all {
+            named.count += 1;
+            if named.names.len() < NAMED_MAX {
+                named.names.push(name);
+            }
+        }
+        named
+    }
+
+    /// Returns the names in one line.
+    #[must_use]
+    pub fn shown(&self) -> String {
+        let mut text = self
+            .names
+            .iter()
+            .map(|name| format!("`{name}`"))
+            .collect::<Vec<_>>()
+            .join(", ");
+        let named = u64::try_from(self.names.len()).unwrap_or(u64::MAX);
+        if self.count > named {
+            text.push_str(&format!(" and {} more", self.count - named));
+        }
+        text
+    }
+}
+
+/// Why a report is no evidence.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ReportProblem {
+    /// There is no such file.
+    Absent,
+    /// The run of the command did not write it.
+    Stale,
+    /// It is a link, a pipe, a directory or has several names.
+    NoPlainFile,
+    /// Its directory lies outside the project.
+    Outside,
+    /// It has too many bytes, or there are too many files.
+    TooLarge,
+    /// It has too many tests.
+    TooManyTests,
+    /// It is not UTF-8.
+    Encoding,
+    /// It is not written as its format wants.
+    Malformed,
+    /// It ends before it says that it is complete.
+    Incomplete,
+    /// It cannot be read.
+    Unreadable,
+    /// What it is compared with cannot be read.
+    NoBaseline,
+    /// Another command of the line may have written it.
+    NotAlone,
+    /// Another call ran at the same time.
+    Overlapped,
+}
+
+impl ReportProblem {
+    /// Returns the code as `simulate` takes it.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Absent => "absent",
+            Self::Stale => "stale",
+            Self::NoPlainFile => "no_plain_file",
+            Self::Outside => "outside",
+            Self::TooLarge => "too_large",
+            Self::TooManyTests => "too_many_tests",
+            Self::Encoding => "encoding",
+            Self::Malformed => "malformed",
+            Self::Incomplete => "incomplete",
+            Self::Unreadable => "unreadable",
+            Self::NoBaseline => "no_baseline",
+            Self::NotAlone => "not_alone",
+            Self::Overlapped => "overlapped",
+        }
+    }
+
+    /// Every problem.
+    pub const ALL: [Self; 13] = [
+        Self::Absent,
+        Self::Stale,
+        Self::NoPlainFile,
+        Self::Outside,
+        Self::TooLarge,
+        Self::TooManyTests,
+        Self::Encoding,
+        Self::Malformed,
+        Self::Incomplete,
+        Self::Unreadable,
+        Self::NoBaseline,
+        Self::NotAlone,
+        Self::Overlapped,
+    ];
+
+    /// Says it after the name of the report.
+    #[must_use]
+    pub const fn sentence(self) -> &'static str {
+        match self {
+            Self::Absent => "is not there",
+            Self::Stale => "was not written by this run of the command",
+            Self::NoPlainFile => "is no plain file with one name",
+            Self::Outside => "lies outside the project, by a link",
+            Self::TooLarge => "is too large",
+            Self::TooManyTests => "has too many tests",
+            Self::Encoding => "is not UTF-8",
+            Self::Malformed => "is not written as its format wants",
+            Self::Incomplete => "is not complete",
+            Self::Unreadable => "cannot be read",
+            Self::NoBaseline => "cannot be compared: the report from the start is lost",
+            Self::NotAlone => {
+                "may be of another command of the same line; run the command in a line of its own"
+            }
+            Self::Overlapped => {
+                "may be of another call that ran at the same time; wait for its end, then run it again"
+            }
+        }
+    }
+}
+
+/// Files of one pattern that are not as they were.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FrozenChange {
+    /// The pattern, as the workflow writes it.
+    pub pattern: String,
+    /// The files, relative to the project.
+    #[serde(default)]
+    pub files: Named,
+    /// Why that cannot be told; it is then as if they had changed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub problem: Option<FrozenProblem>,
+}
+
+/// Why it cannot be told whether files are as they were.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FrozenProblem {
+    /// Too many files match, or they have too many bytes.
+    TooMany,
+    /// A file or directory cannot be read.
+    Unreadable,
+    /// How they were was not kept.
+    NotKept,
+}
+
+impl FrozenProblem {
+    /// Says it after the pattern.
+    #[must_use]
+    pub const fn sentence(self) -> &'static str {
+        match self {
+            Self::TooMany => "matches too many files to compare",
+            Self::Unreadable => "matches something that cannot be read",
+            Self::NotKept => "was not looked at when the run began",
+        }
+    }
+}
+
+/// The report that later ones are compared with.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReportBaseline {
+    /// Its digest.
+    pub digest: Digest,
+    /// Tests that passed.
+    pub passed: u64,
+    /// Tests that passed or failed.
+    pub ran: u64,
+    /// Sequence number of the approval that it came after; `None`: none came before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after: Option<u64>,
+}

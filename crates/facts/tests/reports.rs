@@ -1,0 +1,137 @@
+//! Reports of tests, as real tools write them, and what only looks like one.
+#![expect(clippy::unwrap_used, reason = "a failed test panics")]
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use interlock_core::substance::{ReportFormat, ReportProblem};
+use interlock_facts::{TestOutcome, TestReport, read_report};
+use serde_json::Value;
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/reports")
+}
+
+/// Returns the reports of a folder, in order.
+fn reports(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).unwrap();
+    let mut found: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
+    found.retain(|path| format_of(path).is_some());
+    found.sort();
+    found
+}
+
+fn format_of(path: &Path) -> Option<ReportFormat> {
+    Some(match path.extension()?.to_str()? {
+        "xml" => ReportFormat::Junit,
+        "tap" => ReportFormat::Tap,
+        "json" => ReportFormat::Json,
+        _ => return None,
+    })
+}
+
+fn read(path: &Path) -> Result<TestReport, ReportProblem> {
+    let bytes = fs::read(path).unwrap();
+    read_report(format_of(path).unwrap(), &[bytes]).map_err(|failure| failure.code)
+}
+
+/// Writes a report as one line a test.
+fn written(report: &TestReport) -> String {
+    let Value::Object(tests) = serde_json::to_value(report).unwrap() else {
+        return String::new();
+    };
+    tests
+        .iter()
+        .map(|(name, outcome)| format!("{} {name}\n", outcome.as_str().unwrap()))
+        .collect()
+}
+
+#[test]
+fn every_tool_is_read() {
+    let mut wrong = Vec::new();
+    for path in reports(&folder()) {
+        let expected = fs::read_to_string(path.with_extension(format!(
+            "{}.expect",
+            path.extension().unwrap().to_str().unwrap()
+        )))
+        .unwrap_or_default();
+        let found = read(&path).map_or_else(
+            |problem| problem.as_str().to_owned(),
+            |report| written(&report),
+        );
+        if found != expected {
+            wrong.push(format!("{}:\n{found}", path.display()));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn what_is_no_report_says_why() {
+    let all = reports(&folder().join("refused"));
+    assert!(all.len() > 15, "{all:?}");
+    for path in all {
+        let name = path.file_name().unwrap().to_str().unwrap();
+        let (wanted, _) = name.split_once('.').unwrap();
+        let found = read(&path).map_err(ReportProblem::as_str);
+        assert_eq!(found.err(), Some(wanted), "{name}");
+    }
+}
+
+#[test]
+fn a_report_cut_anywhere_is_none_or_ends_where_it_may() {
+    for path in reports(&folder()) {
+        let bytes = fs::read(&path).unwrap();
+        let whole = read(&path).unwrap();
+        let format = format_of(&path).unwrap();
+        let end = bytes.trim_ascii_end().len();
+        for cut in (0..end).step_by(7).filter(|cut| *cut + 1 < end) {
+            let Ok(part) = read_report(format, &[bytes[..cut].to_vec()]) else {
+                continue;
+            };
+            // TAP is whole once its plan is fulfilled: only remarks may follow.
+            assert_eq!(format, ReportFormat::Tap, "{} cut at {cut}", path.display());
+            assert_eq!(part, whole, "{} cut at {cut}", path.display());
+        }
+    }
+}
+
+#[test]
+fn tests_that_ran_before_are_missed_by_name() {
+    let report = |tests: &[(&str, TestOutcome)]| {
+        let tests = tests
+            .iter()
+            .map(|(name, outcome)| ((*name).to_owned(), *outcome));
+        TestReport::of(tests).unwrap()
+    };
+    use TestOutcome::{Failed, Passed, Skipped};
+    let before = report(&[("a", Passed), ("b", Failed), ("c", Skipped), ("d", Passed)]);
+    let after = report(&[
+        ("a", Passed),
+        ("d", Skipped),
+        ("new", Passed),
+        ("other", Skipped),
+    ]);
+    let counts = after.counts(Some(&before));
+    let against = counts.against.unwrap();
+    assert_eq!(against.baseline, before.digest());
+    assert_eq!(against.gone.names, ["b"]);
+    assert_eq!(against.skipped.names, ["d", "other"]);
+    assert_eq!((counts.passed, counts.failed, counts.skipped), (2, 0, 2));
+}
+
+#[test]
+fn tests_of_one_name_are_told_apart() {
+    let twice = [
+        ("a".to_owned(), TestOutcome::Passed),
+        ("a".to_owned(), TestOutcome::Passed),
+    ];
+    let before = TestReport::of(twice.clone()).unwrap();
+    let after = TestReport::of(twice.into_iter().take(1)).unwrap();
+    assert_eq!(
+        after.counts(Some(&before)).against.unwrap().gone.names,
+        ["a #2"]
+    );
+}
