@@ -9,7 +9,7 @@ mod digest;
 mod hooks;
 mod look;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use interlock_core::command::Ask;
 use interlock_store::{ClientMod, Home, StoreError};
@@ -20,7 +20,6 @@ pub(crate) use look::Look;
 
 use crate::{
     client::ClientId, hook_setting::HookSetting, input::Input, process, registry, session::Guarded,
-    settings::Site,
 };
 
 /// Lists what decides in a client beside the hooks, and no person has accepted as it is.
@@ -61,13 +60,7 @@ fn unknown_of_session(
     input: &Input,
     root: &Path,
 ) -> Result<Vec<ClientMod>, StoreError> {
-    let variable = |name: &str| {
-        let found = setting.environment.iter().find(|(known, _)| known == name);
-        found.map(|(_, value)| value.clone())
-    };
-    let home = variable("HOME").map_or_else(|| PathBuf::from("/"), PathBuf::from);
-    let program = setting.program.clone().unwrap_or_default();
-    let site = Site::new(root, &home, &program).moved_by(variable);
+    let site = setting.site(root);
     let look = Look {
         site: &site,
         directory: Path::new(&input.directory),

@@ -13,7 +13,11 @@ use interlock_store::ClientMod;
 use serde_json::Value;
 
 use super::plugin;
-use crate::mods::{children, digest, manifest};
+use crate::{
+    client::ClientId,
+    mods::{children, digest, manifest},
+    plugins,
+};
 
 /// Most files and folders of one plugin that are looked at.
 const ENTRIES_MAX: usize = 2_000;
@@ -116,7 +120,7 @@ impl Plugins {
 
 /// Tells whether a folder holds Interlock's own plugin, as it is written here.
 pub(crate) fn is_own_plugin(folder: &Path) -> bool {
-    plugin::is_own(folder, is_ours)
+    plugin::is_own(folder, is_ours) || plugins::is_own(ClientId::ClaudeCode, folder)
 }
 
 /// Tells whether a program that code calls is this one, by its path or by the name that a shared file has for it.

@@ -3,15 +3,17 @@
 //! Seen with 1.0.102: the order of the files is that of their folder, those of
 //! Claude Code's settings and of plugins come after them. Extensions, which `--experimental` runs, have hooks, too.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use interlock_store::ClientMod;
 
 use super::install::FOOTPRINT;
 use crate::{
     claude_code,
+    client::ClientId,
     mods::Look,
     mods::{HookFile, children, digest, in_file, in_folder},
+    plugins,
     settings::Syntax,
     settings::client_def::ClientDef,
 };
@@ -50,8 +52,13 @@ pub(super) fn mods(look: &Look<'_>) -> Vec<ClientMod> {
     let named = look.option(&["--plugin-dir"]);
     let mut plugins: Vec<PathBuf> = named.iter().map(|path| look.directory.join(path)).collect();
     plugins.extend(["installed-plugins", "plugins"].map(|name| home.join(name)));
+    let in_place = plugins::installed(ClientId::Copilot, look.site).into_iter();
+    plugins.extend(in_place.map(|plugin| plugin.folder));
     for plugin in plugins {
-        mods.extend(in_folder(&plugin, &EVENTS));
+        let found = in_folder(&plugin, &EVENTS).into_iter();
+        mods.extend(
+            found.filter(|found| !plugins::is_own(ClientId::Copilot, Path::new(&found.path))),
+        );
     }
     mods.extend(extensions(look));
     mods

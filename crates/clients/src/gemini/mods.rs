@@ -9,8 +9,10 @@ use interlock_store::ClientMod;
 
 use super::install::FOOTPRINT;
 use crate::{
+    client::ClientId,
     mods::Look,
     mods::{HookFile, children, in_file, in_folder, manifest},
+    plugins,
     settings::Syntax,
 };
 
@@ -45,7 +47,8 @@ pub(super) fn mods(look: &Look<'_>) -> Vec<ClientMod> {
         in_file(file, look)
     });
     let mut mods: Vec<ClientMod> = found.collect();
-    for extension in extensions(look) {
+    let others = extensions(look).into_iter();
+    for extension in others.filter(|folder| !plugins::is_own(ClientId::Gemini, folder)) {
         mods.extend(in_folder(&extension, &EVENTS));
     }
     mods

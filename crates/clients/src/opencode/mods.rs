@@ -5,6 +5,7 @@
 //! of opencode's own that has its name.
 
 use std::{
+    ffi::{OsStr, OsString},
     fs,
     path::{Path, PathBuf},
 };
@@ -14,8 +15,10 @@ use serde_json::Value;
 
 use super::PLUGIN;
 use crate::{
+    client::ClientId,
     mods::Look,
     mods::{children, digest},
+    plugins,
     settings::{self, Syntax, code},
 };
 
@@ -29,6 +32,9 @@ const NAMING: [&str; 5] = [
     "tui.json",
     "tui.jsonc",
 ];
+/// The package of Interlock's plugin, in two words.
+const OWN_SCOPE: &str = "@interlock-cli";
+const OWN_NAME: &str = "opencode";
 /// The largest plugin that may be Interlock's, in bytes.
 const OWN_MAX: u64 = 1_048_576;
 
@@ -65,6 +71,20 @@ pub(super) fn mods(look: &Look<'_>) -> Vec<ClientMod> {
         }
     }
     mods
+}
+
+/// Lists the packages that settings name as plugins, with the folder that each lies in.
+pub(crate) fn packages(look: &Look<'_>) -> Vec<(String, PathBuf)> {
+    let folders = folders(look);
+    let mut named = Vec::new();
+    for (file, settings) in naming(look, &folders) {
+        named.extend(plugins_of(&settings, file.parent()));
+    }
+    let packages = named.into_iter().map(|name| {
+        let folder = place(&name, look);
+        (name, folder)
+    });
+    packages.filter(|(_, folder)| folder.is_dir()).collect()
 }
 
 /// Lists the folders of settings that opencode looks through.
@@ -149,8 +169,38 @@ fn place(name: &str, look: &Look<'_>) -> PathBuf {
     known.cloned().unwrap_or_else(|| PathBuf::from(name))
 }
 
+/// Tells whether a folder is Interlock's package, or holds it and nothing else of use.
+fn is_own_package(folder: &Path) -> bool {
+    let is_own = |folder: &Path| plugins::is_own(ClientId::Opencode, folder);
+    let modules = folder.join("node_modules");
+    if !modules.is_dir() {
+        return is_own(folder);
+    }
+    let names = |folder: &Path| -> Vec<OsString> {
+        let names = children(folder).into_iter();
+        names
+            .filter_map(|path| path.file_name().map(OsStr::to_owned))
+            .collect()
+    };
+    let known = |folder: &Path, known: &[&str]| {
+        names(folder)
+            .iter()
+            .all(|name| known.iter().any(|known| name == known))
+    };
+    let scope = modules.join(OWN_SCOPE);
+    known(
+        folder,
+        &["node_modules", "package.json", "package-lock.json"],
+    ) && known(&modules, &[OWN_SCOPE, ".package-lock.json"])
+        && known(&scope, &[OWN_NAME])
+        && is_own(&scope.join(OWN_NAME))
+}
+
 /// Tells whether a file is the plugin that `init` writes, calling this program.
 fn is_ours(path: &Path, look: &Look<'_>) -> bool {
+    if path.is_dir() {
+        return is_own_package(path);
+    }
     let small = fs::metadata(path).is_ok_and(|data| data.len() <= OWN_MAX);
     let Some(text) = small.then(|| fs::read_to_string(path).ok()).flatten() else {
         return false;
