@@ -9,7 +9,7 @@ use std::{
 use interlock_confine::Host;
 use interlock_store::{ClientProcess, Home};
 
-use crate::{plugins, process, settings::Site};
+use crate::{process, settings::Site};
 
 /// What a hook call needs of the world.
 #[derive(Debug, Clone)]
@@ -60,7 +60,7 @@ impl HookSetting {
             configuration: self.configuration.clone(),
             program: self.program.clone(),
             environment: self.environment.clone(),
-            plugins: plugins::loaded_in_place(&self.site(Path::new("/"))),
+            plugins: Vec::new(),
         }
     }
 

@@ -209,6 +209,17 @@ pub fn plan(site: &Site, request: &Request<'_>) -> Result<Plan, InstallError> {
                 site.program.display()
             ));
         }
+        if !plan.changes.is_empty()
+            && site
+                .program
+                .components()
+                .any(|part| part.as_os_str() == "_npx")
+        {
+            plan.notes.push(format!(
+                "{} lies in the cache of `npx`, which npm empties: `npm install --global interlock` first",
+                site.program.display()
+            ));
+        }
         let floor = request.floor.into_iter();
         plan.notes.extend(floor.flat_map(|floor| {
             clients

@@ -8,6 +8,7 @@
 mod digest;
 mod hooks;
 mod look;
+mod marketplace;
 
 use std::path::Path;
 
@@ -17,9 +18,11 @@ use interlock_store::{ClientMod, Home, StoreError};
 pub(crate) use digest::{children, digest, manifest};
 pub(crate) use hooks::{HookFile, in_file, in_folder, in_words};
 pub(crate) use look::Look;
+pub(crate) use marketplace::listed_in;
 
 use crate::{
-    client::ClientId, hook_setting::HookSetting, input::Input, process, registry, session::Guarded,
+    client::ClientId, hook_setting::HookSetting, input::Input, plugins, process, registry,
+    session::Guarded,
 };
 
 /// Lists what decides in a client beside the hooks, and no person has accepted as it is.
@@ -31,7 +34,9 @@ pub(crate) fn unknown(
     look: &Look<'_>,
     home: &Home,
 ) -> Result<Vec<ClientMod>, StoreError> {
-    not_accepted(registry::protocol(client).mods(look), home)
+    let found = registry::protocol(client).mods(look).into_iter();
+    let others = found.filter(|found| !plugins::is_own(client, Path::new(&found.path)));
+    not_accepted(others.collect(), home)
 }
 
 /// Keeps of what was found what no person has accepted as it is, each once.

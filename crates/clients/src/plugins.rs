@@ -8,9 +8,15 @@ mod installed;
 
 use std::{fs, path::Path};
 
+use interlock_confine::Host;
 use serde_json::Value;
 
-use crate::{client::ClientId, hook_setting::HookSetting, mods::manifest, settings::Site};
+use crate::{
+    client::ClientId,
+    hook_setting::HookSetting,
+    mods::{children, manifest},
+    settings::Site,
+};
 pub(crate) use installed::installed;
 
 /// What each plugin is called, in each client.
@@ -36,6 +42,10 @@ pub fn repository() -> Vec<(String, String)> {
 ///
 /// The place is no proof, and neither is the name: every file must be what is written here.
 pub(crate) fn is_own(client: ClientId, folder: &Path) -> bool {
+    let modules = folder.join("node_modules");
+    if client == ClientId::Opencode && modules.is_dir() {
+        return is_fetched(folder, &modules);
+    }
     let Some(name) = content::manifest_name(client) else {
         return false;
     };
@@ -59,6 +69,27 @@ pub(crate) fn is_own(client: ClientId, folder: &Path) -> bool {
                     && fs::read_to_string(folder.join(name)).is_ok_and(|found| found == *text)
             })
     })
+}
+
+/// Tells whether a folder into which opencode has fetched a package has Interlock's and nothing else of use.
+fn is_fetched(folder: &Path, modules: &Path) -> bool {
+    let holds = |folder: &Path, known: &[&str]| {
+        children(folder).iter().all(|path| {
+            let name = path.file_name().unwrap_or_default();
+            known.iter().any(|known| name == *known)
+        })
+    };
+    let Some((scope, name)) = content::OPENCODE_PACKAGE.split_once('/') else {
+        return false;
+    };
+    let package = modules.join(scope).join(name);
+    holds(
+        folder,
+        &["node_modules", "package.json", "package-lock.json"],
+    ) && holds(modules, &[scope, ".package-lock.json"])
+        && holds(&modules.join(scope), &[name])
+        && !package.join("node_modules").exists()
+        && is_own(ClientId::Opencode, &package)
 }
 
 /// Lists the files below a folder; `None`: there are more, links, or files too large to be read.
@@ -88,6 +119,15 @@ fn files_below(folder: &Path, files_max: usize) -> Option<Vec<String>> {
 /// Tells whether a plugin of Interlock's is installed in a client, switched on or not.
 pub(crate) fn is_installed(client: ClientId, setting: &HookSetting) -> bool {
     !installed(client, &setting.site(Path::new("/"))).is_empty()
+}
+
+/// Returns what of a process's setting matters to the facts of calls, with the plugins that are loaded in place.
+#[must_use]
+pub fn host(setting: &HookSetting) -> Host {
+    Host {
+        plugins: loaded_in_place(&setting.site(Path::new("/"))),
+        ..setting.host()
+    }
 }
 
 /// Lists the folders outside of the clients' own directories from which a client loads Interlock's plugin.

@@ -3,16 +3,14 @@
 //! Seen with 0.169.0. One that is not trusted does not run; the client may be
 //! started so that this does not matter, so each counts here.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use interlock_store::ClientMod;
 
 use super::install::FOOTPRINT;
 use crate::{
-    client::ClientId,
     mods::Look,
     mods::{HookFile, children, in_file, in_folder, in_words},
-    plugins,
     settings::Syntax,
 };
 
@@ -49,7 +47,6 @@ pub(super) fn mods(look: &Look<'_>) -> Vec<ClientMod> {
         (event, FOOTPRINT.form()),
         look,
     ));
-    let plugins = in_folder(&home.join("plugins"), &EVENTS).into_iter();
-    mods.extend(plugins.filter(|found| !plugins::is_own(ClientId::Codex, Path::new(&found.path))));
+    mods.extend(in_folder(&home.join("plugins"), &EVENTS));
     mods
 }

@@ -24,8 +24,8 @@ pub(super) struct Hooks {
     pub(super) lines: Vec<HookCommand>,
     /// The files that hold any.
     pub(super) files: Vec<(PathBuf, Scope)>,
-    /// The one of them that belongs to a plugin.
-    pub(super) of_plugin: Option<PathBuf>,
+    /// Those of them that belong to a plugin.
+    pub(super) of_plugin: Vec<PathBuf>,
 }
 
 /// Something that the client starts for a hook.
@@ -154,7 +154,7 @@ pub(super) fn look(
         found: Found::None,
         lines: Vec::new(),
         files: Vec::new(),
-        of_plugin: None,
+        of_plugin: Vec::new(),
     };
     let mut own = Vec::new();
     for file in files(client, examination) {
@@ -183,7 +183,7 @@ pub(super) fn look(
             }
         }
         if file.in_plugin {
-            hooks.of_plugin = Some(file.path.clone());
+            hooks.of_plugin.push(file.path.clone());
         }
         hooks.files.push((file.path, file.scope));
     }
@@ -216,12 +216,15 @@ fn twice(client: &ClientDef, hooks: &Hooks) -> Option<Check> {
         return None;
     };
     let word = client.client.word();
-    if let Some(plugin) = &hooks.of_plugin {
+    if let Some(plugin) = hooks.of_plugin.first() {
         let settings = hooks.files.iter().map(|(path, _)| path);
         let settings: Vec<String> = settings
-            .filter(|path| *path != plugin)
+            .filter(|path| !hooks.of_plugin.contains(path))
             .map(|path| path.display().to_string())
             .collect();
+        if settings.is_empty() {
+            return None;
+        }
         let seen = format!(
             "in the plugin at {} and in {}: each call is judged once",
             plugin.display(),

@@ -107,7 +107,9 @@ fn own_code(examination: &Examination) -> Option<Check> {
     let word = ClientId::ClaudeCode.word();
     let plugins = plugins::installed(ClientId::ClaudeCode, site);
     let mut enabled = plugins.iter().filter(|plugin| plugin.enabled);
-    if enabled.any(|plugin| is_own_plugin(&plugin.folder)) && there.is_empty() {
+    if enabled.any(|plugin| plugins::is_own(ClientId::ClaudeCode, &plugin.folder))
+        && there.is_empty()
+    {
         let found = "Interlock's own plugin asks again when a tool is about to run";
         return Some(Check::new(word, "plugin", Health::Ok, found, ""));
     }

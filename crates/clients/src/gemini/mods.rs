@@ -9,10 +9,8 @@ use interlock_store::ClientMod;
 
 use super::install::FOOTPRINT;
 use crate::{
-    client::ClientId,
     mods::Look,
     mods::{HookFile, children, in_file, in_folder, manifest},
-    plugins,
     settings::Syntax,
 };
 
@@ -47,8 +45,7 @@ pub(super) fn mods(look: &Look<'_>) -> Vec<ClientMod> {
         in_file(file, look)
     });
     let mut mods: Vec<ClientMod> = found.collect();
-    let others = extensions(look).into_iter();
-    for extension in others.filter(|folder| !plugins::is_own(ClientId::Gemini, folder)) {
+    for extension in extensions(look) {
         mods.extend(in_folder(&extension, &EVENTS));
     }
     mods

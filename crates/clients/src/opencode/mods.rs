@@ -5,7 +5,6 @@
 //! of opencode's own that has its name.
 
 use std::{
-    ffi::{OsStr, OsString},
     fs,
     path::{Path, PathBuf},
 };
@@ -15,10 +14,8 @@ use serde_json::Value;
 
 use super::PLUGIN;
 use crate::{
-    client::ClientId,
     mods::Look,
     mods::{children, digest},
-    plugins,
     settings::{self, Syntax, code},
 };
 
@@ -32,9 +29,6 @@ const NAMING: [&str; 5] = [
     "tui.json",
     "tui.jsonc",
 ];
-/// The package of Interlock's plugin, in two words.
-const OWN_SCOPE: &str = "@interlock-cli";
-const OWN_NAME: &str = "opencode";
 /// The largest plugin that may be Interlock's, in bytes.
 const OWN_MAX: u64 = 1_048_576;
 
@@ -56,7 +50,7 @@ pub(super) fn mods(look: &Look<'_>) -> Vec<ClientMod> {
     for (file, settings) in naming(look, &folders) {
         named.extend(plugins_of(&settings, file.parent()));
     }
-    found.extend(named.iter().map(|name| place(name, look)));
+    found.extend(named.iter().flat_map(|name| places(name, look)));
     let mut mods: Vec<ClientMod> = Vec::new();
     for path in found {
         let path = path.canonicalize().unwrap_or(path);
@@ -80,9 +74,9 @@ pub(crate) fn packages(look: &Look<'_>) -> Vec<(String, PathBuf)> {
     for (file, settings) in naming(look, &folders) {
         named.extend(plugins_of(&settings, file.parent()));
     }
-    let packages = named.into_iter().map(|name| {
-        let folder = place(&name, look);
-        (name, folder)
+    let packages = named.into_iter().flat_map(|name| {
+        let folders = places(&name, look).into_iter();
+        folders.map(move |folder| (name.clone(), folder))
     });
     packages.filter(|(_, folder)| folder.is_dir()).collect()
 }
@@ -149,13 +143,13 @@ fn plugins_of(settings: &Value, folder: Option<&Path>) -> Vec<String> {
     named.filter_map(name).collect()
 }
 
-/// Returns where a plugin lies: a path, or the folder of a package that opencode has fetched.
-fn place(name: &str, look: &Look<'_>) -> PathBuf {
+/// Returns where a plugin lies: a path, or the folders of a package that opencode has fetched.
+fn places(name: &str, look: &Look<'_>) -> Vec<PathBuf> {
     if let Some(path) = name.strip_prefix("file://") {
-        return PathBuf::from(path.replace("%20", " "));
+        return vec![PathBuf::from(path.replace("%20", " "))];
     }
     if Path::new(name).is_absolute() || name.starts_with('.') {
-        return look.directory.join(name);
+        return vec![look.directory.join(name)];
     }
     let cache = look
         .variable("XDG_CACHE_HOME")
@@ -165,42 +159,18 @@ fn place(name: &str, look: &Look<'_>) -> PathBuf {
     let own = own.map_or(name, |(own, _)| own);
     let latest = format!("{own}@latest");
     let fetched = [name, latest.as_str()].map(|name| cache.join("packages").join(name));
-    let known = fetched.iter().find(|folder| folder.is_dir());
-    known.cloned().unwrap_or_else(|| PathBuf::from(name))
-}
-
-/// Tells whether a folder is Interlock's package, or holds it and nothing else of use.
-fn is_own_package(folder: &Path) -> bool {
-    let is_own = |folder: &Path| plugins::is_own(ClientId::Opencode, folder);
-    let modules = folder.join("node_modules");
-    if !modules.is_dir() {
-        return is_own(folder);
+    // Where it looked for a newer one in vain, it leaves an empty folder.
+    let mut known = Vec::from(fetched);
+    known.retain(|folder| !children(folder).is_empty());
+    known.dedup();
+    if known.is_empty() {
+        known.push(PathBuf::from(name));
     }
-    let names = |folder: &Path| -> Vec<OsString> {
-        let names = children(folder).into_iter();
-        names
-            .filter_map(|path| path.file_name().map(OsStr::to_owned))
-            .collect()
-    };
-    let known = |folder: &Path, known: &[&str]| {
-        names(folder)
-            .iter()
-            .all(|name| known.iter().any(|known| name == known))
-    };
-    let scope = modules.join(OWN_SCOPE);
-    known(
-        folder,
-        &["node_modules", "package.json", "package-lock.json"],
-    ) && known(&modules, &[OWN_SCOPE, ".package-lock.json"])
-        && known(&scope, &[OWN_NAME])
-        && is_own(&scope.join(OWN_NAME))
+    known
 }
 
 /// Tells whether a file is the plugin that `init` writes, calling this program.
 fn is_ours(path: &Path, look: &Look<'_>) -> bool {
-    if path.is_dir() {
-        return is_own_package(path);
-    }
     let small = fs::metadata(path).is_ok_and(|data| data.len() <= OWN_MAX);
     let Some(text) = small.then(|| fs::read_to_string(path).ok()).flatten() else {
         return false;

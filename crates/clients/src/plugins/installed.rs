@@ -8,7 +8,9 @@ use serde_json::Value;
 
 use super::{NAME, content::OPENCODE_PACKAGE};
 use crate::{
+    claude_code::mods::loaded_in_place,
     client::ClientId,
+    copilot::mods::in_place,
     mods::{children, manifest},
     settings::{self, Scope, Site, Syntax},
 };
@@ -68,6 +70,14 @@ fn claude_code(site: &Site) -> Vec<Installed> {
         found.extend(folders.map(|folder| Installed {
             folder: folder.into(),
             in_place: false,
+            enabled: said == Some(true),
+        }));
+        // Newer versions load from a folder of this machine without a copy.
+        let marketplace = id.split_once('@').map_or("", |(_, name)| name);
+        let in_place = loaded_in_place(&site.claude_home, NAME, marketplace);
+        found.extend(in_place.map(|folder| Installed {
+            folder,
+            in_place: true,
             enabled: said == Some(true),
         }));
     }
@@ -149,40 +159,14 @@ fn copilot(site: &Site) -> Vec<Installed> {
             });
         }
     }
-    let settings = parsed(&home.join("settings.json")).unwrap_or_default();
-    let switches = settings.get("enabledPlugins").and_then(Value::as_object);
-    for (id, enabled) in switches.into_iter().flatten().filter(|(id, _)| is_ours(id)) {
-        // A marketplace that is a folder of this machine is not copied.
-        let marketplace = id.split_once('@').map_or("", |(_, name)| name);
-        let known = settings.get("extraKnownMarketplaces");
-        let source = known.and_then(|known| known.get(marketplace)?.get("source"));
-        let place = source.and_then(|source| source.get("path")?.as_str());
-        if let Some(folder) = place.and_then(|place| listed_in(Path::new(place))) {
-            found.push(Installed {
-                folder,
-                in_place: true,
-                enabled: *enabled != Value::Bool(false),
-            });
-        }
-    }
+    let in_place = in_place(site).into_iter();
+    let ours = in_place.filter(|plugin| plugin.name == NAME);
+    found.extend(ours.map(|plugin| Installed {
+        folder: plugin.folder,
+        in_place: true,
+        enabled: plugin.enabled,
+    }));
     found
-}
-
-/// Finds the plugin's folder in a marketplace of Copilot CLI.
-fn listed_in(marketplace: &Path) -> Option<PathBuf> {
-    let files = [
-        ".github/plugin/marketplace.json",
-        ".plugin/marketplace.json",
-        ".claude-plugin/marketplace.json",
-        "marketplace.json",
-    ];
-    files.iter().find_map(|file| {
-        let list = manifest(&marketplace.join(file))?;
-        let mut plugins = list.get("plugins")?.as_array()?.iter();
-        let plugin = plugins.find(|plugin| plugin.get("name").is_some_and(|name| name == NAME))?;
-        let source = plugin.get("source")?.as_str()?;
-        Some(marketplace.join(source.trim_start_matches("./")))
-    })
 }
 
 fn opencode(site: &Site) -> Vec<Installed> {

@@ -46,8 +46,15 @@ pub(crate) fn split(line: &str) -> Option<Vec<String>> {
 /// else, and some take the code 2 for a refusal only with a sentence beside it.
 const CLOSES: &str = "o=$(\"$@\") && case $o in \"{\"*\"}\") printf \"%s\\n\" \"$o\" ;; *) false ;; esac || { \
      echo \"interlock: the hook failed, so the call is refused\" >&2; exit 2; }";
-/// Finds the program on the `PATH`, outside of the folder that the client works in: what lies there is the agent's.
-const FINDS: &str = "p=$(command -v \"$1\") && case $p in \"$PWD\"/*|[!/]*) false ;; esac || { ";
+/// Finds the program on the `PATH`, outside of the folder that the client works in, of the project around it and of any
+/// `node_modules`: what lies there is the agent's.
+const FINDS: &str = concat!(
+    r#"p=$(command -v "$1"); c=$CLAUDE_PROJECT_DIR; [ -n "$c" ] || c=$PWD; "#,
+    r#"case $p in "$PWD"/*|"$c"/*|[!/]*|*/node_modules/.bin/*) p= ;; esac; "#,
+    r#"for d in "$PWD" "$c"; do while [ -n "$d" ] && [ "$d" != "$HOME" ]; do "#,
+    r#"[ ! -e "$d/.git" ] && [ ! -e "$d/.interlock" ] || case $p in "$d"/*) p= ;; esac; d=${d%/*}; done; done; "#,
+    r#"[ -n "$p" ] || { "#,
+);
 /// Refuses a call where it is not found.
 const MISSING: &str = "echo \"interlock is not on the PATH here, so the call is refused: install Interlock, or take its hooks \
      (interlock hook) out of the settings of this project\" >&2; exit 2; }; ";
@@ -59,9 +66,9 @@ const GUARDED: &str = concat!(
     r#"for f in "$s"/interlock/sessions/*.json "$s"/interlock/projects/*.json; do [ -e "$f" ] || continue; "#,
     r#"j=; while IFS= read -r l || [ -n "$l" ]; do j=$j$l; done < "$f" || g=1; [ -n "$j" ] || g=1; "#,
     r#"n=${j#*\"session\":\"}; [ "$n" = "$j" ] || { n=${n%%\"*}; case $i in *"\"$n\""*) g=1 ;; esac; }; "#,
-    r#"d=$h; while [ -n "$d" ]; do case $j in *"\"project_root\":\"$d\""*) g=1 ;; esac; d=${d%/*}; done; done; "#,
-    r#"d=$h; while [ -n "$d" ]; do c=$d/.interlock/config.toml; d=${d%/*}; [ -e "$c" ] || continue; "#,
-    r#"while IFS= read -r l || [ -n "$l" ]; do case $l in *workflow*) g=1 ;; esac; done < "$c" || g=1; done; "#,
+    r#"for d in "$h" "$c"; do while [ -n "$d" ]; do case $j in *"\"project_root\":\"$d\""*) g=1 ;; esac; d=${d%/*}; done; done; done; "#,
+    r#"for d in "$h" "$c"; do while [ -n "$d" ]; do f=$d/.interlock/config.toml; d=${d%/*}; [ -e "$f" ] || continue; "#,
+    r#"while IFS= read -r l || [ -n "$l" ]; do case $l in *workflow*) g=1 ;; esac; done < "$f" || g=1; done; done; "#,
     r#"[ -n "$g" ] || { echo "{}"; exit 0; }; "#,
 );
 /// Refuses a call of a guarded session where a plugin does not find the program.
@@ -281,6 +288,7 @@ mod tests {
         shell
             .args(["-c", &line(&words, ending)])
             .current_dir(folder);
+        shell.env_remove("CLAUDE_PROJECT_DIR");
         let ran = shell.env("PATH", path).output().unwrap();
         let text = |bytes| String::from_utf8(bytes).unwrap();
         (ran.status.code(), text(ran.stdout), text(ran.stderr))
@@ -319,6 +327,20 @@ mod tests {
                 assert!(why.contains("install Interlock"), "{why}");
             }
         }
+        // Below a project, all of the project is the agent's, and so are packages that are installed somewhere.
+        let (deep, packages) = (
+            folder("project/deep/er"),
+            folder("elsewhere/node_modules/.bin"),
+        );
+        folder("project/.git");
+        std::fs::copy(tools.join("interlock"), packages.join("interlock")).unwrap();
+        for ending in [Ending::Found, Ending::FoundAndCloses] {
+            for missing in [&project.join("bin"), &packages] {
+                let (code, said, _) = find(missing, &deep, ending);
+                assert_eq!((code, &*said), (Some(2), ""), "{}", missing.display());
+            }
+            assert_eq!(find(&tools, &deep, ending).0, Some(0));
+        }
         let passes = Ending::FoundOrPasses;
         assert_eq!(find(&empty, &project, passes).1.trim(), "{}");
         assert_eq!(find(&tools, &project, passes).1.trim(), "{\"hook\": 1}");
@@ -347,6 +369,7 @@ mod tests {
             let mut ran = Command::new(shell);
             ran.args(["-c", &written]).current_dir(folder);
             ran.env("PATH", &empty).env("HOME", base.join("home"));
+            ran.env_remove("CLAUDE_PROJECT_DIR");
             ran.env("XDG_STATE_HOME", base.join("state"));
             ran.stdin(std::process::Stdio::piped());
             ran.stdout(std::process::Stdio::piped());
@@ -369,6 +392,18 @@ mod tests {
         };
         // Nothing is known of any run.
         assert!(passes(&project, "S-1"));
+        // Some clients start the hooks of a plugin in its own folder, and name the project.
+        let named = |session: &str| {
+            let mut ran = Command::new("/bin/sh");
+            ran.args(["-c", &written]).current_dir(&other);
+            ran.env("PATH", &empty).env("CLAUDE_PROJECT_DIR", &project);
+            ran.env("XDG_STATE_HOME", base.join("state"));
+            let input = base.join("input");
+            std::fs::write(&input, format!("{{\"session_id\":\"{session}\"}}")).unwrap();
+            ran.stdin(std::fs::File::open(input).unwrap());
+            ran.output().unwrap().status.code() == Some(0)
+        };
+        assert!(named("S-2"));
         // A session is bound by its id, wherever it works, and so is each in the folder.
         let bound = |root: &Path| {
             let root = root.display();
@@ -380,6 +415,7 @@ mod tests {
         assert!(!passes(&project, "S-1"));
         assert!(!passes(&other, "S-1"));
         assert!(!passes(&project, "S-2"));
+        assert!(!named("S-2"));
         assert!(passes(&other, "S-2"));
         assert!(passes(&other, "S-10"));
         // One that cannot be read may be anybody's.
