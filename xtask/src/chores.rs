@@ -5,7 +5,8 @@ use std::process::ExitCode;
 use anyhow::Result;
 
 use crate::{
-    bench, conformance, console, docs, fuzz, journeys, lint, mutants, setup, soak, test, wasm,
+    bench, conformance, console, docs, fuzz, journeys, lint, mutants, package, plugins, setup,
+    soak, test, wasm,
 };
 
 /// Wrong use, as everywhere in the project.
@@ -49,6 +50,18 @@ const CHORES: &[Chore] = &[
         arguments: "",
         about: "check and build the page of the console; what is built is committed",
         run: console::run,
+    },
+    Chore {
+        name: "plugins",
+        arguments: "",
+        about: "write the plugins of the clients from what `init` writes; what is made is committed",
+        run: plugins::run,
+    },
+    Chore {
+        name: "package",
+        arguments: "[npm|archive|deb|homebrew ...] [--binary FILE] [--target TARGET] [--to FOLDER]",
+        about: "make what is published, from a built program, in `target/package`",
+        run: package::run,
     },
     Chore {
         name: "bench",

@@ -1,6 +1,9 @@
 // Asks Interlock once more when a tool is about to run: whatever came between its hook and the tool, a plugin's code
 // among them, is overruled here. Only what Interlock has allowed, as it has allowed it, runs.
 const PROGRAM = "interlock";
+// What stands before and behind the words of a call; a package has its own.
+const BEFORE = [];
+const BEHIND = [];
 
 export function register(on) {
   on("tool.run", async ($, e, next) => {
@@ -14,7 +17,7 @@ export function register(on) {
       tool_input: input,
       ...(agentId === undefined ? {} : { agent_id: agentId }),
     };
-    const asked = await $.process.run([PROGRAM, "hook", "claude-code"], {
+    const asked = await $.process.run([PROGRAM, ...BEFORE, "hook", "claude-code", ...BEHIND], {
       stdin: JSON.stringify(question),
       timeoutMs: 10000,
     });

@@ -5,6 +5,10 @@
 import { spawn } from "node:child_process"
 
 const PROGRAM = "interlock"
+// What stands before and behind the words of a call, and the control server; a package has its own.
+const BEFORE = []
+const BEHIND = []
+const SERVER = null
 // The program answers within 2 seconds or refuses by itself.
 const DEADLINE_MS = 10_000
 
@@ -12,7 +16,7 @@ const DEADLINE_MS = 10_000
 function ask(event) {
   return new Promise((resolve, reject) => {
     const failed = (why) => reject(new Error(`interlock: ${why}; nothing was let through`))
-    const child = spawn(PROGRAM, ["hook", "opencode", event.event], { stdio: ["pipe", "pipe", "pipe"] })
+    const child = spawn(PROGRAM, [...BEFORE, "hook", "opencode", event.event, ...BEHIND], { stdio: ["pipe", "pipe", "pipe"] })
     const late = setTimeout(() => {
       child.kill("SIGKILL")
       failed(`no answer within ${DEADLINE_MS / 1000} s`)
@@ -114,6 +118,9 @@ export const InterlockPlugin = async ({ client, directory }) => {
 
   return {
     config: async (config) => {
+      if (SERVER && !config.mcp?.interlock) {
+        config.mcp = { ...config.mcp, interlock: { type: "local", command: SERVER, enabled: true } }
+      }
       servers = Object.keys(config.mcp ?? {}).map((name) => name.replace(/[^a-zA-Z0-9_-]/g, "_"))
       const agents = [...Object.values(config.agent ?? {}), ...Object.values(config.mode ?? {})]
       carries = [config, ...agents].every((part) => isOpen(part?.permission))

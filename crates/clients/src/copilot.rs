@@ -7,7 +7,7 @@
 
 pub(crate) mod install;
 mod lines;
-mod mods;
+pub(crate) mod mods;
 mod rules;
 mod servers;
 

@@ -218,6 +218,7 @@ fn setting(examination: &Examination) -> HookSetting {
         .unwrap_or_default();
     HookSetting {
         home: Home::at(&examination.state),
+        by_plugin: false,
         configuration: examination.configuration.clone(),
         program: Some(site.program.clone()),
         environment: others.chain([home]).collect(),

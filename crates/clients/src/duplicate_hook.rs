@@ -4,14 +4,17 @@
 //! call as long as that is open and its state has not been left, and once only. Who
 //! tells of a second call with the same arguments has that judged like any other.
 
-use interlock_core::run::Run;
+use interlock_core::{names::CallId, run::Run};
+use interlock_facts::digest;
 use interlock_store::{DuplicateCall, DuplicateCalls};
+use serde_json::Value;
 
 use crate::{
     answer::{Answer, Say},
     hook_setting::HookSetting,
     input::{Event, Input},
-    protocol::Side,
+    plugins,
+    protocol::{DuplicateHook, Side},
     registry,
     session::Guarded,
 };
@@ -23,7 +26,7 @@ pub(crate) fn judged_once(
     input: &Input,
     judge: impl FnOnce(&mut Guarded) -> Result<Answer, String>,
 ) -> Result<Answer, String> {
-    let Some(duplicate) = registry::protocol(input.client).duplicate(setting, input) else {
+    let Some(duplicate) = telling(setting, input) else {
         return judge(guarded);
     };
     let said = |error: interlock_store::StoreError| error.to_string();
@@ -36,44 +39,81 @@ pub(crate) fn judged_once(
     if duplicates.has(&duplicate.key, duplicate.side.word()) {
         guarded.refresh().map_err(said)?;
     }
-    let other = |kept: &DuplicateCall| kept.run == run && is_open(&guarded.run, kept);
+    let other = |kept: &DuplicateCall| kept.run == run && still_counts(&guarded.run, kept);
     let taken = duplicates.take(&duplicate.key, duplicate.side.word(), other);
-    if taken.map_err(said)?.is_some() && guarded.run.paused.is_none() {
-        return Ok(Say::Nothing.into());
+    if let Some(taken) = taken.map_err(said)? {
+        match taken.refusal {
+            Some(reason) => return Ok(Say::Deny(reason).into()),
+            None if guarded.run.paused.is_none() => return Ok(Say::Nothing.into()),
+            None => {}
+        }
     }
     let before = guarded.run.seq;
     let answer = judge(guarded)?;
-    if !matches!(
-        answer.say,
-        Say::Nothing | Say::Allow(_) | Say::Rewrite { .. }
-    ) {
-        return Ok(answer);
-    }
+    let kept = |call: CallId, seq: u64, refusal: Option<&String>| {
+        let others = Side::ALL.into_iter().filter(|side| *side != duplicate.side);
+        let kept = others.map(|side| DuplicateCall {
+            run: run.clone(),
+            call: call.clone(),
+            entered_seq: seq,
+            key: duplicate.key.clone(),
+            side: side.word().to_owned(),
+            refusal: refusal.cloned(),
+        });
+        kept.collect::<Vec<_>>()
+    };
     let id = match &input.event {
         Event::BeforeTool(used) => used.id.as_ref(),
         _ => None,
     };
-    let allowed = guarded
-        .run
-        .calls
-        .iter()
-        .rfind(|call| call.begun_seq >= before && id.is_none_or(|id| call.id == *id));
-    let left: Vec<DuplicateCall> = allowed
-        .into_iter()
-        .flat_map(|call| {
-            let others = Side::ALL.into_iter().filter(|side| *side != duplicate.side);
-            others.map(|side| DuplicateCall {
-                run: run.clone(),
-                call: call.id.clone(),
-                entered_seq: call.entered_seq,
-                key: duplicate.key.clone(),
-                side: side.word().to_owned(),
-            })
-        })
-        .collect();
-    let alive = |kept: &DuplicateCall| kept.run == run && is_open(&guarded.run, kept);
+    let left = match &answer.say {
+        Say::Nothing | Say::Allow(_) | Say::Rewrite { .. } => {
+            let mut calls = guarded.run.calls.iter();
+            let allowed =
+                calls.rfind(|call| call.begun_seq >= before && id.is_none_or(|id| call.id == *id));
+            allowed.map(|call| kept(call.id.clone(), call.entered_seq, None))
+        }
+        Say::Deny(reason) => {
+            let call = id.cloned().unwrap_or_else(|| CallId::new(""));
+            Some(kept(call, guarded.run.seq, Some(reason)))
+        }
+        _ => return Ok(answer),
+    };
+    let left = left.unwrap_or_default();
+    let alive = |kept: &DuplicateCall| kept.run == run && still_counts(&guarded.run, kept);
     duplicates.leave(left, alive).map_err(said)?;
     Ok(answer)
+}
+
+/// Returns which telling of a call this is, where the client tells of each more than once, or a plugin does beside settings.
+fn telling(setting: &HookSetting, input: &Input) -> Option<DuplicateHook> {
+    let own = registry::protocol(input.client).duplicate(setting, input);
+    let Event::BeforeTool(used) = &input.event else {
+        return own;
+    };
+    if !setting.by_plugin && !plugins::is_installed(input.client, setting) {
+        return own;
+    }
+    let (key, side) = match (own, &used.id) {
+        (Some(own), _) => (own.key, own.side),
+        // What a hook has made of the call is told to the next one.
+        (None, Some(id)) => (digest(&used.name, &Value::from(id.as_str())), Side::General),
+        (None, None) => (digest(&used.name, &used.input), Side::General),
+    };
+    let side = if setting.by_plugin {
+        Side::Plugin
+    } else {
+        side
+    };
+    Some(DuplicateHook { key, side })
+}
+
+/// Tells whether what was said of a call still counts: it is under way, or was refused and nothing has happened since.
+fn still_counts(run: &Run, kept: &DuplicateCall) -> bool {
+    match kept.refusal {
+        Some(_) => run.seq == kept.entered_seq,
+        None => is_open(run, kept),
+    }
 }
 
 /// Tells whether a call is still under way in the stay it was allowed in.

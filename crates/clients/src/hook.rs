@@ -36,6 +36,7 @@ use crate::{
     protocol::Ended,
     registry, running, session,
     session::Guarded,
+    settings::hooks::BY_PLUGIN,
     token,
     tools::{offered_as, tool},
     watch,
@@ -81,12 +82,14 @@ impl HookAnswer {
 
 /// Answers a hook: reads with `read`, decides, and never takes longer than [`DEADLINE`].
 ///
+/// `words` are those behind the client: the event, where the input does not name it, and what a plugin says of itself.
+///
 /// After that `too_late` is given the answer instead, while this still waits; it
 /// is to end the process. A panic, a time-out and an error end as a denial.
 #[must_use]
 pub fn answer(
     client: &str,
-    event: Option<&str>,
+    words: &[&str],
     read: impl FnOnce() -> std::io::Result<Vec<u8>>,
     too_late: impl FnOnce(HookAnswer) + Send + 'static,
 ) -> HookAnswer {
@@ -97,6 +100,8 @@ pub fn answer(
             known.join(", ")
         ));
     };
+    let by_plugin = words.contains(&BY_PLUGIN);
+    let event = words.iter().copied().find(|word| *word != BY_PLUGIN);
     // The work stays in the first thread: another one's memory would be set up anew for each call.
     let watch = match Watch::begin(too_late) {
         Ok(watch) => watch,
@@ -105,7 +110,7 @@ pub fn answer(
         }
     };
     let answer = catch_unwind(AssertUnwindSafe(|| match read() {
-        Ok(stdin) => answer_input(client, &stdin, event),
+        Ok(stdin) => answer_input(client, &stdin, event, by_plugin),
         Err(error) => HookAnswer::stops(&format!("the hook's input cannot be read: {error}")),
     }));
     watch.end();
@@ -146,10 +151,16 @@ impl Watch {
     }
 }
 
-fn answer_input(client: ClientId, stdin: &[u8], event: Option<&str>) -> HookAnswer {
+fn answer_input(
+    client: ClientId,
+    stdin: &[u8],
+    event: Option<&str>,
+    by_plugin: bool,
+) -> HookAnswer {
     let protocol = registry::protocol(client);
     let answered = HookSetting::of_process().and_then(|mut setting| {
         setting.home = setting.home.for_one_answer();
+        setting.by_plugin = by_plugin;
         let input = registry::read(client, stdin, event)?;
         let document = respond(&setting, &input)?;
         let opinion = document.as_object().is_none_or(|said| !said.is_empty());

@@ -2,14 +2,14 @@
 
 use std::{
     ffi::OsString,
-    path::PathBuf,
+    path::{Path, PathBuf},
     time::{SystemTime, UNIX_EPOCH},
 };
 
 use interlock_confine::Host;
 use interlock_store::{ClientProcess, Home};
 
-use crate::process;
+use crate::{process, settings::Site};
 
 /// What a hook call needs of the world.
 #[derive(Debug, Clone)]
@@ -24,6 +24,8 @@ pub struct HookSetting {
     pub environment: Vec<(OsString, OsString)>,
     /// The client's process, where it is known; else it is looked for above this one.
     pub client: Option<ClientProcess>,
+    /// Whether the hook of a plugin asks, beside which those of the settings may ask as well.
+    pub by_plugin: bool,
     /// The time, in milliseconds since 1970.
     pub at_ms: u64,
 }
@@ -45,6 +47,7 @@ impl HookSetting {
             program: std::env::current_exe().ok(),
             environment,
             client: process::client_above(),
+            by_plugin: false,
             at_ms: u64::try_from(since.as_millis()).unwrap_or(u64::MAX),
         })
     }
@@ -57,7 +60,19 @@ impl HookSetting {
             configuration: self.configuration.clone(),
             program: self.program.clone(),
             environment: self.environment.clone(),
+            plugins: Vec::new(),
         }
+    }
+
+    /// Returns where the clients keep their files.
+    pub(crate) fn site(&self, root: &Path) -> Site {
+        let variable = |name: &str| {
+            let found = self.environment.iter().find(|(known, _)| known == name);
+            found.map(|(_, value)| value.clone())
+        };
+        let home = variable("HOME").map_or_else(|| PathBuf::from("/"), PathBuf::from);
+        let program = self.program.clone().unwrap_or_default();
+        Site::new(root, &home, &program).moved_by(variable)
     }
 
     /// Returns the client's process, if it can be seen.

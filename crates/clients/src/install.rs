@@ -23,7 +23,7 @@ use settings_edit::{File, SettingsEdit};
 pub use write::apply;
 
 pub use crate::settings::{HookState, InstallError, Scope, Site};
-use crate::{client::ClientId, registry::definition, settings::read};
+use crate::{client::ClientId, plugins, registry::definition, settings::read};
 
 /// What is asked of a plan.
 #[derive(Debug, Clone, Copy)]
@@ -116,6 +116,9 @@ pub fn set_up(site: &Site) -> Vec<ClientId> {
                 let edits = Edit::of(definition(*client), site, scope);
                 edits.iter().take(2).any(holds)
             })
+            || plugins::installed(*client, site)
+                .iter()
+                .any(|plugin| plugin.enabled)
     };
     let clients = ClientId::ALL.iter().map(|(_, client)| *client);
     clients.filter(named).collect()
@@ -185,6 +188,9 @@ pub fn plan(site: &Site, request: &Request<'_>) -> Result<Plan, InstallError> {
     }
     keep_out_of_git(&mut settings_edit, request)?;
     let mut plan = settings_edit.finish();
+    let notes = request.clients.iter();
+    plan.notes
+        .extend(notes.filter_map(|client| about_plugin(*client, site, request.remove)));
     if !request.remove {
         let clients = request.clients.iter();
         if request.scope != Scope::User {
@@ -200,6 +206,17 @@ pub fn plan(site: &Site, request: &Request<'_>) -> Result<Plan, InstallError> {
         if request.scope == Scope::Project && !site.by_name && !plan.changes.is_empty() {
             plan.notes.push(format!(
                 "these files name {} by its path, which others do not have: put `interlock` on your PATH first, or use `--local`",
+                site.program.display()
+            ));
+        }
+        if !plan.changes.is_empty()
+            && site
+                .program
+                .components()
+                .any(|part| part.as_os_str() == "_npx")
+        {
+            plan.notes.push(format!(
+                "{} lies in the cache of `npx`, which npm empties: `npm install --global interlock` first",
                 site.program.display()
             ));
         }
@@ -266,6 +283,23 @@ fn keep_out_of_git(
         path,
         scope: Scope::Local,
         what: What::Ignored(names),
+    })
+}
+
+/// Says that Interlock's plugin is installed in a client as well.
+fn about_plugin(client: ClientId, site: &Site, removes: bool) -> Option<String> {
+    let plugin = plugins::installed(client, site).into_iter().next()?;
+    let (title, place) = (client.title(), plugin.folder.display());
+    let uninstall = plugins::uninstall(client);
+    Some(if removes {
+        format!("Interlock's plugin stays in {title} ({place}): `{uninstall}`")
+    } else if plugin.enabled {
+        format!(
+            "Interlock's plugin is installed in {title} already ({place}), and has the same hooks for every project: one of \
+             both is enough, and with both each call is judged once"
+        )
+    } else {
+        format!("Interlock's plugin is installed in {title} ({place}), and switched off")
     })
 }
 

@@ -26,6 +26,7 @@ mod line;
 mod mods;
 pub mod notify;
 pub mod opencode;
+pub mod plugins;
 mod policy;
 pub mod process;
 mod prompts;

@@ -8,8 +8,9 @@
 mod digest;
 mod hooks;
 mod look;
+mod marketplace;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use interlock_core::command::Ask;
 use interlock_store::{ClientMod, Home, StoreError};
@@ -17,10 +18,11 @@ use interlock_store::{ClientMod, Home, StoreError};
 pub(crate) use digest::{children, digest, manifest};
 pub(crate) use hooks::{HookFile, in_file, in_folder, in_words};
 pub(crate) use look::Look;
+pub(crate) use marketplace::listed_in;
 
 use crate::{
-    client::ClientId, hook_setting::HookSetting, input::Input, process, registry, session::Guarded,
-    settings::Site,
+    client::ClientId, hook_setting::HookSetting, input::Input, plugins, process, registry,
+    session::Guarded,
 };
 
 /// Lists what decides in a client beside the hooks, and no person has accepted as it is.
@@ -32,7 +34,9 @@ pub(crate) fn unknown(
     look: &Look<'_>,
     home: &Home,
 ) -> Result<Vec<ClientMod>, StoreError> {
-    not_accepted(registry::protocol(client).mods(look), home)
+    let found = registry::protocol(client).mods(look).into_iter();
+    let others = found.filter(|found| !plugins::is_own(client, Path::new(&found.path)));
+    not_accepted(others.collect(), home)
 }
 
 /// Keeps of what was found what no person has accepted as it is, each once.
@@ -61,13 +65,7 @@ fn unknown_of_session(
     input: &Input,
     root: &Path,
 ) -> Result<Vec<ClientMod>, StoreError> {
-    let variable = |name: &str| {
-        let found = setting.environment.iter().find(|(known, _)| known == name);
-        found.map(|(_, value)| value.clone())
-    };
-    let home = variable("HOME").map_or_else(|| PathBuf::from("/"), PathBuf::from);
-    let program = setting.program.clone().unwrap_or_default();
-    let site = Site::new(root, &home, &program).moved_by(variable);
+    let site = setting.site(root);
     let look = Look {
         site: &site,
         directory: Path::new(&input.directory),

@@ -14,6 +14,8 @@
 pub(crate) mod install;
 mod mods;
 
+pub(crate) use mods::packages;
+
 use std::path::Path;
 
 use interlock_core::{

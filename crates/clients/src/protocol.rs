@@ -72,16 +72,24 @@ pub(crate) enum Side {
     Particular,
     /// One that was written for another client, and that this one runs too.
     Borrowed,
+    /// That of Interlock's plugin.
+    Plugin,
 }
 
 impl Side {
-    pub(crate) const ALL: [Self; 3] = [Self::General, Self::Particular, Self::Borrowed];
+    pub(crate) const ALL: [Self; 4] = [
+        Self::General,
+        Self::Particular,
+        Self::Borrowed,
+        Self::Plugin,
+    ];
 
     pub(crate) const fn word(self) -> &'static str {
         match self {
             Self::General => "general",
             Self::Particular => "particular",
             Self::Borrowed => "borrowed",
+            Self::Plugin => "plugin",
         }
     }
 }

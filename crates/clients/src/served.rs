@@ -77,7 +77,7 @@ impl Served {
         used: &ToolUse,
         config: &Config,
     ) -> Option<ToolCall> {
-        let own = used.name.strip_prefix(gateway_prefix(input.client))?;
+        let own = own_tool(input.client, &used.name)?;
         let tool = self.tools.iter().find(|tool| tool.shown == own)?;
         let set = config
             .mcp
@@ -135,15 +135,22 @@ pub fn file_use(tool: &str, set: Option<&ToolConfig>, input: &Value, read_only: 
     }
 }
 
-/// Returns what stands before the tools of the server that `init` registers.
-pub(crate) const fn gateway_prefix(client: ClientId) -> &'static str {
+/// Returns what stands before the tools of the server that `init` registers, and of the one that the plugin brings.
+const fn gateway_prefixes(client: ClientId) -> &'static [&'static str] {
     match client {
-        ClientId::ClaudeCode | ClientId::Codex => "mcp__interlock__",
-        ClientId::Gemini => "mcp_interlock_",
-        ClientId::Copilot => "interlock-",
-        ClientId::Cursor => "MCP:",
-        ClientId::Opencode => "interlock_",
+        ClientId::ClaudeCode => &["mcp__interlock__", "mcp__plugin_interlock_interlock__"],
+        ClientId::Codex => &["mcp__interlock__"],
+        ClientId::Gemini => &["mcp_interlock_"],
+        ClientId::Copilot => &["interlock-"],
+        ClientId::Cursor => &["MCP:"],
+        ClientId::Opencode => &["interlock_"],
     }
+}
+
+/// Returns the name of a tool without what stands before it as one of that server.
+pub(crate) fn own_tool(client: ClientId, name: &str) -> Option<&str> {
+    let mut prefixes = gateway_prefixes(client).iter();
+    prefixes.find_map(|prefix| name.strip_prefix(prefix))
 }
 
 /// Tells whether a client may call a server's tool so.

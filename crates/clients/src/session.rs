@@ -22,7 +22,7 @@ use interlock_store::{
     submit,
 };
 
-use crate::{hook_setting::HookSetting, input::Input};
+use crate::{hook_setting::HookSetting, input::Input, plugins};
 
 use follow::followed;
 pub use present::{LivingSession, living_sessions};
@@ -355,5 +355,5 @@ pub fn surroundings(
     directory: &str,
     client: Option<u32>,
 ) -> Surroundings {
-    setting.host().surroundings(root, directory, client)
+    plugins::host(setting).surroundings(root, directory, client)
 }

@@ -21,7 +21,7 @@ use interlock_facts::Shape;
 use interlock_tool_names::all_names;
 use serde_json::Value;
 
-use crate::{client::ClientId, served::gateway_prefix};
+use crate::{client::ClientId, served::own_tool};
 use rows::{EDIT, Row};
 
 /// The argument of every client that holds the line a shell is started for.
@@ -153,7 +153,7 @@ pub fn plain_call<'a>(
 /// Returns which control tool `client` calls `name`; only the server `interlock` has any.
 #[must_use]
 pub fn control_tool(client: ClientId, name: &str) -> Option<ControlTool> {
-    let own = name.strip_prefix(gateway_prefix(client))?;
+    let own = own_tool(client, name)?;
     let rest = own
         .strip_prefix("interlock_")
         .or_else(|| own.strip_prefix("statewright_"))?;

@@ -130,6 +130,7 @@ impl Place {
         });
         let setting = HookSetting {
             home: self.home(),
+            by_plugin: false,
             configuration: None,
             program: Some(self.base().join("bin/interlock")),
             environment: vec![("HOME".into(), self.base().join("home").into())],

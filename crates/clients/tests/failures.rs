@@ -40,6 +40,7 @@ impl Place {
     fn setting(&self) -> HookSetting {
         HookSetting {
             home: Home::at(self.state()),
+            by_plugin: false,
             configuration: None,
             program: None,
             environment: Vec::new(),

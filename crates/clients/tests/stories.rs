@@ -73,6 +73,7 @@ impl Story {
         let variable = |name: &str, value: &str| (name.into(), value.into());
         let setting = HookSetting {
             home: Home::at(base.join("state")),
+            by_plugin: false,
             configuration: None,
             // A story that tells of carried lines names the program that carries them.
             program: told["program"].as_str().map(Into::into),

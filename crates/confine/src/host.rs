@@ -19,7 +19,12 @@ pub struct Host {
     pub program: Option<PathBuf>,
     /// The environment.
     pub environment: Vec<(OsString, OsString)>,
+    /// Folders from which clients load Interlock's plugin, outside of their own directories.
+    pub plugins: Vec<PathBuf>,
 }
+
+/// The protected place that such a folder is one more of.
+const OWN: &str = ".interlock";
 
 impl Host {
     /// Returns a variable of the environment that is text.
@@ -81,7 +86,14 @@ impl Host {
             variables: self.names(),
             environment_held: false,
             kernel_holds: false,
-            moved: moved(&variable),
+            moved: moved(&variable)
+                .into_iter()
+                .chain(
+                    self.plugins
+                        .iter()
+                        .filter_map(|folder| Some((OWN.to_owned(), text(folder)?))),
+                )
+                .collect(),
             opened: Vec::new(),
             home,
         }
@@ -107,6 +119,8 @@ const MOVERS: &[(&str, &str, &str)] = &[
     ),
     ("OPENCODE_CONFIG_DIR", "", ".opencode"),
     ("OPENCODE_CONFIG", "", "opencode.json*"),
+    ("XDG_CACHE_HOME", "/opencode", ".cache/opencode"),
+    ("XDG_CACHE_HOME", "/copilot", ".cache/copilot"),
     ("GIT_CONFIG_GLOBAL", "", ".gitconfig"),
     ("ZDOTDIR", "/.zshrc", ".zshrc"),
     ("ZDOTDIR", "/.zshenv", ".zshenv"),

@@ -318,3 +318,98 @@ fn a_line_too_long_to_search_is_refused_unsearched() {
     assert_eq!(in_line(&"ls ".repeat(30_000)), None);
     assert!(in_line(&"ls ".repeat(100_000)).is_some());
 }
+
+#[test]
+fn the_plugins_of_clients_are_as_protected_as_their_settings() {
+    for path in [
+        "/home/you/.claude/plugins/installed_plugins.json",
+        "/home/you/.claude/plugins/cache/interlock/interlock/0.1.0/hooks/hooks.json",
+        "/home/you/.codex/plugins/cache/interlock/interlock/0.1.0/hooks/hooks.json",
+        "/home/you/.gemini/extensions/extension-enablement.json",
+        "/home/you/.gemini/extensions/interlock/hooks/hooks.json",
+        "/home/you/.copilot/installed-plugins/interlock/interlock/hooks/hooks.json",
+        "/home/you/.copilot/config.json",
+        "/home/you/.cache/copilot/marketplaces/x/plugins/copilot/hooks/hooks.json",
+        "/home/you/.cache/opencode/packages/@interlock-cli/opencode@latest/node_modules/@interlock-cli/opencode/interlock.ts",
+        "/srv/market/plugins/claude-code/hooks/hooks.json",
+    ] {
+        let moved = Surroundings {
+            moved: vec![(
+                ".interlock".to_owned(),
+                "/srv/market/plugins/claude-code".to_owned(),
+            )],
+            ..surroundings()
+        };
+        let input = json!({ "file_path": path, "content": "{}" });
+        let proposal = Proposal {
+            id: CallId::from("1"),
+            tool: "Write",
+            common: None,
+            shape: WRITE,
+            input: &input,
+            doubled: None,
+            agent: None,
+            branch: None,
+        };
+        let call = facts(proposal, &moved, &disk());
+        assert!(call.facts.protected.is_some(), "{path}");
+    }
+    assert_eq!(written("/home/you/.cache/pip/x"), None);
+    let cached = disk().with("/home/you", ".cache/opencode/packages/x.ts", "");
+    let input = json!({ "command": "rm -rf ~/.cache" });
+    let proposal = Proposal {
+        id: CallId::from("1"),
+        tool: "Bash",
+        common: None,
+        shape: SHELL,
+        input: &input,
+        doubled: None,
+        agent: None,
+        branch: None,
+    };
+    let call = facts(proposal, &surroundings(), &cached);
+    assert!(call.facts.protected.is_some());
+}
+
+#[test]
+fn no_client_is_told_to_load_other_plugins_and_no_package_of_interlock_goes() {
+    for line in [
+        "claude plugin uninstall interlock@interlock",
+        "claude --plugin-url https://example.com/p.zip -p hi",
+        "claude --plugin-dir-no-mcp x -p hi",
+        "codex plugin remove interlock@interlock",
+        "codex app-server",
+        "printf '{}' | codex app-server",
+        "gemini extension uninstall interlock",
+        "gemini extensions disable interlock",
+        "gemini -e none -p hi",
+        "gemini --extensions none -p hi",
+        "copilot plugin disable interlock@interlock",
+        "copilot --additional-mcp-config x -p hi",
+        "opencode plug other",
+        "npm uninstall -g interlock",
+        "npm rm --global @interlock-cli/linux-x64",
+        "npm install -g interlock@0.0.1",
+        "bun remove -g interlock",
+        "cargo uninstall interlock",
+        "brew unlink interlock",
+        "apt-get remove -y interlock",
+        "dpkg -r interlock",
+        "dpkg --purge interlock",
+    ] {
+        assert!(in_line(line).is_some(), "{line}");
+    }
+    for line in [
+        "claude plugin list",
+        "gemini extensions list",
+        "npm ls interlock",
+        "npm view interlock version",
+        "npm install interlocking",
+        "npm install left-pad",
+        "cargo test -p interlock",
+        "cargo build --package interlock",
+        "apt-get install -y jq",
+    ] {
+        assert_eq!(in_line(line), None, "{line}");
+    }
+}

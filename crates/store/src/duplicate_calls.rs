@@ -29,6 +29,9 @@ pub struct DuplicateCall {
     pub key: Digest,
     /// Which hook tells it.
     pub side: String,
+    /// Why the call was refused; `entered_seq` is then the number of the last event.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refusal: Option<String>,
 }
 
 /// The twins of a session, as they are kept.

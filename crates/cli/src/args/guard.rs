@@ -94,6 +94,9 @@ pub(crate) struct HookArgs {
     pub(crate) client: String,
     /// The event, where the input does not name it.
     pub(crate) event: Option<String>,
+    /// The hook of a plugin asks, beside which those of the settings may ask as well.
+    #[arg(long, hide = true)]
+    pub(crate) plugin: bool,
 }
 
 /// What a line without a ticket is held to.

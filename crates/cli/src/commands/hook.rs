@@ -23,9 +23,10 @@ pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
         signal_hook::consts::SIGXFSZ,
         Arc::new(AtomicBool::new(false)),
     );
-    let word = |at: usize| arguments.get(at).and_then(|word| word.to_str());
+    let words: Vec<&str> = arguments.iter().filter_map(|word| word.to_str()).collect();
+    let (client, words) = words.split_first().unwrap_or((&"", &[]));
     let answer = match full {
-        Ok(_) => hook::answer(word(0).unwrap_or_default(), word(1), read, |answer| {
+        Ok(_) => hook::answer(client, words, read, |answer| {
             std::process::exit(i32::from(print(&answer)))
         }),
         Err(error) => HookAnswer::stops(&format!("signals cannot be handled: {error}")),

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, path::Path, sync::Arc};
 
-use interlock_clients::HookSetting;
+use interlock_clients::{HookSetting, plugins};
 use interlock_confine::Decided;
 use interlock_core::{
     command::Ask,
@@ -213,7 +213,7 @@ impl Making<'_> {
             servers.belong_to(run.id.clone(), Arc::clone(self.screen))?;
         }
         let setting = HookSetting::of_process().map_err(|why| anyhow::anyhow!(why))?;
-        let host = setting.host();
+        let host = plugins::host(&setting);
         let mut decided = Decided::read(Path::new(root), host.configuration.as_deref())?;
         let mut place = host.surroundings(Path::new(root), root, None);
         decided.apply(&mut place);

@@ -13,7 +13,7 @@ use interlock_store::ClientMod;
 use serde_json::Value;
 
 use super::plugin;
-use crate::mods::{children, digest, manifest};
+use crate::mods::{children, digest, listed_in, manifest};
 
 /// Most files and folders of one plugin that are looked at.
 const ENTRIES_MAX: usize = 2_000;
@@ -109,9 +109,38 @@ impl Plugins {
         let mut paths = Vec::new();
         if let Some(list) = manifest(&list) {
             collect(&list, "installPath", &mut paths);
+            paths.extend(self.loaded_in_place(&list));
         }
         paths
     }
+
+    /// Lists the folders of installed plugins that newer versions load from their marketplace itself.
+    fn loaded_in_place(&self, list: &Value) -> Vec<PathBuf> {
+        let plugins = list.get("plugins").and_then(Value::as_object);
+        let ids = plugins.into_iter().flat_map(|plugins| plugins.keys());
+        let places = ids.filter_map(|id| {
+            let (plugin, marketplace) = id.rsplit_once('@')?;
+            loaded_in_place(&self.settings, plugin, marketplace)
+        });
+        places.collect()
+    }
+}
+
+/// Returns the folder that newer versions load an installed plugin from, where its marketplace is a folder of this machine.
+pub(crate) fn loaded_in_place(home: &Path, plugin: &str, marketplace: &str) -> Option<PathBuf> {
+    let known = manifest(&home.join("plugins/known_marketplaces.json"))?;
+    let source = known.get(marketplace)?.get("source")?;
+    let is_folder = matches!(source.get("source")?.as_str()?, "directory" | "file");
+    let path = source.get("path").and_then(Value::as_str)?;
+    is_folder
+        .then(|| {
+            listed_in(
+                Path::new(path),
+                plugin,
+                &[".claude-plugin/marketplace.json"],
+            )
+        })
+        .flatten()
 }
 
 /// Tells whether a folder holds Interlock's own plugin, as it is written here.
@@ -256,6 +285,16 @@ mod tests {
             &list.to_string(),
         );
         assert_eq!(found(&plugins(base, &[])), ["two", "mine"]);
+        // A marketplace that is a folder is loaded from there, whatever was copied.
+        let known = serde_json::json!({"m": {"source": {"source": "directory", "path": base}}});
+        let known_list = base.join("settings/plugins/known_marketplaces.json");
+        write(&known_list, &known.to_string());
+        write(
+            &base.join(".claude-plugin/marketplace.json"),
+            r#"{"plugins": [{"name": "p", "source": "./one"}]}"#,
+        );
+        assert_eq!(found(&plugins(base, &[])), ["two", "one", "mine"]);
+        fs::remove_file(known_list).unwrap();
         let named = [
             "--plugin-dir",
             "one",

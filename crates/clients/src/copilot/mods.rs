@@ -3,17 +3,18 @@
 //! Seen with 1.0.102: the order of the files is that of their folder, those of
 //! Claude Code's settings and of plugins come after them. Extensions, which `--experimental` runs, have hooks, too.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use interlock_store::ClientMod;
+use serde_json::Value;
 
 use super::install::FOOTPRINT;
 use crate::{
     claude_code,
     mods::Look,
-    mods::{HookFile, children, digest, in_file, in_folder},
-    settings::Syntax,
+    mods::{HookFile, children, digest, in_file, in_folder, listed_in},
     settings::client_def::ClientDef,
+    settings::{self, Site, Syntax},
 };
 
 const EVENTS: [&str; 2] = ["preToolUse", "PreToolUse"];
@@ -50,11 +51,54 @@ pub(super) fn mods(look: &Look<'_>) -> Vec<ClientMod> {
     let named = look.option(&["--plugin-dir"]);
     let mut plugins: Vec<PathBuf> = named.iter().map(|path| look.directory.join(path)).collect();
     plugins.extend(["installed-plugins", "plugins"].map(|name| home.join(name)));
+    let in_place = in_place(look.site).into_iter();
+    plugins.extend(in_place.map(|plugin| plugin.folder));
     for plugin in plugins {
         mods.extend(in_folder(&plugin, &EVENTS));
     }
     mods.extend(extensions(look));
     mods
+}
+
+/// Where marketplaces list their plugins, the first that is there counting.
+const LISTS: [&str; 4] = [
+    ".github/plugin/marketplace.json",
+    ".plugin/marketplace.json",
+    ".claude-plugin/marketplace.json",
+    "marketplace.json",
+];
+
+/// A plugin that is not copied, but loaded from a marketplace that is a folder of this machine.
+#[derive(Debug)]
+pub(crate) struct InPlace {
+    pub(crate) name: String,
+    pub(crate) folder: PathBuf,
+    pub(crate) enabled: bool,
+}
+
+/// Lists these plugins, those that are switched off too.
+pub(crate) fn in_place(site: &Site) -> Vec<InPlace> {
+    let file = site.copilot_home.join("settings.json");
+    let settings = settings::parsed(&file, Syntax::Loose).ok().flatten();
+    let settings = settings.unwrap_or_default();
+    let switches = settings.get("enabledPlugins").and_then(Value::as_object);
+    let mut found = Vec::new();
+    for (id, enabled) in switches.into_iter().flatten() {
+        let Some((name, marketplace)) = id.rsplit_once('@') else {
+            continue;
+        };
+        let known = settings.get("extraKnownMarketplaces");
+        let source = known.and_then(|known| known.get(marketplace)?.get("source"));
+        let place = source.and_then(|source| source.get("path")?.as_str());
+        if let Some(folder) = place.and_then(|place| listed_in(Path::new(place), name, &LISTS)) {
+            found.push(InPlace {
+                name: name.to_owned(),
+                folder,
+                enabled: *enabled != Value::Bool(false),
+            });
+        }
+    }
+    found
 }
 
 /// Lists the extensions: programs that may have hooks before tools, where the client is started so that they run.

@@ -7,6 +7,7 @@ use serde_json::Value;
 use super::{Check, Examination, Found, Health};
 use crate::{
     client::ClientId,
+    plugins::{self, NAME},
     settings::{
         self, HookState, Scope,
         client_def::{ClientDef, HooksAs},
@@ -23,6 +24,8 @@ pub(super) struct Hooks {
     pub(super) lines: Vec<HookCommand>,
     /// The files that hold any.
     pub(super) files: Vec<(PathBuf, Scope)>,
+    /// Those of them that belong to a plugin.
+    pub(super) of_plugin: Vec<PathBuf>,
 }
 
 /// Something that the client starts for a hook.
@@ -47,6 +50,8 @@ struct File {
     scope: Scope,
     /// One of those that `init` writes.
     installed: bool,
+    /// One of a plugin.
+    in_plugin: bool,
 }
 
 /// Tells whether a client has any hook of ours.
@@ -63,6 +68,7 @@ fn files(client: &ClientDef, examination: &Examination) -> Vec<File> {
         path,
         scope,
         installed,
+        in_plugin: false,
     };
     let project = (client.hook_file)(site, Scope::Project);
     let user = (client.hook_file)(site, Scope::User);
@@ -77,6 +83,17 @@ fn files(client: &ClientDef, examination: &Examination) -> Vec<File> {
     if client.client == ClientId::ClaudeCode {
         files.push(file(managed(examination), Scope::User, false));
     }
+    let plugins = plugins::installed(client.client, site).into_iter();
+    let enabled = plugins.filter(|plugin| plugin.enabled).map(|plugin| {
+        let code = plugins::code(client.client).filter(|_| client.form().is_none());
+        plugin
+            .folder
+            .join(code.map_or(plugins::HOOKS, |(name, _)| name))
+    });
+    files.extend(enabled.map(|path| File {
+        in_plugin: true,
+        ..file(path, Scope::User, false)
+    }));
     files
 }
 
@@ -109,6 +126,11 @@ fn states(
             let found = settings::read(path).map_err(|error| error.to_string())?;
             let state = match found {
                 None => HookState::Missing,
+                Some(found)
+                    if plugins::code(client.client).is_some_and(|(_, code)| code == found) =>
+                {
+                    HookState::Complete(NAME.to_owned())
+                }
                 Some(found) => match settings::code::program_in(&found) {
                     Some(program) if found == text(&site.with_program(&program)) => {
                         HookState::Complete(program)
@@ -132,6 +154,7 @@ pub(super) fn look(
         found: Found::None,
         lines: Vec::new(),
         files: Vec::new(),
+        of_plugin: Vec::new(),
     };
     let mut own = Vec::new();
     for file in files(client, examination) {
@@ -158,6 +181,9 @@ pub(super) fn look(
             if !hooks.lines.contains(&line) {
                 hooks.lines.push(line);
             }
+        }
+        if file.in_plugin {
+            hooks.of_plugin.push(file.path.clone());
         }
         hooks.files.push((file.path, file.scope));
     }
@@ -189,6 +215,25 @@ fn twice(client: &ClientDef, hooks: &Hooks) -> Option<Check> {
     let [(one, _), .., (other, _)] = hooks.files.as_slice() else {
         return None;
     };
+    let word = client.client.word();
+    if let Some(plugin) = hooks.of_plugin.first() {
+        let settings = hooks.files.iter().map(|(path, _)| path);
+        let settings: Vec<String> = settings
+            .filter(|path| !hooks.of_plugin.contains(path))
+            .map(|path| path.display().to_string())
+            .collect();
+        if settings.is_empty() {
+            return None;
+        }
+        let seen = format!(
+            "in the plugin at {} and in {}: each call is judged once",
+            plugin.display(),
+            settings.join(", ")
+        );
+        let advice =
+            "one of them is enough: `interlock init --remove` takes out what it has written";
+        return Some(Check::new(word, "hooks", Health::Ok, seen, advice));
+    }
     let (seen, advice) = match client.client {
         // It runs a line that stands twice only once.
         ClientId::ClaudeCode if hooks.lines.len() <= 2 => return None,
@@ -197,7 +242,6 @@ fn twice(client: &ClientDef, hooks: &Hooks) -> Option<Check> {
             "take one of them out with `interlock init --remove`: a call may be judged and counted twice",
         ),
     };
-    let word = client.client.word();
     Some(Check::new(word, "hooks", Health::Warn, seen, advice))
 }
 
@@ -222,7 +266,9 @@ fn complete(word: &'static str, file: &File, states: &States) -> Check {
             "in {place} not for every call, or not so that a failure blocks: {names}"
         ));
     }
-    let advice = if file.installed {
+    let advice = if file.in_plugin {
+        "update the plugin, so that it is of the same version as the program".to_owned()
+    } else if file.installed {
         format!("run `interlock init {word}`")
     } else {
         "mend them there, or take them out and run `interlock init`".to_owned()

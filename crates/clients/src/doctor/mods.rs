@@ -13,7 +13,7 @@ use crate::{
     install::set_up,
     mods::Look,
     mods::{self},
-    process,
+    plugins, process,
     registry::definition,
     session::living_sessions,
     settings::{Scope, client_def::ClientDef},
@@ -105,6 +105,14 @@ fn own_code(examination: &Examination) -> Option<Check> {
         .filter(|folder| folder.exists())
         .collect();
     let word = ClientId::ClaudeCode.word();
+    let plugins = plugins::installed(ClientId::ClaudeCode, site);
+    let mut enabled = plugins.iter().filter(|plugin| plugin.enabled);
+    if enabled.any(|plugin| plugins::is_own(ClientId::ClaudeCode, &plugin.folder))
+        && there.is_empty()
+    {
+        let found = "Interlock's own plugin asks again when a tool is about to run";
+        return Some(Check::new(word, "plugin", Health::Ok, found, ""));
+    }
     let (health, found, remedy) = if there.iter().any(|folder| is_own_plugin(folder)) {
         (
             Health::Ok,

@@ -6,10 +6,11 @@ use super::{Check, Examination, Health, probe};
 use crate::{
     client::ClientId,
     codex::install as codex,
+    plugins,
     settings::{
         self, Scope,
         client_def::{ClientDef, ServersAs},
-        servers::TRUSTED_ONLY,
+        servers::{TRUSTED_ONLY, gateway_words},
     },
 };
 
@@ -22,7 +23,8 @@ pub(super) fn check(
     let word = client.client.word();
     let found = [Scope::Project, Scope::User]
         .into_iter()
-        .find_map(|scope| registered(client, examination, scope));
+        .find_map(|scope| registered(client, examination, scope))
+        .or_else(|| of_plugin(client, examination));
     let Some((command, arguments)) = found else {
         let advice = format!("run `interlock init {word}`");
         let missing = examination.missing();
@@ -60,6 +62,22 @@ fn registered(
         }
         ServersAs::Toml => codex::server_in(&settings::read(&path).ok().flatten()?),
     }
+}
+
+/// Returns what a plugin starts as the control server.
+fn of_plugin(client: &ClientDef, examination: &Examination) -> Option<(String, Vec<String>)> {
+    let mut plugins = plugins::installed(client.client, &examination.site).into_iter();
+    plugins.find(|plugin| plugin.enabled && plugins::is_own(client.client, &plugin.folder))?;
+    let words = gateway_words(Scope::User).iter();
+    let words = words.map(|word| (*word).to_owned()).collect();
+    let program = examination.site.program_named(plugins::NAME);
+    Some((
+        program.map_or_else(
+            || plugins::NAME.to_owned(),
+            |path| path.display().to_string(),
+        ),
+        words,
+    ))
 }
 
 /// Reports servers of the project that are not started for want of trust.

@@ -10,6 +10,7 @@ use crate::{
         folders::{self, Trust},
         trust,
     },
+    plugins,
     settings::{self, Scope, Site, client_def::ClientDef},
 };
 
@@ -54,7 +55,11 @@ fn codex(client: &ClientDef, site: &Site, hooks: &Hooks) -> (Option<bool>, Check
     for (path, scope) in &hooks.files {
         let text = settings::read(path).ok().flatten().unwrap_or_default();
         let mut not = Vec::new();
-        for key in trust::keys(&text, path, site) {
+        let keys = match hooks.of_plugin.contains(path) {
+            true => trust::keys_of_plugin(&text, path, site),
+            false => trust::keys(&text, path, site),
+        };
+        for key in keys {
             match listed.iter().find(|hook| hook.key == key) {
                 Some(hook) if hook.enabled && is_trusted(&hook.trust) => {}
                 Some(hook) if !hook.enabled => not.push("switched off"),
@@ -66,7 +71,11 @@ fn codex(client: &ClientDef, site: &Site, hooks: &Hooks) -> (Option<bool>, Check
             let seen = format!("every hook of {}", path.display());
             return (Some(true), Check::new(word, WHAT, Health::Ok, seen, ""));
         }
-        worst.push(not_enforced(word, path, *scope, &not, site));
+        let mut check = not_enforced(word, path, *scope, &not, site);
+        if hooks.of_plugin.contains(path) {
+            check.advice = "start Codex and agree to the hooks of the plugin with `/hooks`".into();
+        }
+        worst.push(check);
     }
     match worst.into_iter().next() {
         Some(check) => (Some(false), check),
@@ -90,12 +99,30 @@ fn listed(program: &Path, site: &Site) -> Result<Vec<ListedHook>, String> {
             std::fs::write(copy.join(name), text.replace(&home, &copied)).map_err(said)?;
         }
     }
+    for plugin in plugins::installed(ClientId::Codex, site) {
+        copy_plugin(&plugin.folder, &site.codex_home, &copy).map_err(said)?;
+    }
     let listed = app_server::hooks(program, &site.project_root, &copy)?;
     let real = |hook: ListedHook| ListedHook {
         key: hook.key.replace(&copied, &home),
         ..hook
     };
     Ok(listed.into_iter().map(real).collect())
+}
+
+/// Copies the manifest and the hooks of a plugin into another configuration directory.
+fn copy_plugin(plugin: &Path, home: &Path, copy: &Path) -> std::io::Result<()> {
+    let Ok(below) = plugin.strip_prefix(home) else {
+        return Ok(());
+    };
+    for name in [".codex-plugin/plugin.json", plugins::HOOKS] {
+        let (from, to) = (plugin.join(name), copy.join(below).join(name));
+        if let (true, Some(folder)) = (from.is_file(), to.parent()) {
+            std::fs::create_dir_all(folder)?;
+            std::fs::copy(from, to)?;
+        }
+    }
+    Ok(())
 }
 
 fn is_trusted(status: &str) -> bool {

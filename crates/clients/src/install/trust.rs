@@ -9,6 +9,7 @@ use serde_json::Value;
 use super::record::Added;
 use crate::app_server::{self, ListedHook};
 use crate::codex::install::FOOTPRINT;
+use crate::plugins;
 use crate::settings::{
     EditError, Site,
     json::{Syntax, Text as Json},
@@ -87,6 +88,25 @@ pub(crate) fn keys(text: &str, path: &Path, site: &Site) -> Vec<String> {
     positions(text, site)
         .into_iter()
         .map(|place| format!("{}:{place}", real.display()))
+        .collect()
+}
+
+/// Returns the keys of our hooks in a plugin: Codex names those by the plugin and not by their path.
+pub(crate) fn keys_of_plugin(text: &str, path: &Path, site: &Site) -> Vec<String> {
+    // `MARKETPLACE/PLUGIN/VERSION/hooks/hooks.json`
+    let names: Vec<&str> = path
+        .iter()
+        .rev()
+        .filter_map(|name| name.to_str())
+        .skip(3)
+        .take(2)
+        .collect();
+    let [plugin, marketplace] = names.as_slice() else {
+        return Vec::new();
+    };
+    positions(text, site)
+        .into_iter()
+        .map(|place| format!("{plugin}@{marketplace}:{}:{place}", plugins::HOOKS))
         .collect()
 }
 

@@ -50,7 +50,7 @@ pub(super) fn mods(look: &Look<'_>) -> Vec<ClientMod> {
     for (file, settings) in naming(look, &folders) {
         named.extend(plugins_of(&settings, file.parent()));
     }
-    found.extend(named.iter().map(|name| place(name, look)));
+    found.extend(named.iter().flat_map(|name| places(name, look)));
     let mut mods: Vec<ClientMod> = Vec::new();
     for path in found {
         let path = path.canonicalize().unwrap_or(path);
@@ -65,6 +65,20 @@ pub(super) fn mods(look: &Look<'_>) -> Vec<ClientMod> {
         }
     }
     mods
+}
+
+/// Lists the packages that settings name as plugins, with the folder that each lies in.
+pub(crate) fn packages(look: &Look<'_>) -> Vec<(String, PathBuf)> {
+    let folders = folders(look);
+    let mut named = Vec::new();
+    for (file, settings) in naming(look, &folders) {
+        named.extend(plugins_of(&settings, file.parent()));
+    }
+    let packages = named.into_iter().flat_map(|name| {
+        let folders = places(&name, look).into_iter();
+        folders.map(move |folder| (name.clone(), folder))
+    });
+    packages.filter(|(_, folder)| folder.is_dir()).collect()
 }
 
 /// Lists the folders of settings that opencode looks through.
@@ -129,13 +143,13 @@ fn plugins_of(settings: &Value, folder: Option<&Path>) -> Vec<String> {
     named.filter_map(name).collect()
 }
 
-/// Returns where a plugin lies: a path, or the folder of a package that opencode has fetched.
-fn place(name: &str, look: &Look<'_>) -> PathBuf {
+/// Returns where a plugin lies: a path, or the folders of a package that opencode has fetched.
+fn places(name: &str, look: &Look<'_>) -> Vec<PathBuf> {
     if let Some(path) = name.strip_prefix("file://") {
-        return PathBuf::from(path.replace("%20", " "));
+        return vec![PathBuf::from(path.replace("%20", " "))];
     }
     if Path::new(name).is_absolute() || name.starts_with('.') {
-        return look.directory.join(name);
+        return vec![look.directory.join(name)];
     }
     let cache = look
         .variable("XDG_CACHE_HOME")
@@ -145,8 +159,14 @@ fn place(name: &str, look: &Look<'_>) -> PathBuf {
     let own = own.map_or(name, |(own, _)| own);
     let latest = format!("{own}@latest");
     let fetched = [name, latest.as_str()].map(|name| cache.join("packages").join(name));
-    let known = fetched.iter().find(|folder| folder.is_dir());
-    known.cloned().unwrap_or_else(|| PathBuf::from(name))
+    // Where it looked for a newer one in vain, it leaves an empty folder.
+    let mut known = Vec::from(fetched);
+    known.retain(|folder| !children(folder).is_empty());
+    known.dedup();
+    if known.is_empty() {
+        known.push(PathBuf::from(name));
+    }
+    known
 }
 
 /// Tells whether a file is the plugin that `init` writes, calling this program.

@@ -1,8 +1,12 @@
 //! Code of ours that a client loads: with the mark of `init`, and the program that it calls.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use super::MARK;
+use super::{
+    MARK,
+    hooks::BY_PLUGIN,
+    words::{Ending, NAME, SHELL},
+};
 
 /// Begins the line that names the program to call.
 const NAMES: &str = "const PROGRAM = ";
@@ -20,6 +24,33 @@ pub(crate) fn written(code: &str, program: &str) -> String {
         }
     });
     let lines: Vec<String> = std::iter::once(mark.clone()).chain(lines).collect();
+    format!("{}\n", lines.join("\n"))
+}
+
+/// Begins the lines that a plugin has otherwise: what stands around the words of a call, and the control server.
+const BEFORE: &str = "const BEFORE = ";
+const BEHIND: &str = "const BEHIND = ";
+const SERVER: &str = "const SERVER = ";
+
+/// Returns `code` as it stands in a plugin: it finds the program on the `PATH`, and says whose call it is.
+pub(crate) fn packaged(code: &str, mark: &str, server: &[&str]) -> String {
+    let [shell, option] = SHELL;
+    let script = Ending::FoundOrUnguarded.script();
+    let lines = code.lines().map(|line| {
+        let end = if line.ends_with(';') { ";" } else { "" };
+        let values = [
+            (NAMES, Value::from(shell)),
+            (BEFORE, json!([option, script, NAME, NAME])),
+            (BEHIND, json!([BY_PLUGIN])),
+            (SERVER, json!(server)),
+        ];
+        let found = values.iter().find(|(begins, _)| line.starts_with(begins));
+        found.map_or_else(
+            || line.to_owned(),
+            |(begins, value)| format!("{begins}{value}{end}"),
+        )
+    });
+    let lines: Vec<String> = std::iter::once(format!("// {mark}")).chain(lines).collect();
     format!("{}\n", lines.join("\n"))
 }
 

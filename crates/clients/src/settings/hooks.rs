@@ -25,6 +25,9 @@ pub(crate) struct Timeout {
 /// Seconds for a client that runs the call when they are over: a hook that hangs holds it.
 pub(crate) const DAY_S: u32 = 86_400;
 
+/// The word of a line that stands in a plugin: the settings may have one beside it.
+pub(crate) const BY_PLUGIN: &str = "--plugin";
+
 /// How a client writes hooks.
 #[derive(Debug)]
 pub(crate) struct HookForm {
@@ -114,12 +117,22 @@ impl HookForm {
         if self.names_event {
             words.push(event.to_owned());
         }
+        if site.in_plugin {
+            words.push(BY_PLUGIN.to_owned());
+        }
         line(&words, self.ending(event, site))
     }
 
     /// Returns how the line of an event ends where the program does not answer.
     fn ending(&self, event: &str, site: &Site) -> Ending {
         let closes = self.stopping.contains(&event);
+        if site.in_plugin {
+            return match event {
+                _ if closes => Ending::FoundOrUnguarded,
+                "SessionStart" => Ending::FoundOrTells,
+                _ => Ending::FoundOrPasses,
+            };
+        }
         match (site.by_name, closes) {
             (false, true) => Ending::Closes,
             (false, false) => Ending::Plain,
@@ -250,6 +263,7 @@ impl HookForm {
         let [program, hook_word, client, events @ ..] = words.as_slice() else {
             return None;
         };
+        let events: Vec<&String> = events.iter().filter(|word| *word != BY_PLUGIN).collect();
         let ours = hook_word == "hook"
             && client == self.client.word()
             && events.len() <= 1
@@ -257,14 +271,14 @@ impl HookForm {
         if !ours {
             return None;
         }
-        let names_this = match events {
-            [named] => named == event,
+        let names_this = match events.as_slice() {
+            [named] => *named == event,
             _ => !self.names_event,
         };
         let stops = match ending {
-            Ending::Closes | Ending::FoundAndCloses => true,
+            Ending::Closes | Ending::FoundAndCloses | Ending::FoundOrUnguarded => true,
             Ending::Plain | Ending::Found => self.fails_closed || !self.stopping.contains(&event),
-            Ending::FoundOrPasses => !self.stops(event),
+            Ending::FoundOrPasses | Ending::FoundOrTells => !self.stops(event),
         };
         if names_this && stops && self.always_holds(group, hook) {
             Some(HookState::Complete(line))

@@ -47,6 +47,8 @@ pub struct Site {
     pub program: PathBuf,
     /// Whether files name it so that it is found on each person's `PATH`.
     pub by_name: bool,
+    /// Whether what is written belongs to a plugin, which finds the program on the `PATH` as well.
+    pub in_plugin: bool,
     /// The person's directory of configuration.
     pub configuration: PathBuf,
     /// Claude Code's own directory of the person.
@@ -76,6 +78,7 @@ impl Site {
             home: home.to_owned(),
             program: program.to_owned(),
             by_name: false,
+            in_plugin: false,
             configuration: home.join(".config"),
             claude_home: home.join(".claude"),
             codex_home: home.join(".codex"),
@@ -111,6 +114,16 @@ impl Site {
             copilot_home: moved("COPILOT_HOME", self.copilot_home),
             programs: std::env::split_paths(&programs).collect(),
             ..self
+        }
+    }
+
+    /// Makes that of a plugin, which is the same on every machine.
+    pub(crate) fn of_plugin() -> Self {
+        let nowhere = Path::new("/");
+        Self {
+            by_name: true,
+            in_plugin: true,
+            ..Self::new(nowhere, nowhere, Path::new(NAME))
         }
     }
 

@@ -46,11 +46,41 @@ pub(crate) fn split(line: &str) -> Option<Vec<String>> {
 /// else, and some take the code 2 for a refusal only with a sentence beside it.
 const CLOSES: &str = "o=$(\"$@\") && case $o in \"{\"*\"}\") printf \"%s\\n\" \"$o\" ;; *) false ;; esac || { \
      echo \"interlock: the hook failed, so the call is refused\" >&2; exit 2; }";
-/// Finds the program on the `PATH`, outside of the folder that the client works in: what lies there is the agent's.
-const FINDS: &str = "p=$(command -v \"$1\") && case $p in \"$PWD\"/*|[!/]*) false ;; esac || { ";
+/// Finds the program on the `PATH`, outside of the folder that the client works in, of the project around it and of any
+/// `node_modules`: what lies there is the agent's.
+const FINDS: &str = concat!(
+    r#"p=$(command -v "$1"); c=$CLAUDE_PROJECT_DIR; [ -n "$c" ] || c=$PWD; "#,
+    r#"case $p in "$PWD"/*|"$c"/*|[!/]*|*/node_modules/.bin/*) p= ;; esac; "#,
+    r#"for d in "$PWD" "$c"; do while [ -n "$d" ] && [ "$d" != "$HOME" ]; do "#,
+    r#"[ ! -e "$d/.git" ] && [ ! -e "$d/.interlock" ] || case $p in "$d"/*) p= ;; esac; d=${d%/*}; done; done; "#,
+    r#"[ -n "$p" ] || { "#,
+);
 /// Refuses a call where it is not found.
 const MISSING: &str = "echo \"interlock is not on the PATH here, so the call is refused: install Interlock, or take its hooks \
      (interlock hook) out of the settings of this project\" >&2; exit 2; }; ";
+/// Tells, with nothing but the shell itself, whether a run may guard the session: one that holds it by its id or works in
+/// this folder, one that waits for a session here, or a workflow that the project names; then the call is refused.
+const GUARDED: &str = concat!(
+    r#"i=; while IFS= read -r l || [ -n "$l" ]; do i=$i$l; done; "#,
+    r#"s=$XDG_STATE_HOME; [ -n "$s" ] || s=$HOME/.local/state; g=; h=$(pwd -P); "#,
+    r#"for f in "$s"/interlock/sessions/*.json "$s"/interlock/projects/*.json; do [ -e "$f" ] || continue; "#,
+    r#"j=; while IFS= read -r l || [ -n "$l" ]; do j=$j$l; done < "$f" || g=1; [ -n "$j" ] || g=1; "#,
+    r#"n=${j#*\"session\":\"}; [ "$n" = "$j" ] || { n=${n%%\"*}; case $i in *"\"$n\""*) g=1 ;; esac; }; "#,
+    r#"for d in "$h" "$c"; do while [ -n "$d" ]; do case $j in *"\"project_root\":\"$d\""*) g=1 ;; esac; d=${d%/*}; done; done; done; "#,
+    r#"for d in "$h" "$c"; do while [ -n "$d" ]; do f=$d/.interlock/config.toml; d=${d%/*}; [ -e "$f" ] || continue; "#,
+    r#"while IFS= read -r l || [ -n "$l" ]; do case $l in *workflow*) g=1 ;; esac; done < "$f" || g=1; done; done; "#,
+    r#"[ -n "$g" ] || { echo "{}"; exit 0; }; "#,
+);
+/// Refuses a call of a guarded session where a plugin does not find the program.
+const GONE: &str = concat!(
+    r#"echo "interlock is not on the PATH here, and a run may guard this session, so the call is refused: put "#,
+    r#"interlock on the PATH of this client, or uninstall its plugin" >&2; exit 2; }; "#,
+);
+/// Says to the person what a plugin is missing, and lets pass what stops nothing.
+const TELLS: &str = concat!(
+    r#"echo "{\"systemMessage\":\"Interlock guards nothing here: its plugin is installed, and the program "#,
+    r#"interlock is not on the PATH. Install it, or uninstall the plugin.\"}"; exit 0; }; exec "$@""#,
+);
 /// Lets pass what stops nothing.
 const PASSES: &str = "echo \"{}\"; exit 0; }; exec \"$@\"";
 /// Runs the words behind it.
@@ -69,32 +99,40 @@ pub(crate) enum Ending {
     FoundAndCloses,
     /// It passes where the program is not found; else what the client makes of it.
     FoundOrPasses,
+    /// The same, and the person is told.
+    FoundOrTells,
+    /// As `FoundAndCloses`, but it passes where the program is not found and no run may guard the session.
+    FoundOrUnguarded,
 }
 
 impl Ending {
-    const ALL: [Self; 5] = [
+    const ALL: [Self; 7] = [
         Self::Plain,
         Self::Closes,
         Self::Found,
         Self::FoundAndCloses,
         Self::FoundOrPasses,
+        Self::FoundOrTells,
+        Self::FoundOrUnguarded,
     ];
 
     /// Returns the script that does so; empty: none.
-    fn script(self) -> String {
+    pub(crate) fn script(self) -> String {
         match self {
             Self::Plain => String::new(),
             Self::Closes => CLOSES.to_owned(),
             Self::Found => [FINDS, MISSING, RUNS].concat(),
             Self::FoundAndCloses => [FINDS, MISSING, CLOSES].concat(),
             Self::FoundOrPasses => [FINDS, PASSES].concat(),
+            Self::FoundOrTells => [FINDS, TELLS].concat(),
+            Self::FoundOrUnguarded => [FINDS, GUARDED, GONE, CLOSES].concat(),
         }
     }
 }
 
 /// What the script is run by, whatever shell the client hands lines to, and its own name.
-const SHELL: [&str; 2] = ["/bin/sh", "-c"];
-const NAME: &str = "interlock";
+pub(crate) const SHELL: [&str; 2] = ["/bin/sh", "-c"];
+pub(crate) const NAME: &str = "interlock";
 
 /// Writes words as a line that a client starts, with this ending.
 pub(crate) fn line(words: &[String], ending: Ending) -> String {
@@ -145,7 +183,7 @@ fn quoted(word: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    #![expect(clippy::unwrap_used, reason = "a failed test panics")]
+    #![expect(clippy::unwrap_used, clippy::panic, reason = "a failed test panics")]
 
     use std::{os::unix::fs::PermissionsExt, path::Path, process::Command};
 
@@ -250,6 +288,7 @@ mod tests {
         shell
             .args(["-c", &line(&words, ending)])
             .current_dir(folder);
+        shell.env_remove("CLAUDE_PROJECT_DIR");
         let ran = shell.env("PATH", path).output().unwrap();
         let text = |bytes| String::from_utf8(bytes).unwrap();
         (ran.status.code(), text(ran.stdout), text(ran.stderr))
@@ -288,8 +327,121 @@ mod tests {
                 assert!(why.contains("install Interlock"), "{why}");
             }
         }
+        // Below a project, all of the project is the agent's, and so are packages that are installed somewhere.
+        let (deep, packages) = (
+            folder("project/deep/er"),
+            folder("elsewhere/node_modules/.bin"),
+        );
+        folder("project/.git");
+        std::fs::copy(tools.join("interlock"), packages.join("interlock")).unwrap();
+        for ending in [Ending::Found, Ending::FoundAndCloses] {
+            for missing in [&project.join("bin"), &packages] {
+                let (code, said, _) = find(missing, &deep, ending);
+                assert_eq!((code, &*said), (Some(2), ""), "{}", missing.display());
+            }
+            assert_eq!(find(&tools, &deep, ending).0, Some(0));
+        }
         let passes = Ending::FoundOrPasses;
         assert_eq!(find(&empty, &project, passes).1.trim(), "{}");
         assert_eq!(find(&tools, &project, passes).1.trim(), "{\"hook\": 1}");
+    }
+
+    #[test]
+    fn a_plugin_without_the_program_refuses_what_a_run_may_guard_and_nothing_else() {
+        let room = tempfile::tempdir().unwrap();
+        let base = room.path().canonicalize().unwrap();
+        let folder = |name: &str| {
+            let path = base.join(name);
+            std::fs::create_dir_all(&path).unwrap();
+            path
+        };
+        let (empty, project, other) = (folder("empty"), folder("p/deep"), folder("other"));
+        let root = base.join("p");
+        let write = |name: &str, text: String| {
+            let path = base.join(name);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        };
+        let words = ["interlock", "hook"].map(str::to_owned);
+        let written = line(&words, Ending::FoundOrUnguarded);
+        let ask = |shell: &str, folder: &Path, session: &str| {
+            let input = format!("{{\"session_id\": \"{session}\",\n \"cwd\": \"/\"}}");
+            let mut ran = Command::new(shell);
+            ran.args(["-c", &written]).current_dir(folder);
+            ran.env("PATH", &empty).env("HOME", base.join("home"));
+            ran.env_remove("CLAUDE_PROJECT_DIR");
+            ran.env("XDG_STATE_HOME", base.join("state"));
+            ran.stdin(std::process::Stdio::piped());
+            ran.stdout(std::process::Stdio::piped());
+            ran.stderr(std::process::Stdio::piped());
+            let mut ran = ran.spawn().unwrap();
+            std::io::Write::write_all(&mut ran.stdin.take().unwrap(), input.as_bytes()).unwrap();
+            let ended = ran.wait_with_output().unwrap();
+            let text = |bytes| String::from_utf8(bytes).unwrap();
+            let (said, why) = (text(ended.stdout), text(ended.stderr));
+            match ended.status.code() {
+                Some(0) if said.trim() == "{}" && why.is_empty() => true,
+                Some(2) if said.is_empty() && why.contains("uninstall its plugin") => false,
+                other => panic!("{other:?} {said} {why}"),
+            }
+        };
+        let passes = |folder: &Path, session: &str| {
+            let [one, two] = ["/bin/sh", "/bin/bash"].map(|shell| ask(shell, folder, session));
+            assert_eq!(one, two);
+            one
+        };
+        // Nothing is known of any run.
+        assert!(passes(&project, "S-1"));
+        // Some clients start the hooks of a plugin in its own folder, and name the project.
+        let named = |session: &str| {
+            let mut ran = Command::new("/bin/sh");
+            ran.args(["-c", &written]).current_dir(&other);
+            ran.env("PATH", &empty).env("CLAUDE_PROJECT_DIR", &project);
+            ran.env("XDG_STATE_HOME", base.join("state"));
+            let input = base.join("input");
+            std::fs::write(&input, format!("{{\"session_id\":\"{session}\"}}")).unwrap();
+            ran.stdin(std::fs::File::open(input).unwrap());
+            ran.output().unwrap().status.code() == Some(0)
+        };
+        assert!(named("S-2"));
+        // A session is bound by its id, wherever it works, and so is each in the folder.
+        let bound = |root: &Path| {
+            let root = root.display();
+            format!(
+                r#"{{"version":1,"content":{{"run":"r","session":{{"client":"claude-code","session":"S-1"}},"project_root":"{root}"}}}}"#
+            )
+        };
+        write("state/interlock/sessions/a.json", bound(&root));
+        assert!(!passes(&project, "S-1"));
+        assert!(!passes(&other, "S-1"));
+        assert!(!passes(&project, "S-2"));
+        assert!(!named("S-2"));
+        assert!(passes(&other, "S-2"));
+        assert!(passes(&other, "S-10"));
+        // One that cannot be read may be anybody's.
+        write("state/interlock/sessions/b.json", String::new());
+        assert!(!passes(&other, "S-2"));
+        std::fs::remove_dir_all(base.join("state")).unwrap();
+        // A run waits for a session of the project.
+        let waits = format!(
+            r#"{{"version":1,"content":{{"run":"r","project_root":"{}"}}}}"#,
+            root.display()
+        );
+        write("state/interlock/projects/a.json", waits);
+        assert!(!passes(&project, "S-2"));
+        assert!(passes(&other, "S-2"));
+        std::fs::remove_dir_all(base.join("state")).unwrap();
+        // The project names a workflow.
+        write(
+            "p/.interlock/config.toml",
+            "[shell]\nallow = []\n".to_owned(),
+        );
+        assert!(passes(&project, "S-2"));
+        write(
+            "p/.interlock/config.toml",
+            "# ours\nworkflow = \"bugfix\"".to_owned(),
+        );
+        assert!(!passes(&project, "S-2"));
+        assert!(passes(&other, "S-2"));
     }
 }

@@ -4,7 +4,7 @@ use interlock_core::facts::{CommandClass, SimpleCommand, Word};
 
 use super::{
     Guarded, LineView,
-    table::{ACTS, PROGRAM, REPORTS},
+    table::{ACTS, INSTALLER_REPORTS, INSTALLERS, OWN_PACKAGES, PROGRAM, REPORTS},
 };
 use crate::{path::plain, summary::one_line, touched::program};
 
@@ -21,6 +21,9 @@ impl Guarded<'_> {
         let name = command.words.first()?.literal()?;
         if self.is_own(command, name) {
             return self.act(command, 0);
+        }
+        if let Some(package) = own_package(command) {
+            return Some(format!("the package `{}`", one_line(package, 40)));
         }
         if made_here(command, name, view) {
             return acting(command, 1).map(said);
@@ -115,6 +118,26 @@ fn made_here(command: &SimpleCommand, name: &str, view: &LineView<'_>) -> bool {
     let others = view.shell.commands.iter().filter(|by| *by != command);
     super::words::names_program(&view.line.to_lowercase())
         && (others.into_iter().any(names_it) || written())
+}
+
+/// Returns the package of Interlock, or of a plugin of it, that a package manager would replace or remove.
+fn own_package(command: &SimpleCommand) -> Option<&str> {
+    let installer = program(command).filter(|name| INSTALLERS.contains(name))?;
+    let mut words = command.words.iter().skip(1).filter_map(Word::literal);
+    let mut plain = words.clone().filter(|word| !word.starts_with('-'));
+    let first = plain.next().unwrap_or_default();
+    // Its options come first, and say what it does.
+    let reports = !matches!(installer, "dpkg" | "rpm" | "pacman")
+        && (INSTALLER_REPORTS.contains(&first)
+            || words
+                .clone()
+                .any(|word| matches!(word, "--version" | "--help" | "-h")));
+    let is_own = |word: &&str| {
+        let name = word.rsplit_once('@').map_or(*word, |(name, _)| name);
+        let name = if name.is_empty() { *word } else { name };
+        name == PROGRAM || OWN_PACKAGES.iter().any(|own| word.starts_with(own))
+    };
+    (!reports).then(|| words.find(is_own)).flatten()
 }
 
 /// Returns a word that does more than report.

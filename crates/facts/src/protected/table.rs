@@ -138,6 +138,7 @@ const COPILOT: Compared = Compared::Parts(&[
     part("hooks", Compared::Whole),
     part("agents", Compared::Whole),
     part("plugins", Compared::Whole),
+    part("installed-plugins", Compared::Whole),
     part("extensions", Compared::Whole),
 ]);
 const VSCODE: Compared = Compared::Parts(&[
@@ -206,6 +207,9 @@ pub(super) const FILES: &[Row] = &[
     file(Under::Any, &[".github", "mcp.json"], CLIENT),
     tree(Under::Any, &[".copilot"], CLIENT).by(COPILOT),
     tree(Under::Config, &["opencode"], CLIENT).by(OPENCODE),
+    // Packages of plugins that were fetched, and catalogues that plugins are updated from; the clients change them.
+    tree(Under::Home, &[".cache", "opencode"], CLIENT).by(Compared::Not),
+    tree(Under::Home, &[".cache", "copilot"], CLIENT).by(Compared::Not),
     tree(Under::Config, &["github-copilot"], CLIENT).by(COPILOT),
     tree(Under::Root, &["etc", "claude-code"], CLIENT),
     tree(Under::Root, &["etc", "codex"], CLIENT),
@@ -383,6 +387,39 @@ pub(super) const FILES: &[Row] = &[
 /// The name of Interlock's own command.
 pub(super) const PROGRAM: &str = "interlock";
 
+/// How the names of packages begin that hold Interlock or a plugin of it.
+pub(super) const OWN_PACKAGES: &[&str] = &["@interlock-cli/"];
+
+/// Programs that install packages, and with that replace or remove them.
+pub(super) const INSTALLERS: &[&str] = &[
+    "npm", "pnpm", "yarn", "bun", "cargo", "brew", "apt", "apt-get", "aptitude", "dpkg", "dnf",
+    "yum", "rpm", "pacman", "apk", "nix", "nix-env", "snap", "port",
+];
+
+/// First words of theirs that only report.
+pub(super) const INSTALLER_REPORTS: &[&str] = &[
+    "ls",
+    "list",
+    "view",
+    "info",
+    "show",
+    "search",
+    "why",
+    "outdated",
+    "policy",
+    "explain",
+    "help",
+    "test",
+    "run",
+    "build",
+    "check",
+    "clippy",
+    "metadata",
+    "tree",
+    "--version",
+    "--help",
+];
+
 /// First words after it that only report.
 pub(super) const REPORTS: &[&str] = &[
     "status",
@@ -474,6 +511,7 @@ pub(super) const CLIENT_SETTINGS: &[&str] = &[
     "mcp",
     "plugin",
     "plugins",
+    "plug",
     "hooks",
     "settings",
     "install",
@@ -481,9 +519,13 @@ pub(super) const CLIENT_SETTINGS: &[&str] = &[
     "update",
     "upgrade",
     "extensions",
+    "extension",
     "features",
     "setup-token",
     "migrate-installer",
+    // A server that changes settings for whoever asks it.
+    "app-server",
+    "remote-control",
 ];
 
 /// Words behind them that only report.
@@ -496,6 +538,10 @@ pub(super) const CLIENT_OPTIONS: &[&str] = &[
     "--mcp-config",
     "--strict-mcp-config",
     "--plugin-dir",
+    "--plugin-dir-no-mcp",
+    "--plugin-url",
+    "--extensions",
+    "--additional-mcp-config",
     "--bare",
     "--safe-mode",
     "--dangerously-skip-permissions",
@@ -523,8 +569,8 @@ pub(super) const CLIENT_OPTIONS: &[&str] = &[
 /// Short options that do the same, by the program that knows them so.
 pub(super) const CLIENT_SHORT_OPTIONS: &[(&str, &[&str])] = &[
     ("cursor-agent", &["-f", "--force"]),
-    ("gemini", &["-y"]),
-    ("gemini-cli", &["-y"]),
+    ("gemini", &["-y", "-e"]),
+    ("gemini-cli", &["-y", "-e"]),
 ];
 
 /// Values of a client's options that do the same.

@@ -105,6 +105,7 @@ impl Governor {
             .map_err(|error| GatewayError::Settings(error.to_string()))?;
         let setting = HookSetting {
             home: settings.home.clone(),
+            by_plugin: false,
             configuration: settings.configuration.clone(),
             program: std::env::current_exe().ok(),
             environment: std::env::vars_os().collect(),

@@ -115,6 +115,7 @@ fn twin(call: &str, side: &str) -> DuplicateCall {
         entered_seq: 1,
         key: Digest::new("k"),
         side: side.to_owned(),
+        refusal: None,
     }
 }
 

@@ -167,6 +167,7 @@ impl Room {
         let directory = arguments.value().get("cwd").and_then(Value::as_str);
         let directory = directory.map_or(root.to_owned(), |cwd| root.join(cwd));
         let host = Host {
+            plugins: Vec::new(),
             state_directory: self.path.join("state"),
             program: None,
             configuration: None,

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use interlock_clients::HookSetting;
+use interlock_clients::{HookSetting, plugins};
 use interlock_confine::{PersonsLine, plan_for_person};
 use interlock_core::policy::{CommandEntry, Policy, Stance};
 use interlock_project::project_root;
@@ -27,7 +27,7 @@ pub(super) fn plan(arguments: &Arguments) -> Result<Plan, String> {
     let policy = policy(arguments)?;
     let setting = HookSetting::of_process()?;
     let mut plan = plan_for_person(
-        &setting.host(),
+        &plugins::host(&setting),
         &PersonsLine {
             text: &arguments.line,
             policy: &policy,

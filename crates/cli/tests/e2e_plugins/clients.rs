@@ -1,0 +1,263 @@
+//! How a person installs and uninstalls the plugin in each client.
+
+use std::{
+    collections::BTreeMap, fs, io::Write as _, os::unix::fs::symlink, path::PathBuf, process::Stdio,
+};
+
+use interlock_clients::plugins::repository;
+use interlock_testkit::{
+    claude::Version,
+    client::{Client, Outcome, Session},
+    interlock::Interlock,
+    programs,
+    proposal::Script,
+    room::{Room, expect_success},
+};
+use serde_json::Value;
+
+use crate::{INTERLOCK, registry::Registry};
+
+/// A project, one client, and a copy of the repository's plugins in it.
+pub(crate) struct Plugin {
+    pub(crate) client: Client,
+    pub(crate) room: Room,
+}
+
+/// Where the repository's copy lies in the project.
+pub(crate) const fn at_marketplace() -> &'static str {
+    "market"
+}
+
+/// The address of a repository that git is told to find on this machine.
+const ADDRESS: &str = "https://example.com/interlock.git";
+
+impl Plugin {
+    pub(crate) fn new(client: Client) -> Plugin {
+        let room = Room::new().unwrap();
+        room.write("a.txt", "one\n").unwrap();
+        let stub = programs::built("interlock-testkit", "mcp-stub", INTERLOCK).unwrap();
+        client.install(&room, &stub).unwrap();
+        room.install("interlock", INTERLOCK.as_ref()).unwrap();
+        for (name, text) in repository() {
+            room.write(&format!("{}/{name}", at_marketplace()), &text)
+                .unwrap();
+        }
+        if client == Client::Copilot {
+            // What it unpacks itself to is there for all rooms.
+            let packages = programs::installed("tests/e2e", ".cache/copilot/pkg").unwrap();
+            fs::create_dir_all(room.path("cache/copilot")).unwrap();
+            symlink(packages, room.path("cache/copilot/pkg")).unwrap();
+            let found = format!(
+                "[url \"file://{}\"]\n\tinsteadOf = {ADDRESS}\n[user]\n\tname = a\n\temail = a@b\n",
+                room.file(at_marketplace())
+            );
+            fs::write(room.home().join(".gitconfig"), found).unwrap();
+        }
+        let plugin = Plugin { client, room };
+        if let Some((settings, text)) = plugin.persons_settings() {
+            fs::create_dir_all(settings.parent().unwrap()).unwrap();
+            fs::write(settings, text).unwrap();
+        }
+        plugin
+    }
+
+    /// Settings that a person has already, where the testkit has written none.
+    fn persons_settings(&self) -> Option<(PathBuf, &'static str)> {
+        let (name, text) = match self.client {
+            Client::ClaudeCode(_) => (".claude/settings.json", "{\n  \"verbose\": false\n}\n"),
+            Client::Copilot => (".copilot/settings.json", "{\n  \"theme\": \"dark\"\n}\n"),
+            _ => return None,
+        };
+        Some((self.room.home().join(name), text))
+    }
+
+    /// Runs the client's own program to its end.
+    fn by_client(&self, arguments: &[&str], variables: &[(&str, &str)]) {
+        let mut command = self.room.command(self.client.program().unwrap());
+        command.args(arguments).envs(variables.iter().copied());
+        let cache = self.room.path("cache");
+        command
+            .env("XDG_CACHE_HOME", cache)
+            .env("GEMINI_CLI_TRUST_WORKSPACE", "true")
+            .env("DISABLE_TELEMETRY", "1")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        // Gemini CLI asks whether the folder is trusted.
+        drop(child.stdin.take().unwrap().write_all(b"y\ny\n"));
+        let output = child.wait_with_output().unwrap();
+        expect_success(&arguments.join(" "), &output).unwrap();
+    }
+
+    pub(crate) fn install(&self) {
+        let market = self.room.file(at_marketplace());
+        match self.client {
+            Client::ClaudeCode(_) => {
+                self.by_client(&["plugin", "marketplace", "add", &market], &[]);
+                self.by_client(&["plugin", "install", "interlock@interlock"], &[]);
+            }
+            Client::Codex(_) => {
+                self.by_client(&["plugin", "marketplace", "add", &market], &[]);
+                self.by_client(&["plugin", "add", "interlock@interlock"], &[]);
+            }
+            Client::Gemini => {
+                let folder = format!("{market}/plugins/gemini");
+                self.by_client(&["extensions", "install", &folder, "--consent"], &[]);
+            }
+            Client::Copilot => {
+                for words in [
+                    &["init", "--quiet"][..],
+                    &["add", "--all", "--force"],
+                    &["commit", "--quiet", "--message", "plugins"],
+                ] {
+                    let mut git = self.room.command("git");
+                    let output = git.args(["-C", &market]).args(words).output().unwrap();
+                    expect_success("git", &output).unwrap();
+                }
+                self.by_client(&["plugin", "marketplace", "add", ADDRESS], &[]);
+                self.by_client(&["plugin", "install", "interlock@interlock"], &[]);
+            }
+            Client::Opencode => {
+                let folder = self.room.project().join("market/plugins/opencode");
+                let registry = Registry::of(&self.room, &folder);
+                let from = [("npm_config_registry", registry.address.as_str())];
+                let words = ["plugin", "--global", "@interlock-cli/opencode"];
+                self.by_client(&words, &from);
+            }
+        }
+    }
+
+    pub(crate) fn uninstall(&self) {
+        match self.client {
+            Client::ClaudeCode(_) => {
+                self.by_client(&["plugin", "uninstall", "interlock@interlock"], &[]);
+                self.by_client(&["plugin", "marketplace", "remove", "interlock"], &[]);
+            }
+            Client::Codex(_) => {
+                self.by_client(&["plugin", "remove", "interlock@interlock"], &[]);
+                self.by_client(&["plugin", "marketplace", "remove", "interlock"], &[]);
+            }
+            Client::Gemini => self.by_client(&["extensions", "uninstall", "interlock"], &[]),
+            Client::Copilot => {
+                self.by_client(&["plugin", "uninstall", "interlock@interlock"], &[]);
+                self.by_client(&["plugin", "marketplace", "remove", "interlock"], &[]);
+            }
+            Client::Opencode => {
+                // It has no command for that: a person takes the name out of the file.
+                let file = self.room.config().join("opencode/opencode.jsonc");
+                let text = fs::read_to_string(&file).unwrap();
+                let mut settings: Value = serde_json::from_str(&text).unwrap();
+                settings.as_object_mut().unwrap().remove("plugin").unwrap();
+                fs::write(file, settings.to_string()).unwrap();
+            }
+        }
+    }
+
+    /// The client's settings, without what it leaves empty of a plugin itself.
+    pub(crate) fn settings(&self) -> BTreeMap<&'static str, Value> {
+        let names: &[&str] = match self.client {
+            Client::ClaudeCode(_) => &[".claude/settings.json"],
+            Client::Codex(_) => &[".codex/config.toml", ".codex/hooks.json"],
+            Client::Gemini => &[".gemini/settings.json"],
+            Client::Copilot => &[".copilot/settings.json", ".copilot/mcp-config.json"],
+            Client::Opencode => &[],
+        };
+        let read = |name: &&'static str| {
+            let text = fs::read_to_string(self.room.home().join(name)).ok()?;
+            let mut value = serde_json::from_str(&text).unwrap_or(Value::from(text));
+            if let Value::Object(fields) = &mut value {
+                fields.retain(|_, value| *value != serde_json::json!({}));
+            }
+            Some((*name, value))
+        };
+        names.iter().filter_map(read).collect()
+    }
+
+    /// The server under which the model finds the control tools.
+    pub(crate) fn server(&self) -> &'static str {
+        match self.client {
+            Client::ClaudeCode(_) if !self.room.project().join(".mcp.json").exists() => {
+                "plugin_interlock_interlock"
+            }
+            Client::ClaudeCode(_) => {
+                let servers = self.room.read(".mcp.json").unwrap_or_default();
+                match servers.contains("\"interlock\"") {
+                    true => "interlock",
+                    false => "plugin_interlock_interlock",
+                }
+            }
+            _ => "interlock",
+        }
+    }
+
+    pub(crate) fn interlock(&self) -> Interlock<'_> {
+        Interlock::new(INTERLOCK, &self.room)
+    }
+
+    /// Writes the hooks as well, and returns what was said.
+    pub(crate) fn init(&self) -> String {
+        let output = self.interlock().run(&["init", "--yes"]).unwrap();
+        expect_success("interlock init", &output).unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    pub(crate) fn start(&self, workflow: &Value) -> String {
+        self.room
+            .write("workflow.json", &workflow.to_string())
+            .unwrap();
+        self.interlock().start("workflow.json").unwrap()
+    }
+
+    pub(crate) fn session(&self, script: Script) -> Outcome {
+        let outcome = self.session_however_it_ends(script);
+        assert_eq!(outcome.exit, Some(0), "{outcome:#?}");
+        outcome
+    }
+
+    pub(crate) fn session_however_it_ends(&self, script: Script) -> Outcome {
+        let mut session = Session::new(self.client, &self.room, script);
+        if self.client == Client::Opencode {
+            let cache = self.room.path("cache");
+            session = session.env("XDG_CACHE_HOME", &cache.to_string_lossy());
+        }
+        if let Client::Codex(_) = self.client {
+            // Stands for what a person says to `/hooks`.
+            session = session.arg("--dangerously-bypass-hook-trust");
+        }
+        if self.client == Client::ClaudeCode(Version::V2_1_197) {
+            session = session.env("DISABLE_TELEMETRY", "1");
+        }
+        session.run().unwrap()
+    }
+
+    /// What the log of the run says of every proposal, in order.
+    pub(crate) fn verdicts(&self, run: &str) -> Vec<String> {
+        let events = self.interlock().events(run).unwrap();
+        events.iter().filter_map(verdict).collect()
+    }
+
+    /// The row of `interlock doctor` about the client.
+    pub(crate) fn doctor(&self) -> Value {
+        let mut command = self.room.command(INTERLOCK);
+        command.args(["doctor", "--json"]);
+        if self.client == Client::Opencode {
+            command.env("XDG_CACHE_HOME", self.room.path("cache"));
+        }
+        let said: Value = serde_json::from_slice(&command.output().unwrap().stdout).unwrap();
+        let rows = said["clients"].as_array().unwrap();
+        let row = rows.iter().find(|row| row["client"] == self.client.id());
+        row.unwrap_or_else(|| panic!("{said:#}")).clone()
+    }
+}
+
+/// The verdict that an event records, if it records one.
+fn verdict(event: &Value) -> Option<String> {
+    match event["event"].as_str()? {
+        "CallAllowed" if event["source"] == "control" => None,
+        "CallAllowed" => Some("allowed".to_owned()),
+        "CallDenied" | "TransitionRejected" => event["refusal"]["code"].as_str().map(str::to_owned),
+        "RunCompleted" | "RunFailed" | "RunStarted" => None,
+        _ => event["to"].as_str().map(|state| format!("to {state}")),
+    }
+}

@@ -1,0 +1,204 @@
+//! Interlock's plugins in the real clients: installed as a person installs them, held to a workflow, and uninstalled.
+//!
+//! Nothing of `interlock init` is written unless a test says so, and nothing but Interlock stops a call here.
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test may end at the first surprise"
+)]
+#![expect(
+    clippy::indexing_slicing,
+    reason = "absent keys of a JSON value are null"
+)]
+
+mod clients;
+mod registry;
+
+use std::fs;
+
+use clients::{Plugin, at_marketplace};
+use interlock_testkit::{
+    claude::Version,
+    client::{Client, Tools},
+    proposal::{Proposal, Script},
+};
+use serde_json::{Value, json};
+
+/// The program under test.
+const INTERLOCK: &str = env!("CARGO_BIN_EXE_interlock");
+
+fn workflow() -> Value {
+    json!({
+        "id": "by-a-plugin", "initial": "planning",
+        "states": {
+            "planning": {"allowed_tools": ["Read", "Bash"], "on": {"READY": "building"}},
+            "building": {"allowed_tools": ["Read", "Edit", "Write", "Bash"], "on": {"DONE": "complete"}},
+            "complete": {"type": "final"},
+        },
+    })
+}
+
+fn calls(plugin: &Plugin) -> Vec<Proposal> {
+    let event = json!({"event": "READY"});
+    vec![
+        Proposal::read("a.txt"),
+        Proposal::edit("a.txt", "one\n", "early\n"),
+        Proposal::tool(plugin.server(), "interlock_transition", event),
+        Proposal::edit("a.txt", "one\n", "two\n"),
+        Proposal::shell("grep two a.txt"),
+    ]
+}
+
+/// What the log must say of these calls, each once.
+const VERDICTS: [&str; 5] = [
+    "allowed",
+    "tool_not_allowed",
+    "to building",
+    "allowed",
+    "allowed",
+];
+
+/// Installs the plugin, holds a session by it, and uninstalls it again.
+fn holds_and_goes(client: Client) {
+    let plugin = Plugin::new(client);
+    let before = plugin.settings();
+    plugin.install();
+    let run = plugin.start(&workflow());
+    let outcome = plugin.session(Script::calls(calls(&plugin)));
+    let name = client.label();
+    assert_eq!(plugin.verdicts(&run), VERDICTS, "{name}: {outcome:#?}");
+    assert_eq!(plugin.room.read("a.txt").unwrap(), "two\n", "{name}");
+    let refusal = &outcome.results[1];
+    assert!(refusal.contains("tool_not_allowed"), "{name}: {refusal}");
+
+    let seen = plugin.doctor();
+    assert_eq!(seen["hooks"], "all", "{name}: {seen:#}");
+    assert_eq!(seen["gateway"], true, "{name}: {seen:#}");
+
+    plugin.uninstall();
+    assert_eq!(plugin.settings(), before, "{name}");
+    let seen = plugin.doctor();
+    assert_eq!(seen["hooks"], "none", "{name}: {seen:#}");
+    // Whatever is left of it holds nothing any more.
+    let edit = Proposal::edit("a.txt", "two\n", "free\n");
+    plugin.session(Script::calls(vec![Proposal::read("a.txt"), edit]));
+    assert_eq!(plugin.room.read("a.txt").unwrap(), "free\n", "{name}");
+}
+
+#[test]
+fn the_plugin_of_claude_code_holds_a_session_and_is_uninstalled() {
+    holds_and_goes(Client::ClaudeCode(Version::V2_1_329));
+}
+
+#[test]
+fn the_plugin_holds_an_older_claude_code_too() {
+    holds_and_goes(Client::ClaudeCode(Version::V2_1_197));
+}
+
+#[test]
+fn the_plugin_of_codex_holds_a_session_and_is_uninstalled() {
+    holds_and_goes(Client::Codex(Tools::Code));
+}
+
+#[test]
+fn the_extension_of_gemini_cli_holds_a_session_and_is_uninstalled() {
+    holds_and_goes(Client::Gemini);
+}
+
+#[test]
+fn the_plugin_of_copilot_cli_holds_a_session_and_is_uninstalled() {
+    holds_and_goes(Client::Copilot);
+}
+
+#[test]
+fn the_package_of_opencode_holds_a_session_and_is_uninstalled() {
+    holds_and_goes(Client::Opencode);
+}
+
+#[test]
+fn with_the_hooks_of_init_beside_a_plugin_each_call_is_judged_once() {
+    for client in [
+        Client::ClaudeCode(Version::V2_1_329),
+        Client::Codex(Tools::Functions),
+        Client::Gemini,
+        Client::Copilot,
+        Client::Opencode,
+    ] {
+        let name = client.label();
+        let plugin = Plugin::new(client);
+        plugin.install();
+        let said = plugin.init();
+        assert!(said.contains("plugin is installed"), "{name}: {said}");
+        let run = plugin.start(&workflow());
+        let outcome = plugin.session(Script::calls(calls(&plugin)));
+        assert_eq!(plugin.verdicts(&run), VERDICTS, "{name}: {outcome:#?}");
+        assert_eq!(plugin.room.read("a.txt").unwrap(), "two\n", "{name}");
+    }
+}
+
+#[test]
+fn without_the_program_a_plugin_stops_only_what_a_run_may_guard() {
+    for client in [
+        Client::ClaudeCode(Version::V2_1_329),
+        Client::ClaudeCode(Version::V2_1_197),
+        Client::Codex(Tools::Functions),
+        Client::Gemini,
+        Client::Copilot,
+        Client::Opencode,
+    ] {
+        let name = client.label();
+        let plugin = Plugin::new(client);
+        plugin.install();
+        let edit = |old: &str, new: &str| {
+            let edit = Proposal::edit("a.txt", old, new);
+            Script::calls(vec![Proposal::read("a.txt"), edit])
+        };
+        fs::remove_file(plugin.room.path("bin/interlock")).unwrap();
+        plugin.session(edit("one\n", "two\n"));
+        assert_eq!(plugin.room.read("a.txt").unwrap(), "two\n", "{name}");
+        // A run waits for the next session of the project.
+        plugin.start(&workflow());
+        let outcome = plugin.session_however_it_ends(edit("two\n", "three\n"));
+        let said = format!("{outcome:?}");
+        assert_eq!(
+            plugin.room.read("a.txt").unwrap(),
+            "two\n",
+            "{name}: {said}"
+        );
+        assert!(said.contains("interlock on the PATH"), "{name}: {said}");
+    }
+}
+
+#[test]
+fn an_agent_cannot_change_a_plugin_that_is_loaded_in_place() {
+    let client = Client::ClaudeCode(Version::V2_1_329);
+    let plugin = Plugin::new(client);
+    plugin.install();
+    // The marketplace is a folder, and lies in the project.
+    let run = plugin.start(&json!({
+        "id": "in-place", "initial": "building",
+        "states": {
+            "building": {"allowed_tools": ["Read", "Write", "Bash"], "on": {"DONE": "complete"}},
+            "complete": {"type": "final"},
+        },
+    }));
+    let at = at_marketplace();
+    let hooks = format!("{at}/plugins/claude-code/hooks/hooks.json");
+    let outcome = plugin.session(Script::calls(vec![
+        Proposal::write(&hooks, "{}\n"),
+        Proposal::shell(&format!("rm -rf {at}/plugins/claude-code")),
+        Proposal::shell(&format!("mv {at} elsewhere")),
+        Proposal::shell("claude plugin disable interlock@interlock"),
+        Proposal::write("b.txt", "x\n"),
+    ]));
+    let verdicts = plugin.verdicts(&run);
+    let wanted = [
+        "protected",
+        "protected",
+        "protected",
+        "protected",
+        "allowed",
+    ];
+    assert_eq!(verdicts, wanted, "{outcome:#?}");
+    assert!(plugin.room.read(&hooks).unwrap().contains("PreToolUse"));
+}

@@ -1,0 +1,228 @@
+//! What is published, made from the built program and installed as a stranger would, without a network.
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test may end at the first surprise"
+)]
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::{Command, Output, Stdio},
+    sync::OnceLock,
+};
+
+use interlock_testkit::{
+    programs,
+    room::{Room, expect_success},
+};
+
+const INTERLOCK: &str = env!("CARGO_BIN_EXE_interlock");
+
+/// Runs a program to its end, which must be a good one.
+fn ran(command: &mut Command) -> String {
+    let output = command.stdin(Stdio::null()).output().unwrap();
+    expect_success(&format!("{command:?}"), &output).unwrap();
+    text(&output)
+}
+
+fn text(output: &Output) -> String {
+    [&output.stdout, &output.stderr]
+        .map(|bytes| String::from_utf8_lossy(bytes).into_owned())
+        .concat()
+}
+
+/// The folder of everything that is packed, made once: without what debuggers read, as a release is.
+fn packages() -> &'static Path {
+    static MADE: OnceLock<(tempfile::TempDir, PathBuf)> = OnceLock::new();
+    let (_, made) = MADE.get_or_init(|| {
+        let folder = tempfile::tempdir().unwrap();
+        let binary = folder.path().join("interlock");
+        ran(Command::new("strip").arg("-o").arg(&binary).arg(INTERLOCK));
+        let made = folder.path().join("package");
+        let xtask = programs::built("xtask", "xtask", INTERLOCK).unwrap();
+        let mut pack = Command::new(xtask);
+        pack.args(["package", "npm", "archive", "deb", "homebrew", "--binary"]);
+        ran(pack.arg(binary).arg("--to").arg(&made));
+        (folder, made)
+    });
+    made
+}
+
+/// Finds the one file of a folder whose name ends so.
+fn ending(folder: &str, ending: &str) -> PathBuf {
+    let entries = fs::read_dir(packages().join(folder)).unwrap();
+    let mut paths = entries.map(|entry| entry.unwrap().path());
+    paths
+        .find(|path| path.to_string_lossy().ends_with(ending))
+        .unwrap_or_else(|| panic!("no `{ending}` in {folder}"))
+}
+
+/// A person with a home of their own, who has installed the two packages of npm into it.
+fn with_npm() -> Room {
+    let room = Room::new().unwrap();
+    let platform = fs::read_dir(packages().join("npm")).unwrap();
+    let mut tarballs: Vec<PathBuf> = platform.map(|entry| entry.unwrap().path()).collect();
+    tarballs.sort();
+    assert_eq!(tarballs.len(), 2, "{tarballs:?}");
+    let mut npm = room.command("npm");
+    npm.args(["install", "--offline", "--no-audit", "--no-fund"])
+        .args(tarballs);
+    ran(&mut npm);
+    room
+}
+
+#[test]
+fn npx_runs_the_demo_from_the_packages_of_npm() {
+    let room = with_npm();
+    let mut demo = room.command("npx");
+    let said = ran(demo.args(["--offline", "interlock", "demo"]));
+    assert!(said.contains("interlock"), "{said}");
+    for name in [
+        "node_modules/interlock",
+        "node_modules/@interlock-cli/linux-x64",
+    ] {
+        for file in ["LICENSE", "README.md"] {
+            assert!(
+                room.project().join(name).join(file).is_file(),
+                "{name}/{file}"
+            );
+        }
+    }
+    let mut wrong = room.command("npx");
+    let wrong = wrong.args(["--offline", "interlock", "no-such-command"]);
+    assert_eq!(wrong.output().unwrap().status.code(), Some(2));
+}
+
+#[test]
+fn hooks_start_the_program_and_not_node() {
+    let room = with_npm();
+    let mut init = room.command("npx");
+    ran(init.args(["--offline", "interlock", "init", "--yes", "claude-code"]));
+    let settings = room.read(".claude/settings.json").unwrap();
+    let program = room
+        .project()
+        .join("node_modules/@interlock-cli/linux-x64/bin/interlock");
+    assert!(settings.contains(&*program.to_string_lossy()), "{settings}");
+    assert!(!settings.contains("interlock.js"), "{settings}");
+}
+
+#[test]
+fn the_launcher_says_what_is_missing_and_passes_signals_on() {
+    let room = with_npm();
+    let launcher = room.project().join("node_modules/.bin/interlock");
+    let mut waits = room.command(&launcher);
+    waits
+        .args(["gateway"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped());
+    let mut child = waits.spawn().unwrap();
+    // It answers before it is told to end, so the signal finds it running.
+    let mut stdin = child.stdin.take().unwrap();
+    let hello = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}"#;
+    std::io::Write::write_all(&mut stdin, format!("{hello}\n").as_bytes()).unwrap();
+    let mut line = String::new();
+    let mut stdout = std::io::BufReader::new(child.stdout.take().unwrap());
+    std::io::BufRead::read_line(&mut stdout, &mut line).unwrap();
+    assert!(line.contains("serverInfo"), "{line}");
+    ran(Command::new("kill").arg(child.id().to_string()));
+    assert!(child.wait().unwrap().code().is_some());
+
+    fs::remove_dir_all(room.project().join("node_modules/@interlock-cli")).unwrap();
+    let output = room.command(&launcher).arg("status").output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(text(&output).contains("optional dependency"), "{output:?}");
+}
+
+/// Runs the script in a room, with a release that lies in `folder`.
+fn install(room: &Room, folder: &Path, arguments: &[&str]) -> Output {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../install.sh");
+    let mut shell = room.command("/bin/sh");
+    shell
+        .arg(script)
+        .args(arguments)
+        .env("INTERLOCK_BASE_URL", format!("file://{}", folder.display()));
+    shell.stdin(Stdio::null()).output().unwrap()
+}
+
+#[test]
+fn the_script_installs_what_has_the_right_checksum() {
+    let room = Room::new().unwrap();
+    let release = packages().join("archive");
+    let output = install(&room, &release, &[]);
+    expect_success("install.sh", &output).unwrap();
+    let program = room.home().join(".local/bin/interlock");
+    assert!(ran(room.command(&program).arg("--version")).contains(env!("CARGO_PKG_VERSION")));
+    ran(room.command(&program).arg("demo"));
+
+    let elsewhere = room.path("else where");
+    let elsewhere = elsewhere.to_str().unwrap();
+    let output = install(&room, &release, &["--dir", elsewhere]);
+    expect_success("install.sh", &output).unwrap();
+    assert!(Path::new(elsewhere).join("interlock").is_file());
+    assert_eq!(fs::read_dir(elsewhere).unwrap().count(), 1);
+}
+
+#[test]
+fn the_script_installs_nothing_that_is_not_what_was_published() {
+    let room = Room::new().unwrap();
+    let program = room.home().join(".local/bin/interlock");
+    let release = room.path("release");
+    fs::create_dir_all(&release).unwrap();
+    let archive = ending("archive", ".tar.gz");
+    let copy = release.join(archive.file_name().unwrap());
+    let sums = ending("archive", "SHA256SUMS");
+    let mut bytes = fs::read(&archive).unwrap();
+    bytes.push(0);
+    fs::write(&copy, bytes).unwrap();
+    fs::copy(&sums, release.join("SHA256SUMS")).unwrap();
+    let refused = |words: &[&str], why: &str| {
+        let output = install(&room, &release, words);
+        assert_eq!(output.status.code(), Some(1), "{output:?}");
+        assert!(text(&output).contains(why), "{output:?}");
+        assert!(!program.exists());
+    };
+    refused(&[], "nothing was installed");
+    refused(&["--dirr", "x"], "is not an option");
+    fs::write(release.join("SHA256SUMS"), "0  interlock-1-none.tar.gz\n").unwrap();
+    refused(&[], "no archive for");
+    fs::remove_file(release.join("SHA256SUMS")).unwrap();
+    refused(&[], "no list of checksums");
+}
+
+#[test]
+fn the_archive_and_the_package_of_debian_hold_what_belongs_to_a_program() {
+    let listed = ran(Command::new("tar")
+        .arg("-tzf")
+        .arg(ending("archive", ".tar.gz")));
+    for file in [
+        "/interlock\n",
+        "/LICENSE\n",
+        "/README.md\n",
+        "/completions/_interlock\n",
+        "/completions/interlock.bash\n",
+        "/completions/interlock.fish\n",
+        "/man/interlock.1\n",
+    ] {
+        assert!(listed.contains(file), "{file} {listed}");
+    }
+    let check = Command::new("sha256sum")
+        .args(["--check", "--strict", "SHA256SUMS"])
+        .current_dir(packages().join("archive"))
+        .output()
+        .unwrap();
+    expect_success("sha256sum", &check).unwrap();
+
+    let deb = ending("archive", ".deb");
+    let root = Room::new().unwrap();
+    let to = root.path("root");
+    ran(Command::new("dpkg-deb").arg("--extract").arg(&deb).arg(&to));
+    let said = ran(root.command(to.join("usr/bin/interlock")).arg("--version"));
+    assert!(said.contains(env!("CARGO_PKG_VERSION")), "{said}");
+    assert!(to.join("usr/share/man/man1/interlock.1.gz").is_file());
+    let fields = ran(Command::new("dpkg-deb").arg("--field").arg(&deb));
+    assert!(fields.contains("Package: interlock\n"), "{fields}");
+
+    let formula = fs::read_to_string(packages().join("interlock.rb")).unwrap();
+    assert!(!formula.contains("@SHA256_LINUX_X64@"), "{formula}");
+}

@@ -1,0 +1,185 @@
+//! `package`: what is published, made from one built program and laid into `target/package`.
+
+mod archive;
+mod deb;
+mod homebrew;
+mod npm;
+
+use std::{
+    env, fs,
+    path::{Path, PathBuf},
+    process::{Command, ExitCode},
+};
+
+use anyhow::{Context as _, Result, bail};
+
+use crate::{steps::Steps, tools};
+
+/// What is packed, and where it goes.
+struct Packing {
+    /// The built program.
+    binary: PathBuf,
+    /// The target that it was built for.
+    target: String,
+    /// The folder for everything that is made.
+    to: PathBuf,
+}
+
+/// The version of everything that is packed.
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+pub(crate) fn run(arguments: &[&str]) -> Result<ExitCode> {
+    let mut kinds = Vec::new();
+    let (mut binary, mut target, mut to) = (None, None, None);
+    let mut words = arguments.iter();
+    while let Some(word) = words.next() {
+        let place = match *word {
+            "--binary" => &mut binary,
+            "--target" => &mut target,
+            "--to" => &mut to,
+            kind if KINDS.iter().any(|(known, _)| *known == kind) => {
+                kinds.push(kind);
+                continue;
+            }
+            other => bail!("`{other}` means nothing here: there are {}", known()),
+        };
+        *place = Some(
+            *words
+                .next()
+                .with_context(|| format!("`{word}` needs a value"))?,
+        );
+    }
+    let target = match target {
+        Some(target) => target.to_owned(),
+        None => host()?,
+    };
+    let packing = Packing {
+        binary: match binary {
+            Some(path) => {
+                fs::canonicalize(path).with_context(|| format!("`{path}` is not there"))?
+            }
+            None => tools::root().join("target/release/interlock"),
+        },
+        target,
+        to: to.map_or_else(|| tools::root().join("target/package"), PathBuf::from),
+    };
+    let mut steps = Steps::default();
+    if binary.is_none() {
+        let build = ["build", "--locked", "--release", "--package", "interlock"];
+        steps.command("build", tools::cargo(&build));
+    }
+    for (kind, make) in KINDS {
+        if kinds.is_empty() || kinds.contains(kind) {
+            steps.own(kind, "packed", || make(&packing));
+        }
+    }
+    Ok(steps.finish())
+}
+
+type Make = fn(&Packing) -> Result<()>;
+
+const KINDS: &[(&str, Make)] = &[
+    ("npm", npm::make),
+    ("archive", archive::make),
+    ("deb", deb::make),
+    ("homebrew", homebrew::make),
+];
+
+fn known() -> String {
+    let kinds: Vec<String> = KINDS.iter().map(|(kind, _)| format!("`{kind}`")).collect();
+    format!("{}, `--binary`, `--target` and `--to`", kinds.join(", "))
+}
+
+/// Returns the target that programs are built for where nothing else is said.
+fn host() -> Result<String> {
+    let said = tools::answer(&mut tools::program("rustc", &["-vV"]));
+    let said = said.context("`rustc` does not say what it builds for")?;
+    let line = said.lines().find_map(|line| line.strip_prefix("host: "));
+    Ok(line.context("`rustc -vV` names no host")?.to_owned())
+}
+
+/// Makes an empty folder.
+fn emptied(folder: &Path) -> Result<PathBuf> {
+    let failed = || format!("`{}` cannot be made empty", folder.display());
+    if folder.exists() {
+        fs::remove_dir_all(folder).with_context(failed)?;
+    }
+    fs::create_dir_all(folder).with_context(failed)?;
+    Ok(folder.to_owned())
+}
+
+/// Copies a file, with the folders above it.
+fn copy(from: &Path, to: &Path) -> Result<()> {
+    let failed = || {
+        format!(
+            "`{}` cannot be copied to `{}`",
+            from.display(),
+            to.display()
+        )
+    };
+    if let Some(folder) = to.parent() {
+        fs::create_dir_all(folder).with_context(failed)?;
+    }
+    fs::copy(from, to).map(drop).with_context(failed)
+}
+
+/// Writes a file, with the folders above it.
+fn write(path: &Path, text: &str) -> Result<()> {
+    let failed = || format!("`{}` cannot be written", path.display());
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder).with_context(failed)?;
+    }
+    fs::write(path, text).with_context(failed)
+}
+
+/// Copies the program so that anybody may run it.
+fn copy_program(from: &Path, to: &Path) -> Result<()> {
+    copy(from, to)?;
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        fs::set_permissions(to, fs::Permissions::from_mode(0o755))?;
+    }
+    Ok(())
+}
+
+/// Copies files of the project.
+fn copy_own(names: &[&str], to: &Path) -> Result<()> {
+    names
+        .iter()
+        .try_for_each(|name| copy(&tools::root().join(name), &to.join(name)))
+}
+
+/// Runs a program to its end; returns what it printed.
+fn ran(command: &mut Command) -> Result<String> {
+    let shown = format!("{command:?}");
+    let output = command
+        .output()
+        .with_context(|| format!("{shown} cannot be started"))?;
+    if !output.status.success() {
+        let said = String::from_utf8_lossy(&output.stderr);
+        bail!("{shown} ended with {}: {said}", output.status);
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// The pages that the program makes of itself: completions by shell, and the manual.
+const PAGES: &[(&str, &[&str])] = &[
+    ("completions/interlock.bash", &["completions", "bash"]),
+    ("completions/_interlock", &["completions", "zsh"]),
+    ("completions/interlock.fish", &["completions", "fish"]),
+    ("man/interlock.1", &["man"]),
+];
+
+/// Writes these pages below a folder, named as they are in the archive.
+fn write_pages(binary: &Path, folder: &Path) -> Result<()> {
+    for (name, words) in PAGES {
+        write(&folder.join(name), &ran(Command::new(binary).args(*words))?)?;
+    }
+    Ok(())
+}
+
+/// Returns the time that files in archives have, so that the same content makes the same bytes.
+fn epoch() -> String {
+    env::var("SOURCE_DATE_EPOCH").unwrap_or_else(|_| "0".to_owned())
+}

@@ -1,0 +1,84 @@
+//! The package for Debian and its like.
+
+use std::process::Command;
+
+use anyhow::{Context as _, Result, bail};
+
+use super::{
+    Packing, VERSION, archive::write_sums, copy, copy_program, emptied, epoch, ran, write,
+    write_pages,
+};
+use crate::tools;
+
+/// Where the pages of the program go.
+const PAGES: [(&str, &str); 3] = [
+    (
+        "completions/interlock.bash",
+        "usr/share/bash-completion/completions/interlock",
+    ),
+    (
+        "completions/_interlock",
+        "usr/share/zsh/vendor-completions/_interlock",
+    ),
+    (
+        "completions/interlock.fish",
+        "usr/share/fish/vendor_completions.d/interlock.fish",
+    ),
+];
+
+/// Builds the package beside the archives.
+pub(super) fn make(packing: &Packing) -> Result<()> {
+    let machine = match packing.target.split('-').next() {
+        Some("x86_64") => "amd64",
+        Some("aarch64") => "arm64",
+        _ => bail!("Debian has no name for `{}`", packing.target),
+    };
+    let folder = packing.to.join("archive");
+    let root = emptied(&folder.join("deb"))?;
+    copy_program(&packing.binary, &root.join("usr/bin/interlock"))?;
+    let pages = emptied(&folder.join("pages"))?;
+    write_pages(&packing.binary, &pages)?;
+    for (from, to) in PAGES {
+        copy(&pages.join(from), &root.join(to))?;
+    }
+    let manual = root.join("usr/share/man/man1/interlock.1");
+    copy(&pages.join("man/interlock.1"), &manual)?;
+    ran(Command::new("gzip").args(["-9", "-n"]).arg(manual))?;
+    copy(
+        &tools::root().join("LICENSE"),
+        &root.join("usr/share/doc/interlock/copyright"),
+    )?;
+    let size = ran(Command::new("du").args(["-sk"]).arg(&root))?;
+    let size = size.split_whitespace().next().context("no size is known")?;
+    write(
+        &root.join("DEBIAN/control"),
+        &format!(
+            "Package: interlock
+Version: {VERSION}
+Architecture: {machine}
+Maintainer: Interlock <interlock-cli@users.noreply.github.com>
+Installed-Size: {size}
+Depends: libc6
+Recommends: git
+Section: devel
+Priority: optional
+Homepage: https://github.com/interlock-cli/interlock
+Description: state machine between an AI coding agent and its tools
+ A workflow file says which phases the work has, what may be done in each, and
+ what must hold before it moves on. The machine decides; the model only asks.
+"
+        ),
+    )?;
+    let package = folder.join(format!("interlock_{VERSION}_{machine}.deb"));
+    let mut build = Command::new("dpkg-deb");
+    build
+        .env("SOURCE_DATE_EPOCH", epoch())
+        .args(["--root-owner-group", "--build"])
+        .arg(&root)
+        .arg(&package);
+    ran(&mut build)?;
+    std::fs::remove_dir_all(root)?;
+    std::fs::remove_dir_all(pages)?;
+    println!("{}", package.display());
+    write_sums(&folder)
+}
