@@ -19,10 +19,12 @@ const LAYERS: &[&str] = &[
     "instant",
     "visible",
     "glob",
+    "canonical",
     "facts",
     "policy",
     "guard",
     "parts",
+    "passkey",
     // What a workflow compiles to.
     "machine",
     // What a run is asked, what happened, and where it stands.
