@@ -10,6 +10,7 @@ pub mod output;
 
 mod calls;
 mod duration;
+mod passkey;
 mod recorded;
 mod scenario;
 mod simulation;
@@ -18,6 +19,7 @@ pub use calls::call;
 pub use explain::{Explanation, Reach, explain};
 pub use input::{BadLine, InputLine};
 pub use output::{CallVerdict, OutputLine, Verdict};
+pub use passkey::{takes_passkey, with_what_it_takes};
 pub use recorded::{Reread, Told, explain_call, read_again, standing_in, told, with_arguments};
 pub use scenario::Scenario;
 pub use simulation::Simulation;
