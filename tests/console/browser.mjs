@@ -24,6 +24,8 @@ const browser = await chromium.launch({
 /** What the page complained of. */
 const problems = [];
 let page;
+/** The page's authenticator: the session that drives it, and its id. */
+let keys;
 
 /** Returns what has the focus: its name and its role. */
 const focused = () =>
@@ -54,42 +56,78 @@ async function go(name) {
 const armed = () =>
   page.waitForSelector('article button[aria-disabled="false"]', { timeout: PATIENCE });
 
+/** What a file has asked for beside itself. */
+const requests = [];
+
+/** Opens an empty page whose complaints are kept. */
+async function blank({ scheme, width, height }) {
+  const context = await browser.newContext({
+    viewport: { width: width ?? 1440, height: height ?? 960 },
+    colorScheme: scheme ?? 'light',
+  });
+  page = await context.newPage();
+  page.setDefaultTimeout(PATIENCE);
+  page.on('console', (message) => {
+    // What a refused answer logs by itself is no mistake of the page.
+    const refused = message.text().startsWith('Failed to load resource');
+    if (['error', 'warning'].includes(message.type()) && !refused) problems.push(message.text());
+  });
+  page.on('pageerror', (error) => problems.push(`uncaught: ${error.message}`));
+  page.on('dialog', (dialog) => {
+    problems.push(`dialog: ${dialog.message()}`);
+    return dialog.dismiss();
+  });
+  await page.addInitScript(() => {
+    // How long the buttons that say yes were locked, at least: whoever asks later finds them open.
+    window.lockedMs = Infinity;
+    const since = new WeakMap();
+    new MutationObserver(() => {
+      for (const button of document.querySelectorAll('article .approve')) {
+        if (!since.has(button)) since.set(button, performance.now());
+        if (button.getAttribute('aria-disabled') === 'true') continue;
+        window.lockedMs = Math.min(window.lockedMs, performance.now() - since.get(button));
+      }
+    }).observe(document, { childList: true, subtree: true, attributeFilter: ['aria-disabled'] });
+    document.addEventListener('securitypolicyviolation', (event) => {
+      console.error(`policy: ${event.violatedDirective} ${event.blockedURI}`);
+    });
+  });
+}
+
 const COMMANDS = {
   async open({ url, scheme, width, height }) {
-    const context = await browser.newContext({
-      viewport: { width: width ?? 1440, height: height ?? 960 },
-      colorScheme: scheme ?? 'light',
-    });
-    page = await context.newPage();
-    page.setDefaultTimeout(PATIENCE);
-    page.on('console', (message) => {
-      // What a refused answer logs by itself is no mistake of the page.
-      const refused = message.text().startsWith('Failed to load resource');
-      if (['error', 'warning'].includes(message.type()) && !refused) problems.push(message.text());
-    });
-    page.on('pageerror', (error) => problems.push(`uncaught: ${error.message}`));
-    page.on('dialog', (dialog) => {
-      problems.push(`dialog: ${dialog.message()}`);
-      return dialog.dismiss();
-    });
-    await page.addInitScript(() => {
-      // How long the buttons that say yes were locked, at least: whoever asks later finds them open.
-      window.lockedMs = Infinity;
-      const since = new WeakMap();
-      new MutationObserver(() => {
-        for (const button of document.querySelectorAll('article .approve')) {
-          if (!since.has(button)) since.set(button, performance.now());
-          if (button.getAttribute('aria-disabled') === 'true') continue;
-          window.lockedMs = Math.min(window.lockedMs, performance.now() - since.get(button));
-        }
-      }).observe(document, { childList: true, subtree: true, attributeFilter: ['aria-disabled'] });
-      document.addEventListener('securitypolicyviolation', (event) => {
-        console.error(`policy: ${event.violatedDirective} ${event.blockedURI}`);
-      });
-    });
+    await blank({ scheme, width, height });
     await page.goto(url);
     const number = await page.waitForSelector('.number.big');
     return { number: await number.textContent() };
+  },
+
+  /** Opens a file from the disk, and tells what a person sees. */
+  async file({ url }) {
+    await blank({});
+    page.on('request', (request) => {
+      if (request.url() !== url) requests.push(request.url());
+    });
+    await page.goto(url);
+    await page.waitForSelector('svg [role=treeitem]');
+    await page.waitForSelector('.inspector dl, .inspector p');
+    return {
+      text: await page.innerText('main'),
+      states: (await page.$$('svg g.node')).length,
+      buttons: await page.$$eval('button', (all) => all.map((button) => button.textContent.trim())),
+    };
+  },
+
+  async network() {
+    return { requests, title: await page.title() };
+  },
+
+  /** Filters the log by a text, and tells which lines are left. */
+  async filter({ text }) {
+    const field = page.locator('#view input[aria-label="Text in the log"]');
+    await field.fill(text);
+    await page.waitForFunction(() => !document.querySelector('#view').innerText.includes('CallDenied'));
+    return { text: await page.innerText('#view') };
   },
 
   async inside() {
@@ -378,6 +416,65 @@ const COMMANDS = {
     await page.setViewportSize(size);
     await page.emulateMedia({ colorScheme: 'light' });
     return { found };
+  },
+
+  /** Goes to another console's page, which asks to be let in. */
+  async visit({ url }) {
+    await page.goto(url);
+    const number = await page.waitForSelector('.number.big');
+    return { number: await number.textContent() };
+  },
+
+  /** Gives the page an authenticator that has no passkey yet, in place of any other; returns the passkeys that the other had. */
+  async authenticator() {
+    const session = keys?.session ?? (await page.context().newCDPSession(page));
+    let credentials = [];
+    if (keys) {
+      ({ credentials } = await session.send('WebAuthn.getCredentials', { authenticatorId: keys.id }));
+      await session.send('WebAuthn.removeVirtualAuthenticator', { authenticatorId: keys.id });
+    } else {
+      await session.send('WebAuthn.enable');
+    }
+    const options = {
+      protocol: 'ctap2',
+      transport: 'internal',
+      hasResidentKey: true,
+      hasUserVerification: true,
+      isUserVerified: true,
+      automaticPresenceSimulation: true,
+    };
+    const { authenticatorId } = await session.send('WebAuthn.addVirtualAuthenticator', { options });
+    keys = { session, id: authenticatorId };
+    return { credentials };
+  },
+
+  /** Gives the authenticator passkeys that another one had. */
+  async passkeys({ credentials }) {
+    for (const credential of credentials) {
+      await keys.session.send('WebAuthn.addCredential', { authenticatorId: keys.id, credential });
+    }
+    return {};
+  },
+
+  /** Tells whether the authenticator will know who touches it. */
+  async verifies({ verified }) {
+    await keys.session.send('WebAuthn.setUserVerified', { authenticatorId: keys.id, isUserVerified: verified });
+    return {};
+  },
+
+  /** Presses a button, and tells what is said then. */
+  async said({ name, of }) {
+    await go(name);
+    await page.waitForFunction((where) => document.querySelector(where)?.textContent.trim(), of);
+    return { text: await page.innerText(of) };
+  },
+
+  /** Says yes with a passkey that the browser does not give, and tells what the card says. */
+  async approveInVain() {
+    await armed();
+    await go('Approve with a passkey');
+    await page.waitForFunction(() => document.querySelector('article footer .trouble[role=status]:last-child')?.textContent.trim());
+    return { text: await page.innerText('article footer .trouble[role=status]:last-child') };
   },
 
   async problems() {

@@ -8,6 +8,7 @@ const LAYERS: &[&str] = &[
     "interlock-tool-names",
     "interlock-expr",
     "interlock-core",
+    "interlock-passkeys",
     "interlock-validate",
     "interlock-view",
     "interlock-process",

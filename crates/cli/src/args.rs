@@ -15,8 +15,8 @@ pub(crate) use guard::{
 };
 pub(crate) use help::command;
 pub(crate) use runs::{
-    ApproveArgs, ListArgs, LogArgs, PauseArgs, RejectArgs, ResumeArgs, RunArgs, SendArgs,
-    StartArgs, TelemetryArgs, TokenArgs, ToolsArgs, WorkflowsArgs,
+    ApproveArgs, ExportArgs, ListArgs, LogArgs, PasskeyArgs, PasskeyCommand, PauseArgs, RejectArgs,
+    ResumeArgs, RunArgs, SendArgs, StartArgs, TelemetryArgs, TokenArgs, ToolsArgs, WorkflowsArgs,
 };
 pub(crate) use steps::{Asking, CarryArgs, ModeWord, ProceedArgs, StageArgs};
 pub(crate) use workflows::{
@@ -288,6 +288,13 @@ The page shows a number, and this terminal asks whether it is yours: nobody else
 served to this machine alone, as long as this command runs. A process below a guarded agent is
 refused, and the run's log says so. An agent that drives your own browser is not told from you.")]
     Console(ConsoleArgs),
+    /// Write a run as one HTML file that opens without a console: its graph, history, log and calls.
+    #[command(after_help = "Examples:
+  interlock export -o run.html
+  interlock export 01j -o run.html --force
+
+The file is read only, loads nothing, and masks secrets as the console does. Below a guarded agent it is refused.")]
+    Export(ExportArgs),
     /// Tell a collector what happened in a run, as OpenTelemetry spans.
     #[command(after_help = "Examples:
   interlock telemetry --stdout | jq .
@@ -302,6 +309,15 @@ Once an endpoint is configured this happens by itself while runs go on.")]
   interlock tools
   interlock tools 01j --accept github create_issue")]
     Tools(ToolsArgs),
+    /// Enrol, list or remove your passkeys, for what a workflow wants approved with one.
+    #[command(after_help = "Examples:
+  interlock passkey add laptop      make one on the console's page, and enrol it
+  interlock passkey list
+  interlock passkey remove laptop
+
+At a terminal alone, and while no run guards an agent. A transition with `approval: passkey` is approved on the page
+of `interlock console`; `interlock log RUN --verify` checks the signatures again.")]
+    Passkey(PasskeyArgs),
     /// Show a token that lets scripts of yours answer for you, or one that holds an agent to a run.
     #[command(after_help = "Examples:
   interlock token                   a token for INTERLOCK_TOKEN, in place of the one before

@@ -8,6 +8,7 @@ pub(crate) mod doctor;
 mod edit;
 pub(crate) mod exec;
 pub(crate) mod explain;
+pub(crate) mod export;
 pub(crate) mod gateway;
 pub(crate) mod graph;
 pub(crate) mod hook;
@@ -16,6 +17,7 @@ pub(crate) mod list;
 pub(crate) mod log;
 pub(crate) mod new;
 pub(crate) mod pages;
+pub(crate) mod passkey;
 pub(crate) mod people;
 pub(crate) mod prove;
 pub(crate) mod run;
@@ -139,6 +141,8 @@ fn dispatch(app: &App, command: Command) -> Done {
         Command::Demo(args) => demo::run(app, &args),
         Command::Tools(args) => tools::run(app, &args),
         Command::Serve(args) => serve::run(app, args),
+        Command::Export(args) => export::run(app, &args),
+        Command::Passkey(args) => passkey::run(app, args),
         Command::Token(args) => token::run(app, &args),
         Command::Hook(_) | Command::Exec(_) => Err(Failure::Said(Exit::Usage)),
         Command::Gateway(args) => gateway::run(app, args),

@@ -1,7 +1,7 @@
 //! The processes of clients whose sessions open runs guard: below them nobody is a person.
 
 use interlock_core::names::RunId;
-use interlock_store::{ClientProcess, EventLog as _, Home, StoreError};
+use interlock_store::{ClientProcess, EventLog as _, Home, Listed, StoreError};
 
 use crate::process;
 
@@ -21,6 +21,23 @@ pub struct Guarded {
 /// The bindings of sessions cannot be read.
 pub fn guarded_clients(home: &Home, own: &[ClientProcess]) -> Result<Vec<Guarded>, StoreError> {
     guarded_among(home, |process| !own.contains(process))
+}
+
+/// Finds a run that guards an agent and is open; one that cannot be read may be.
+///
+/// # Errors
+/// The runs cannot be listed.
+pub fn open_guarded_run(home: &Home) -> Result<Option<RunId>, StoreError> {
+    for run in home.list_runs()? {
+        if matches!(&run.listed, Listed::Known(card) if card.is_over()) {
+            continue;
+        }
+        let loaded = home.open_run(&run.id).and_then(|log| log.load());
+        if !loaded.is_ok_and(|loaded| loaded.is_over() || loaded.is_durable()) {
+            return Ok(Some(run.id));
+        }
+    }
+    Ok(None)
 }
 
 /// Finds the open run whose client is `pid` or above it.

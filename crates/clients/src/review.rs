@@ -85,6 +85,23 @@ pub fn rows(
     pending: &Pending,
     now_ms: u64,
 ) -> Vec<Row> {
+    let mut rows = about(machine, run, log, pending, now_ms);
+    if pending.takes_passkey() {
+        rows.push(Row::new(
+            "yes by",
+            "a passkey, on the page that `interlock console` opens",
+        ));
+    }
+    rows
+}
+
+fn about(
+    machine: &Machine,
+    run: &Run,
+    log: Option<&RunLog>,
+    pending: &Pending,
+    now_ms: u64,
+) -> Vec<Row> {
     let mut rows = Vec::new();
     match pending.about() {
         About::Transition(PendingTransition {

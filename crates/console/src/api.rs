@@ -4,10 +4,12 @@ mod answers;
 mod call;
 mod call_texts;
 mod cost;
+mod export;
 mod facts;
 mod log;
 mod moment;
 mod pair;
+mod passkeys;
 mod picture;
 mod runs;
 mod stream;
@@ -37,9 +39,18 @@ const LONG_BODY_BYTES_MAX: usize = 6 * 1024 * 1024;
 /// How long a body may take.
 const BODY_TIME: Duration = Duration::from_secs(10);
 
-/// Makes the routes.
+/// Makes the routes, with who may take them.
 pub(crate) fn router(shared: Arc<Shared>) -> Router {
-    let api = Router::new()
+    Router::new()
+        .nest("/api/v1", routes())
+        .fallback(page::file)
+        .layer(from_fn_with_state(Arc::clone(&shared), gate::admit))
+        .with_state(shared)
+}
+
+/// Makes the routes of the API.
+pub(crate) fn routes() -> Router<Arc<Shared>> {
+    Router::new()
         .route("/pair", post(pair::begin))
         .route("/pair/finish", post(pair::finish))
         .route("/projects", get(runs::projects))
@@ -48,6 +59,9 @@ pub(crate) fn router(shared: Arc<Shared>) -> Router {
         .route("/cost", get(cost::list))
         .route("/pairings", get(trust::pairings))
         .route("/pairings/{id}/end", post(trust::end_pairing))
+        .route("/passkeys", get(passkeys::list))
+        .route("/passkeys/begin", post(passkeys::begin))
+        .route("/passkeys/finish", post(passkeys::finish))
         .route("/protected", get(trust::changes))
         .route("/machine", get(trust::machine))
         .route("/doctor", post(trust::doctor))
@@ -64,6 +78,8 @@ pub(crate) fn router(shared: Arc<Shared>) -> Router {
         .route("/runs/{id}/state", get(moment::state))
         .route("/runs/{id}/graph", get(picture::graph))
         .route("/runs/{id}/answers", post(answers::answer))
+        .route("/runs/{id}/challenge", post(passkeys::challenge))
+        .route("/runs/{id}/export", get(export::export))
         .route("/runs/{id}/pause", post(answers::pause))
         .route("/runs/{id}/resume", post(answers::resume))
         .route("/runs/{id}/cancel", post(answers::cancel))
@@ -77,12 +93,7 @@ pub(crate) fn router(shared: Arc<Shared>) -> Router {
         .route("/workflows/layout", post(workflows::layout))
         .route("/workflows/edit", post(workflows::edit))
         .route("/workflows/simulate", post(workflows::simulate))
-        .fallback(unknown);
-    Router::new()
-        .nest("/api/v1", api)
-        .fallback(page::file)
-        .layer(from_fn_with_state(Arc::clone(&shared), gate::admit))
-        .with_state(shared)
+        .fallback(unknown)
 }
 
 async fn unknown(uri: Uri) -> Problem {

@@ -40,6 +40,14 @@ pub(crate) fn protect(headers: &mut HeaderMap) {
     }
 }
 
+/// Returns a file of the page as text; empty: there is none.
+pub(crate) fn text(wanted: &str) -> &'static str {
+    let found = FILES.iter().find(|(name, _)| *name == wanted);
+    found
+        .and_then(|(_, bytes)| std::str::from_utf8(bytes).ok())
+        .unwrap_or_default()
+}
+
 /// Answers with a file of the page.
 pub(crate) async fn file(uri: Uri) -> Answered {
     let wanted = match uri.path().trim_start_matches('/') {

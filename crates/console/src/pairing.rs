@@ -22,6 +22,8 @@ pub(crate) const WAIT_MAX: Duration = Duration::from_secs(120);
 const GONE_AFTER: Duration = Duration::from_secs(5);
 /// How long a bearer lasts that nobody uses.
 const IDLE_MAX: Duration = Duration::from_secs(30 * 60);
+/// How long the last answer of a console may take to its page.
+const LAST_ANSWER: Duration = Duration::from_secs(1);
 /// Pages that may wait at once.
 const WAITING_MAX: usize = 4;
 /// Questions that the terminal has not come to yet.
@@ -66,7 +68,8 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 /// Who waits to be let in, and who is in.
 #[derive(Debug)]
 pub(crate) struct Pairings {
-    queue: mpsc::Sender<PairingRequest>,
+    /// `None`: no page is let in any more.
+    queue: Mutex<Option<mpsc::Sender<PairingRequest>>>,
     inside: Mutex<Inside>,
 }
 
@@ -126,7 +129,22 @@ impl Pairings {
         // Those of pages that are gone may still stand in the queue.
         let (queue, requests) = mpsc::channel(QUEUE_MAX);
         let inside = Mutex::default();
+        let queue = Mutex::new(Some(queue));
         (Self { queue, inside }, requests)
+    }
+
+    /// Lets no page in any more, so that whoever waits for the next one ends.
+    fn close(&self) {
+        lock(&self.queue).take();
+    }
+
+    /// Closes once the page that has just been served had time to read its answer.
+    pub(crate) fn close_soon(self: &Arc<Self>) {
+        let pairings = Arc::clone(self);
+        tokio::spawn(async move {
+            tokio::time::sleep(LAST_ANSWER).await;
+            pairings.close();
+        });
     }
 
     /// Takes a page's key, and returns the id of its pairing and the number it shows.
@@ -150,7 +168,9 @@ impl Pairings {
             answer,
             seen: Arc::clone(&seen),
         };
-        self.queue.try_send(request).map_err(|_| too_many())?;
+        let queue = lock(&self.queue);
+        let queue = queue.as_ref().ok_or_else(too_many)?;
+        queue.try_send(request).map_err(|_| too_many())?;
         inside.waiting.insert(
             id.clone(),
             Waiting {
@@ -307,6 +327,11 @@ fn random<const N: usize>() -> Result<[u8; N], Problem> {
         )
     })?;
     Ok(bytes)
+}
+
+/// Returns `N` random bytes in hex.
+pub(crate) fn random_hex<const N: usize>() -> Result<String, Problem> {
+    Ok(hex(&random::<N>()?))
 }
 
 fn hex(bytes: &[u8]) -> String {

@@ -120,6 +120,7 @@ fn request(machine: &Machine, run: &Run, log: &RunLog, one: &Pending, now_ms: u6
         "digest": one.digest(),
         "seen_seq": run.seq,
         "in_prompt": one.is_in_prompt(),
+        "passkey": one.takes_passkey(),
         "data": data(one),
         "rows": rows,
     })

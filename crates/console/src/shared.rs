@@ -29,6 +29,7 @@ use crate::{
     checked::Checked,
     history::Histories,
     pairing::{PairingRequest, Pairings},
+    passkeys::{Challenges, Enrolment},
     peer::Agent,
     reply::Problem,
     spent::Costs,
@@ -62,6 +63,8 @@ pub struct Settings {
     pub doctor: Box<dyn Fn() -> Report + Send + Sync>,
     /// What is masked wherever arguments and texts of models are shown.
     pub secrets: Secrets,
+    /// The passkey that is to be enrolled here; `None`: none is.
+    pub enrolment: Option<Enrolment>,
     /// Called after each answer that a run took, with the run as it is then.
     pub changed: Box<dyn Fn(&Run) + Send + Sync>,
 }
@@ -84,6 +87,7 @@ impl Settings {
                 checks: Vec::new(),
             }),
             secrets: Secrets::default(),
+            enrolment: None,
             changed: Box::new(|_| ()),
         }
     }
@@ -116,7 +120,7 @@ impl std::fmt::Debug for Workplace {
 pub(crate) struct Shared {
     pub(crate) home: Home,
     pub(crate) port: u16,
-    pub(crate) pairings: Pairings,
+    pub(crate) pairings: Arc<Pairings>,
     pub(crate) person: String,
     pub(crate) scenario: Scenario,
     pub(crate) secrets: Secrets,
@@ -127,11 +131,16 @@ pub(crate) struct Shared {
     pub(crate) drafts: Turns,
     /// Lists of workflows.
     pub(crate) lists: Turns,
+    /// Runs that are made into files.
+    pub(crate) exports: Turns,
     /// How far the kernel holds shell lines here, once it was tried.
     pub(crate) reached: OnceLock<Reached>,
     /// What was said of workflow files.
     pub(crate) checked: Checked,
     pub(crate) alarms: Alarms,
+    pub(crate) enrolment: Option<Enrolment>,
+    /// What passkeys are to sign.
+    pub(crate) challenges: Challenges,
     pub(crate) changed: Box<dyn Fn(&Run) + Send + Sync>,
     pub(crate) workplace: Workplace,
     pub(crate) board: Board,
@@ -156,7 +165,7 @@ impl Shared {
         let shared = Self {
             home: settings.home,
             port,
-            pairings,
+            pairings: Arc::new(pairings),
             person: settings.person,
             scenario: settings.scenario,
             secrets: settings.secrets,
@@ -168,9 +177,12 @@ impl Shared {
             ),
             drafts: Turns::new(DRAFTS_MAX, TURN_WAIT, BUSY),
             lists: Turns::new(1, TURN_WAIT, BUSY),
+            exports: Turns::new(1, TURN_WAIT, "another run is being exported: try again"),
             reached: OnceLock::new(),
             checked: Checked::default(),
             alarms: Alarms::default(),
+            enrolment: settings.enrolment,
+            challenges: Challenges::default(),
             changed: settings.changed,
             workplace: settings.workplace,
             board: Board::default(),

@@ -21,7 +21,10 @@ export function manifest() {
     configResolved(config) {
       folder = resolve(config.root, config.build.outDir);
     },
-    closeBundle() {
+    closeBundle: {
+      sequential: true,
+      order: 'post',
+      handler() {
       const files = {};
       for (const path of filesBelow(folder).sort()) {
         if (path === MANIFEST) continue;
@@ -30,6 +33,7 @@ export function manifest() {
         files[path] = { bytes: content.length, sha256 };
       }
       writeFileSync(join(folder, MANIFEST), `${JSON.stringify({ files }, null, 2)}\n`);
+      },
     },
   };
 }

@@ -14,6 +14,7 @@ use crate::{
     machine::{Machine, Object},
     names::{AgentId, CallId, Digest, FramePath},
     parts::{Cause, ProbedCommand, PromptCall, PromptEnd, ProtectedChange, TokenPlace, ToolChange},
+    passkey::Assertion,
     run::DurableRun,
     substance::{Checked, FrozenChange},
 };
@@ -316,6 +317,8 @@ pub struct Answer {
     pub edit: Option<String>,
     /// Which state's output is meant, where lines have met.
     pub of: Option<String>,
+    /// The assertion of a passkey that came with it.
+    pub passkey: Option<Box<Assertion>>,
 }
 
 /// How an activity ended.

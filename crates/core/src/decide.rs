@@ -9,6 +9,7 @@ mod durable;
 mod interrupts;
 mod machines;
 mod nodes;
+mod passkeys;
 mod people;
 mod prompts;
 mod protected;

@@ -3,9 +3,9 @@
 mod name;
 
 pub use crate::parts::{
-    About, AllowSource, BranchStart, CallMarks, CallRecord, Cause, EvidenceMark, GrantThen, How,
-    InterruptHit, JoinedNext, Merged, MergedConversation, MessageRange, NoAnswer, Passing,
-    PendingGrant, PendingTransition, ProbeMark, ProbedCommand, PromptCall, PromptEnd,
+    About, AllowSource, ApprovalKind, BranchStart, CallMarks, CallRecord, Cause, EvidenceMark,
+    GrantThen, How, InterruptHit, JoinedNext, Merged, MergedConversation, MessageRange, NoAnswer,
+    Passing, PendingGrant, PendingTransition, ProbeMark, ProbedCommand, PromptCall, PromptEnd,
     ProtectedChange, ProtectedFate, RegionKind, RegionOutcome, RegionsStart, RequestKind,
     SeenCondition, TokenPlace, ToolChange, VoidReason, WatchedFile,
 };
@@ -21,6 +21,7 @@ use crate::{
         AgentId, ApprovalId, CallId, Digest, EventName, FramePath, InterruptName, MachineId, RunId,
         StateName,
     },
+    passkey::Assertion,
     refusal::Refusal,
     run::RunKind,
     substance::{Checked, FrozenChange},
@@ -378,6 +379,9 @@ pub enum Event {
         /// The call with which the client asks in a prompt of its own; `None`: it does not.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         prompt: Option<PromptCall>,
+        /// What a yes has to come with.
+        #[serde(default, skip_serializing_if = "ApprovalKind::is_default")]
+        approval: ApprovalKind,
         /// When, in milliseconds since 1970.
         at_ms: u64,
     },
@@ -398,6 +402,9 @@ pub enum Event {
         /// What else they said; of a no, the agent is told.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         note: Option<String>,
+        /// The assertion of a passkey that came with a yes; a verification of the log checks it again.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        passkey: Option<Box<Assertion>>,
         /// When, in milliseconds since 1970.
         at_ms: u64,
     },

@@ -19,6 +19,7 @@ pub mod instant;
 pub mod machine;
 pub mod names;
 pub mod node;
+pub mod passkey;
 pub mod pending;
 pub mod place;
 pub mod policy;
@@ -29,6 +30,7 @@ pub mod substance;
 pub mod visible;
 
 mod address;
+mod canonical;
 mod decide;
 mod effects;
 mod evolve;

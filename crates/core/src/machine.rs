@@ -33,6 +33,7 @@ pub use stage::{
 };
 
 /// A context, an input or transition data.
+pub use crate::parts::ApprovalKind;
 pub use interlock_expr::Object;
 
 /// A compiled workflow.
@@ -203,6 +204,9 @@ pub struct State {
     /// What a person is asked before the state begins.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approval_before: Option<ApprovalBefore>,
+    /// What a person's yes takes in this state: to its beginning, and to calls in it.
+    #[serde(default, skip_serializing_if = "ApprovalKind::is_default")]
+    pub approval: ApprovalKind,
     /// The code that every failure of the activity counts as, but for a cancellation; `None`: its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fails_with: Option<i64>,
@@ -433,6 +437,9 @@ pub struct ApprovalRule {
     /// What the person is asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
+    /// What their yes has to come with.
+    #[serde(default, skip_serializing_if = "ApprovalKind::is_default")]
+    pub kind: ApprovalKind,
 }
 
 /// A detour taken when a file is written.

@@ -377,6 +377,25 @@ impl About {
     }
 }
 
+/// What a person's yes has to come with.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ApprovalKind {
+    /// Nothing else: it is given wherever a person is asked.
+    #[default]
+    Person,
+    /// An assertion of one of the person's passkeys.
+    Passkey,
+}
+
+impl ApprovalKind {
+    /// Tells whether a yes alone is enough.
+    #[must_use]
+    pub fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
 /// What kind of thing waits for a person.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

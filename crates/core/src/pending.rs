@@ -6,6 +6,7 @@ pub use crate::parts::About;
 use crate::{
     machine::Machine,
     names::{ApprovalId, Digest, FramePath},
+    parts::ApprovalKind,
     place::{shown_path, title},
     run::{Phase, Request, Run},
 };
@@ -58,6 +59,12 @@ impl Pending {
     #[must_use]
     pub const fn is_in_prompt(&self) -> bool {
         self.request.prompt.is_some()
+    }
+
+    /// Tells whether a yes has to come with a passkey.
+    #[must_use]
+    pub fn takes_passkey(&self) -> bool {
+        self.request.approval == ApprovalKind::Passkey
     }
 
     /// Names who asks: `agent`, a sub-agent's id or a person's name.
@@ -145,6 +152,9 @@ impl Serialize for Pending {
         map.serialize_entry("by", self.by())?;
         if self.is_in_prompt() {
             map.serialize_entry("in_prompt", &true)?;
+        }
+        if self.takes_passkey() {
+            map.serialize_entry("approval", &self.request.approval)?;
         }
         map.serialize_entry("digest", self.digest())?;
         map.serialize_entry("asked_ms", &self.request.at_ms)?;

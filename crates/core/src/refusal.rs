@@ -67,6 +67,10 @@ codes! {
     Protected = "protected"
     /// A person has to answer first.
     AwaitingApproval = "awaiting_approval"
+    /// The yes has to come with a passkey.
+    PasskeyRequired = "passkey_required"
+    /// The assertion of a passkey is not one for this yes.
+    PasskeyInvalid = "passkey_invalid"
     /// The run is paused.
     Paused = "paused"
     /// A person said no to this call.

@@ -19,11 +19,13 @@ const LAYERS: &[&str] = &[
     "instant",
     "visible",
     "glob",
+    "canonical",
     "facts",
     "policy",
     "substance",
     "guard",
     "parts",
+    "passkey",
     // What a workflow compiles to.
     "machine",
     // What a run is asked, what happened, and where it stands.

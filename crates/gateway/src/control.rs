@@ -17,6 +17,7 @@ use interlock_core::{
     command::{Ask, Consent, TransitionRequest},
     machine::Object,
     names::{ApprovalId, CallId, Digest, RunId},
+    pending::pending,
 };
 use interlock_project::project_root;
 use serde_json::Value;
@@ -226,9 +227,17 @@ impl Control {
                 said.message = live.brought_about(&decision.events, &format!("`{event}` taken"))
             }
             Reply::Parked { message, id } => {
+                let waiting = pending(&live.machine, &live.run);
+                let by_passkey = waiting
+                    .iter()
+                    .any(|one| one.id() == *id && one.takes_passkey());
+                let how = if by_passkey {
+                    "with a passkey, on the page of `interlock console`".to_owned()
+                } else {
+                    format!("`interlock approve {} {id}`", live.id())
+                };
                 said.message = format!(
-                    "a person has to approve `{event}`: {message} Until they answer (`interlock approve {} {id}`) nothing passes: stop here and tell them",
-                    live.id()
+                    "a person has to approve `{event}`: {message} Until they answer ({how}) nothing passes: stop here and tell them"
                 );
                 parking = Some(Parking {
                     run: live.id().clone(),

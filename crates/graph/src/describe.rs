@@ -4,7 +4,7 @@ use std::borrow::Borrow;
 
 use interlock_core::{
     guard::{EvidenceGuard, EvidenceOf, FieldGuard, Guard, GuardRef, Op, Since, Source},
-    machine::{Activity, Join, Machine, Over, State, Transition},
+    machine::{Activity, ApprovalKind, Join, Machine, Over, State, Transition},
     policy::{OnDenied, Policy},
     visible::push_visible,
 };
@@ -198,9 +198,13 @@ pub(crate) fn conditions(transition: &Transition, nth: Option<usize>) -> Vec<Str
 /// Returns what a person is asked before a transition.
 pub(crate) fn approval(transition: &Transition) -> Option<String> {
     let rule = transition.approval.as_ref()?;
+    let needs = match rule.kind {
+        ApprovalKind::Person => "needs approval",
+        ApprovalKind::Passkey => "needs approval with a passkey",
+    };
     Some(rule.message.as_ref().map_or_else(
-        || "needs approval".to_owned(),
-        |message| one_line(&format!("needs approval: {message}")),
+        || needs.to_owned(),
+        |message| one_line(&format!("{needs}: {message}")),
     ))
 }
 

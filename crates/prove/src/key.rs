@@ -17,6 +17,7 @@ use interlock_core::{
     names::{Digest, FramePath},
     run::{Frame, Phase, Run, Seen, Used as Counts},
 };
+use interlock_simulate::with_what_it_takes;
 use serde_json::Value;
 
 use crate::{model::Model, substance};
@@ -156,11 +157,15 @@ fn still_valid(model: &Model, run: &Run) -> Vec<(FramePath, bool)> {
         .map(|path| {
             let yes = Command {
                 at_ms: 0,
-                ask: Ask::Approve(Answer {
-                    by: "a person".to_owned(),
-                    path: answer_path(run, &path),
-                    ..Answer::default()
-                }),
+                ask: Ask::Approve(with_what_it_takes(
+                    &model.machine,
+                    run,
+                    Answer {
+                        by: "a person".to_owned(),
+                        path: answer_path(run, &path),
+                        ..Answer::default()
+                    },
+                )),
             };
             let taken = matches!(decide(&model.machine, run, &yes).reply, Reply::Accepted);
             (path, taken)

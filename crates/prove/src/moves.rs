@@ -13,6 +13,7 @@ use interlock_core::{
     names::{CallId, FramePath, RunId},
     run::{Frame, Phase, Run},
 };
+use interlock_simulate::with_what_it_takes;
 
 use crate::{
     calls::{End, Usable},
@@ -175,12 +176,13 @@ fn answers(model: &Model, run: &Run, path: &FramePath, all: &mut Vec<Done>) {
         all.push(done(model, act, Some(run), path, &events, after, None));
     }
     for (index, data) in model.cells.data.iter().enumerate() {
-        let yes = Ask::Approve(Answer {
+        let yes = Answer {
             by: "a person".to_owned(),
             data: data.clone(),
             path: named.clone(),
             ..Answer::default()
-        });
+        };
+        let yes = Ask::Approve(with_what_it_takes(&model.machine, run, yes));
         let (after, events, reply) = apply(model, run, yes);
         if !events.is_empty() {
             let act = Act::Approve {
@@ -297,16 +299,20 @@ pub(crate) fn call(model: &Model, run: &Run, path: &FramePath, act: Act) -> Opti
     let propose = Ask::Propose(Box::new(call.clone()));
     let (mut now, mut said, mut reply) = apply(model, run, propose.clone());
     events.append(&mut said);
-    if matches!(reply, Reply::Ask(_)) && *asked {
+    let was_asked = events
+        .iter()
+        .any(|event| matches!(event, Event::RequestOpened { .. }));
+    if was_asked && *asked {
         let id = events.iter().find_map(|event| match event {
             Event::RequestOpened { .. } => now.requests.last().map(|request| request.id()),
             _ => None,
         })?;
-        let yes = Ask::Approve(Answer {
+        let yes = Answer {
             by: "a person".to_owned(),
             path: Some(id.to_string()),
             ..Answer::default()
-        });
+        };
+        let yes = Ask::Approve(with_what_it_takes(&model.machine, &now, yes));
         for ask in [yes, propose] {
             (now, said, reply) = apply(model, &now, ask);
             events.append(&mut said);

@@ -1,13 +1,14 @@
 //! A way through the graph as lines of `simulate`, played there before it is believed.
 
 use interlock_core::{
+    event::Event,
     guard::GuardRef,
     machine::Object,
     names::FramePath,
     run::{Phase, Run},
 };
 use interlock_formats::Lines;
-use interlock_simulate::{InputLine, Scenario, Simulation, call};
+use interlock_simulate::{InputLine, Scenario, Simulation, call, takes_passkey};
 use serde_json::{Value, json};
 
 use crate::{
@@ -127,11 +128,20 @@ pub(crate) fn play(
         for time in 0..step.times {
             let earlier = simulation.run().clone();
             let from = simulation.events().len();
-            for line in step.at(time) {
+            for (nth, line) in step.at(time).into_iter().enumerate() {
+                let line = with_passkey(model, simulation.run(), line);
+                let kept = step.lines.get_mut(nth);
+                if let Some(kept) = kept.filter(|kept| kept.get("approve").is_some()) {
+                    kept.clone_from(&line);
+                }
+                let known = simulation.events().len();
                 let answer = simulation
                     .step(&line.to_string())
                     .map_err(|bad| bad.message)?;
-                let asks = answer.verdict == Some(interlock_simulate::Verdict::Ask);
+                let since = simulation.events().get(known..).unwrap_or_default();
+                let asks = since
+                    .iter()
+                    .any(|event| matches!(event, Event::RequestOpened { .. }));
                 if !answer.ok && !asks {
                     return Err(format!("`simulate` refuses {line}: {}", answer.message));
                 }
@@ -182,6 +192,18 @@ pub(crate) fn play(
 /// Tells whether a run is in the state of the graph that a way leads to.
 pub(crate) fn arrived(model: &Model, graph: &Graph, way: &Way, run: &Run) -> bool {
     graph.find(&key(model, run).0) == Some(way.node)
+}
+
+/// Has a yes come with the passkey that its request takes.
+fn with_passkey(model: &Model, run: &Run, mut line: Value) -> Value {
+    let Some(yes) = line.get_mut("approve").and_then(Value::as_object_mut) else {
+        return line;
+    };
+    let path = yes.get("path").and_then(Value::as_str);
+    if takes_passkey(&model.machine, run, path) {
+        yes.insert("passkey".to_owned(), json!(true));
+    }
+    line
 }
 
 /// Finds the frame that acts.

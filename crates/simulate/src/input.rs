@@ -204,6 +204,8 @@ pub struct AnswerLine {
     pub edit: Option<String>,
     /// Which state's output is edited.
     pub of: Option<String>,
+    /// Whether it comes with a passkey.
+    pub passkey: bool,
 }
 
 /// The end of an activity.
@@ -342,6 +344,7 @@ fn nested(shape: &'static str, outer: &mut Fields) -> Result<InputLine, String> 
             message: fields.optional_text("message")?,
             edit: fields.optional_text("edit")?,
             of: fields.optional_text("of")?,
+            passkey: fields.optional_bool("passkey")?.unwrap_or_default(),
         }),
         "reject" => InputLine::Reject(AnswerLine {
             by: fields.text("by")?,
@@ -351,6 +354,7 @@ fn nested(shape: &'static str, outer: &mut Fields) -> Result<InputLine, String> 
             message: None,
             edit: None,
             of: None,
+            passkey: false,
         }),
         "activity" => InputLine::Activity(activity(&mut fields)?),
         "finish" => InputLine::Finish,

@@ -31,6 +31,7 @@ use crate::{
     given_reports::GivenReports,
     input::{AnswerLine, BadLine, InputLine, ResultLine, ToolLine, TransitionLine},
     output::{OutputLine, Verdict},
+    passkey::with_passkey,
     scenario::Scenario,
 };
 
@@ -247,7 +248,12 @@ impl Simulation {
             InputLine::Approve(line) => {
                 let said = format!("{} said yes", line.by);
                 let focus = line.path.is_some();
-                self.answer(Ask::Approve(answer(line)), said, focus)
+                let passkey = line.passkey;
+                let mut yes = answer(line);
+                if passkey {
+                    yes = with_passkey(&self.machine, &self.run, yes);
+                }
+                self.answer(Ask::Approve(yes), said, focus)
             }
             InputLine::Reject(line) => {
                 let note = line
@@ -493,6 +499,7 @@ fn answer(line: AnswerLine) -> Answer {
         message: line.message,
         edit: line.edit,
         of: line.of,
+        passkey: None,
     }
 }
 

@@ -27,6 +27,7 @@
 //! kin/HASH.json           the session that started a sub-agent's session
 //! twins/HASH.json         allowed calls of a session that its client will tell of again
 //! token.json              the hash of the person's token
+//! passkeys.json           the public keys of the person's passkeys
 //! token-seen/HASH-RUN     an agent has seen the person's token: void, or not for that run
 //! mods/HASH.json          code inside of a client that a person has accepted
 //! trust/HASH.json         what the person said about a project that widens permissions
@@ -59,6 +60,7 @@ mod messages;
 mod mods;
 mod names;
 mod notes;
+mod passkeys;
 mod pin;
 mod prepared;
 mod presence;
@@ -98,6 +100,7 @@ pub use messages::Messages;
 pub use mods::ClientMod;
 pub use names::name_fault;
 pub use notes::{NOTE_AGE_MAX_MS, Note, NotedTool};
+pub use passkeys::{Enrolled, Passkey, Used};
 pub use pin::{NewRun, SourceFile};
 pub use prepared::Started;
 pub use prepared::{Prepared, PreparedFor};

@@ -30,6 +30,8 @@ mod kin;
 mod log;
 #[path = "store/notes.rs"]
 mod notes;
+#[path = "store/passkeys.rs"]
+mod passkeys;
 #[path = "store/runs.rs"]
 mod runs;
 #[path = "store/tampering.rs"]

@@ -14,7 +14,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
     (
         "People",
         &[
-            "approve", "reject", "send", "pause", "resume", "cancel", "token",
+            "approve", "reject", "send", "pause", "resume", "cancel", "passkey", "token",
         ],
     ),
     (
@@ -24,6 +24,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
             "runs",
             "workflows",
             "log",
+            "export",
             "watch",
             "console",
             "graph",

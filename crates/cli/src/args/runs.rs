@@ -1,6 +1,6 @@
 //! What the commands about runs take.
 
-use clap::Args;
+use clap::{Args, Subcommand};
 use clap_complete::ArgValueCompleter;
 
 use super::ProceedArgs;
@@ -201,6 +201,52 @@ pub(crate) struct TelemetryArgs {
     /// What is new of every run, until nothing is (started by hooks).
     #[arg(long, hide = true, conflicts_with_all = ["run", "stdout", "again"])]
     pub(crate) due: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ExportArgs {
+    /// The run; the newest of this project when left out.
+    #[arg(add = ArgValueCompleter::new(complete::run))]
+    pub(crate) run: Option<String>,
+    /// The file to write.
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: std::path::PathBuf,
+    /// Write over a file that is there.
+    #[arg(long)]
+    pub(crate) force: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct PasskeyArgs {
+    #[command(subcommand)]
+    pub(crate) command: PasskeyCommand,
+}
+
+/// What is done with passkeys.
+#[derive(Debug, Subcommand)]
+pub(crate) enum PasskeyCommand {
+    /// Make a passkey on the console's page, and enrol it.
+    Add {
+        /// What you call it.
+        name: String,
+        /// The port of the page; any that is free when left out.
+        #[arg(long, default_value_t = 0)]
+        port: u16,
+        /// Only print the address.
+        #[arg(long)]
+        no_open: bool,
+    },
+    /// List your passkeys.
+    List {
+        /// Print JSON, one object a line.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Enrol a passkey no more.
+    Remove {
+        /// What you call it.
+        name: String,
+    },
 }
 
 #[derive(Debug, Args)]

@@ -9,7 +9,7 @@ use std::{
 
 use interlock_clients::{doctor::examine, notify::find};
 use interlock_confine::shell_of_person;
-use interlock_console::{Console, Settings, Workplace};
+use interlock_console::{Console, Enrolment, Settings, Workplace};
 use interlock_project::{Config, configuration_directory};
 use interlock_sandbox::Level;
 use interlock_simulate::Scenario;
@@ -48,11 +48,17 @@ pub(crate) fn run(app: &App, args: &ConsoleArgs) -> Done {
         None => String::new(),
     };
     let opens = !args.no_open;
-    serve(app, home, args.port, &fragment, opens)
+    serve(app, home, (args.port, &fragment, opens), None)
 }
 
-/// Serves the runs of `home` until Ctrl-C, or until no answer can be typed any more; the page opens at `fragment`.
-pub(crate) fn serve(app: &App, home: Home, port: u16, fragment: &str, opens: bool) -> Done {
+/// Serves the runs of `home` until Ctrl-C, until no answer can be typed any more, or until the passkey is enrolled
+/// that is to be; the page opens at `fragment`.
+pub(crate) fn serve(
+    app: &App,
+    home: Home,
+    (port, fragment, opens): (u16, &str, bool),
+    enrolment: Option<Enrolment>,
+) -> Done {
     let examination = examination(app, has_policy(app))?;
     let mut console = Console::start(Settings {
         home,
@@ -64,9 +70,8 @@ pub(crate) fn serve(app: &App, home: Home, port: u16, fragment: &str, opens: boo
         },
         scenario: scenario(app),
         doctor: Box::new(move || examine(&examination)),
-        secrets: Secrets::of_environment(std::env::vars_os().filter_map(|(name, value)| {
-            Some((name.into_string().ok()?, value.into_string().ok()?))
-        })),
+        secrets: secrets(),
+        enrolment,
         changed: Box::new(answer::after),
     })
     .map_err(Failure::usage)?;
@@ -108,8 +113,17 @@ pub(crate) fn serve(app: &App, home: Home, port: u16, fragment: &str, opens: boo
     Ok(())
 }
 
+/// Returns what is masked: values of the environment whose names tell secrets.
+pub(crate) fn secrets() -> Secrets {
+    Secrets::of_environment(
+        std::env::vars_os().filter_map(|(name, value)| {
+            Some((name.into_string().ok()?, value.into_string().ok()?))
+        }),
+    )
+}
+
 /// Returns what shell lines are judged by here.
-fn scenario(app: &App) -> Scenario {
+pub(crate) fn scenario(app: &App) -> Scenario {
     // Runs are shown whatever the configuration is worth; `doctor` says what is wrong with it.
     let person = Config::of_person(configuration_directory(variable).as_deref());
     let person = person.map(|config| config.shell).unwrap_or_default();

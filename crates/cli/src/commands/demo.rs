@@ -54,7 +54,7 @@ fn with_console(app: &App, args: &DemoArgs) -> Done {
     let address = format!("#/runs/{}", story.log.run());
     drop(story);
     app.output.line("")?;
-    let served = console::serve(app, project.state(), 0, &address, !args.no_open);
+    let served = console::serve(app, project.state(), (0, &address, !args.no_open), None);
     if args.keep {
         app.output.line(&format!(
             "\nThe folder is kept: {}",

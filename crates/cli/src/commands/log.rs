@@ -5,6 +5,9 @@ mod people;
 
 use std::time::Duration;
 
+use interlock_console::signed_answers;
+use interlock_core::visible::visible;
+use interlock_passkeys::SignedAnswer;
 use interlock_store::{EventLog as _, Recorded};
 use serde_json::json;
 
@@ -12,6 +15,7 @@ use crate::{
     app::App,
     args::LogArgs,
     failure::{Done, Exit, Failure},
+    live::put,
     log_line::line,
 };
 
@@ -62,21 +66,49 @@ fn conversations(app: &App, log: &interlock_store::RunLog, as_json: bool) -> Don
 }
 
 fn verify(app: &App, log: &interlock_store::RunLog, as_json: bool) -> Done {
-    match log.verify() {
-        Ok(count) => {
-            if as_json {
-                return app.output.json(&json!({ "ok": true, "verified": count }));
-            }
-            app.output.line(&format!("verified {count} events"))
+    let count = match log.verify() {
+        Ok(count) => count,
+        Err(broken) => return refuse(app, &broken.to_string(), as_json),
+    };
+    let signed = match signed_answers(log)? {
+        Ok(signed) => signed,
+        Err(broken) => return refuse(app, &broken.to_string(), as_json),
+    };
+    if as_json {
+        let mut line = json!({ "ok": true, "verified": count });
+        if !signed.is_empty() {
+            put(&mut line, "passkeys", json!(signed.len()));
         }
-        Err(broken) => {
-            if as_json {
-                app.output
-                    .json(&json!({ "ok": false, "message": broken.to_string() }))?;
-            } else {
-                app.output.error(&format!("interlock: {broken}\n"))?;
-            }
-            Err(Failure::Said(Exit::Failed))
-        }
+        return app.output.json(&line);
     }
+    app.output.line(&format!("verified {count} events"))?;
+    let known = app.home()?.passkeys()?;
+    for SignedAnswer {
+        seq,
+        credential,
+        name,
+    } in signed
+    {
+        let is_known = known.iter().any(|one| one.credential == credential);
+        let gone = if is_known {
+            ""
+        } else {
+            ", which is not enrolled here (any more)"
+        };
+        let name = visible(&name);
+        app.output.line(&format!(
+            "event {seq} is signed by the passkey `{name}`{gone}"
+        ))?;
+    }
+    Ok(())
+}
+
+fn refuse(app: &App, broken: &str, as_json: bool) -> Done {
+    if as_json {
+        app.output
+            .json(&json!({ "ok": false, "message": broken }))?;
+    } else {
+        app.output.error(&format!("interlock: {broken}\n"))?;
+    }
+    Err(Failure::Said(Exit::Failed))
 }

@@ -6,7 +6,7 @@ use interlock_core::{
     conversation::output_before,
     data::parse_output,
     machine::{Activity, Ending},
-    pending::pending,
+    pending::{Pending, pending},
 };
 use interlock_formats::answer_findings;
 use interlock_store::{Binding, ClientProcess, SessionKey};
@@ -57,14 +57,16 @@ pub(crate) fn approve(app: &App, args: ApproveArgs) -> Done {
     let (message, mut edit) = (given(&args.message)?, given(&args.edit)?);
     let live = live::open(app, args.run.as_deref())?;
     let before = live.run.seq;
+    let asked = review::meant(&live, args.path.as_deref());
+    let takes_passkey = asked.iter().any(Pending::takes_passkey);
     if let Some(written) = &edit
         && let Some(fitting) = check_edit(&live, &args, written)?
     {
         edit = Some(fitting);
     }
-    if !args.yes && !args.json {
-        let meant = review::meant(&live, args.path.as_deref());
-        review::confirm(app, &live, &meant)?;
+    // What takes a passkey is refused below, and nobody is asked for nothing.
+    if !args.yes && !args.json && !takes_passkey {
+        review::confirm(app, &live, &asked)?;
     }
     ask_run(
         app,
@@ -79,6 +81,7 @@ pub(crate) fn approve(app: &App, args: ApproveArgs) -> Done {
             message,
             edit,
             of: args.of,
+            passkey: None,
         }),
         args.json,
     )

@@ -244,6 +244,11 @@ fn asked(machine: &Machine, run: &Run) -> Vec<Wait> {
             About::Transition(asked) => asked.message.clone(),
             About::Entry { message } => message.clone(),
         };
+        let text = if one.takes_passkey() {
+            format!("{text} (a yes takes a passkey, on the page of `interlock console`)")
+        } else {
+            text
+        };
         Wait {
             kind: "approval",
             text,

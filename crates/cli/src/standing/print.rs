@@ -52,14 +52,15 @@ pub(crate) fn print(app: &App, status: &Value) -> Done {
         } else {
             ""
         };
-        row(
-            "waiting",
+        let (at, run) = (get("path"), text("run"));
+        let how = if pending.get("approval").is_some() {
             format!(
-                "{id} {what} ({place}at {}; `interlock approve {run} {id}`, or `reject`)",
-                get("path"),
-                run = text("run"),
-            ),
-        )?;
+                "a passkey on the page of `interlock console`, or `interlock reject {run} {id}`"
+            )
+        } else {
+            format!("`interlock approve {run} {id}`, or `reject`")
+        };
+        row("waiting", format!("{id} {what} ({place}at {at}; {how})"))?;
     }
     for change in entries(status, "changed") {
         let get = |key: &str| change.get(key).map(plain).unwrap_or_default();

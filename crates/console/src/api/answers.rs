@@ -24,6 +24,7 @@ use serde_json::json;
 
 use super::body;
 use crate::{
+    passkeys::{Signed, Yes, sign},
     reply::{Answered, Problem, json_reply},
     shared::{Opened, Shared},
 };
@@ -34,17 +35,39 @@ const NOTE_CHARS_MAX: usize = 4_000;
 /// A person's answer.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Sent {
-    request: String,
+pub(super) struct Sent {
+    pub(super) request: String,
     decision: Word,
     /// Of the request as it was shown.
-    digest: String,
+    pub(super) digest: String,
     /// How many events the run had then.
     seen_seq: u64,
     note: Option<String>,
     /// Corrects the data of a transition.
     #[serde(default)]
     data: Object,
+    /// What a passkey has signed.
+    passkey: Option<Signed>,
+}
+
+impl Sent {
+    /// Takes a note that says nothing for none.
+    pub(super) fn read(mut self) -> Result<Self, Problem> {
+        self.note = note(self.note.take())?;
+        Ok(self)
+    }
+}
+
+/// Returns the yes of an answer, as a passkey signs it.
+pub(super) fn yes_of(run: RunId, sent: &Sent) -> Yes {
+    Yes {
+        run,
+        request: sent.request.clone(),
+        digest: sent.digest.clone(),
+        seen_seq: sent.seen_seq,
+        note: sent.note.clone(),
+        data: sent.data.clone(),
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -65,11 +88,11 @@ pub(super) async fn answer(
     Path(id): Path<String>,
     sent: Body,
 ) -> Answered {
-    let sent: Sent = body(sent).await?;
-    let note = note(sent.note)?;
+    let sent = body::<Sent>(sent).await?.read()?;
     let found = shared
         .blocking(move |shared| {
-            let mut opened = shared.open(&RunId::new(id))?;
+            let id = RunId::new(id);
+            let mut opened = shared.open(&id)?;
             let Opened { machine, run, .. } = &opened;
             let waiting = pending(machine, run);
             let one = waiting.iter().find(|one| one.id().as_str() == sent.request);
@@ -79,12 +102,21 @@ pub(super) async fn answer(
                 ));
             };
             let said = headline(machine, run, one);
+            let yes = yes_of(id, &sent);
+            let passkey = match sent.passkey.filter(|_| sent.decision == Word::Yes) {
+                Some(signed) => {
+                    let (challenges, home) = (&shared.challenges, &shared.home);
+                    Some(sign(challenges, home, shared.port, &yes, signed)?)
+                }
+                None => None,
+            };
             let answer = Answer {
                 by: shared.person.clone(),
                 data: sent.data,
-                note,
+                note: sent.note,
                 path: Some(sent.request),
                 before: Some(sent.seen_seq),
+                passkey: passkey.map(Box::new),
                 ..Answer::default()
             };
             let (word, ask) = match sent.decision {

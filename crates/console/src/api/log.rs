@@ -16,6 +16,7 @@ use crate::{
     query::Query,
     reply::{Answered, Problem, json_reply},
     shared::{Shared, fits_a_log},
+    signed::signed_answers,
 };
 
 /// Lines of one window of the log.
@@ -201,7 +202,17 @@ pub(super) async fn verify(State(shared): State<Arc<Shared>>, Path(id): Path<Str
             let log = shared.home.open_run(&RunId::new(id))?;
             let events = log.count()?;
             match log.verify() {
-                Ok(events) => Ok(json!({ "ok": true, "events": events })),
+                Ok(events) => match signed_answers(&log)? {
+                    Ok(signed) => {
+                        Ok(json!({ "ok": true, "events": events, "signed": signed.len() }))
+                    }
+                    Err(found) => Ok(json!({
+                        "ok": false,
+                        "events": events,
+                        "seq": found.seq,
+                        "what": found.to_string(),
+                    })),
+                },
                 Err(VerifyError::Broken(found)) => Ok(json!({
                     "ok": false,
                     "events": events,

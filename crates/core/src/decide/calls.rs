@@ -1,11 +1,11 @@
 //! Tool calls: the verdict before, the record after.
 
-use super::{Answered, Decision, Reply, Work};
+use super::{Answered, Decision, Reply, Work, passkeys};
 use crate::{
     address::{self, Address, Bind},
     call::{CallKind, CallResult, ToolCall},
     command::{LineEnd, LineStart},
-    event::{About, AllowSource, CallRecord, Event, PendingGrant},
+    event::{About, AllowSource, ApprovalKind, CallRecord, Event, PendingGrant},
     judge::{self, Finding, JudgeContext, Verdict, context_of, granted, is_for},
     machine::Machine,
     names::FramePath,
@@ -108,14 +108,20 @@ fn asked(
     refusal: Refusal,
     at_ms: u64,
 ) -> Decision {
+    let approval = context.state.approval;
+    let is_open = context.run.requests.iter().any(|request| {
+        is_for(request, context.frame, &path, context.call) && request.granted.is_none()
+    });
     // Asked already; the client's own prompt may still let this very call run.
-    let open =
-        context.run.calls.iter().any(|open| {
-            open.asked && open.id == context.call.id && open.digest == context.call.digest
-        }) && context.run.requests.iter().any(|request| {
-            is_for(request, context.frame, &path, context.call) && request.granted.is_none()
-        });
-    if !open {
+    let asked = is_open
+        && (approval == ApprovalKind::Passkey
+            || context.run.calls.iter().any(|open| {
+                open.asked && open.id == context.call.id && open.digest == context.call.digest
+            }));
+    // No prompt of a client carries an assertion.
+    let session = context.call.prompts_in.as_ref();
+    let session = session.filter(|_| approval == ApprovalKind::Person);
+    if !asked {
         let grant = PendingGrant {
             call: record(context.call),
             refusal: refusal.clone(),
@@ -126,17 +132,22 @@ fn asked(
             path: path.clone(),
             question: context.call.digest.clone(),
             about: About::Call(Box::new(grant)),
-            prompt: context.call.prompts_in.as_ref().map(|session| PromptCall {
+            prompt: session.map(|session| PromptCall {
                 session: session.clone(),
                 agent: context.call.agent.clone(),
                 call: context.call.id.clone(),
             }),
+            approval,
             at_ms,
         });
     }
+    let reply = match approval {
+        ApprovalKind::Person => Reply::Ask(refusal),
+        ApprovalKind::Passkey => Reply::Refused(passkeys::wanted_for(refusal)),
+    };
     Decision {
         events,
-        reply: Reply::Ask(refusal),
+        reply,
         path,
     }
 }

@@ -7,15 +7,37 @@ use super::{
 };
 use crate::{
     command::Answer,
-    event::{About, Cause, Event, PendingTransition, PromptCall, RequestKind, VoidReason},
+    event::{
+        About, ApprovalKind, Cause, Event, PendingTransition, PromptCall, RequestKind, VoidReason,
+    },
     guard::EvidenceGuard,
     instant::utc,
     machine::{Object, Refused, Target},
     names::{ApprovalId, Digest, FramePath},
+    passkey::Assertion,
     pending::{Pending, pending},
     refusal::{Code, Refusal},
     run::{Request, Run, Settled, Settlement},
 };
+
+/// How a person is asked.
+#[derive(Debug, Default)]
+pub(super) struct Asking {
+    /// What their yes has to come with.
+    pub(super) approval: ApprovalKind,
+    /// The call with which the client asks in a prompt of its own.
+    pub(super) prompt: Option<PromptCall>,
+}
+
+impl Asking {
+    /// Nobody's prompt: the request waits for an answer.
+    pub(super) const fn of(approval: ApprovalKind) -> Self {
+        Self {
+            approval,
+            prompt: None,
+        }
+    }
+}
 
 impl Work<'_> {
     /// A person says yes.
@@ -28,6 +50,9 @@ impl Work<'_> {
             ));
         }
         let meant = self.meant(answer)?;
+        for waiting in &meant {
+            self.check_passkey(&waiting.request, answer)?;
+        }
         let only_calls = meant.iter().all(|one| one.request.call().is_some());
         if only_calls && !answer.data.is_empty() {
             return Err(Refusal::new(
@@ -42,7 +67,7 @@ impl Work<'_> {
             self.path = request.path.clone();
             match &request.about {
                 About::Call(_) => {
-                    self.answer(&request, &answer.by, true, answer.note.as_deref());
+                    self.answer_with(&request, answer);
                     if request.is_of_stage() {
                         self.use_grant(&request)?;
                     }
@@ -78,7 +103,7 @@ impl Work<'_> {
         data.extend(answer.data.clone());
         // Before the yes is recorded: what cannot be merged leaves the question open.
         self.check_context(path, &data)?;
-        self.answer(request, &answer.by, true, answer.note.as_deref());
+        self.answer_with(request, answer);
         self.take_kept_along(
             path,
             &target,
@@ -96,7 +121,7 @@ impl Work<'_> {
         if answer.edit.is_some() {
             return self.change_and_let_in(waiting, answer);
         }
-        self.answer(waiting, &answer.by, true, answer.note.as_deref());
+        self.answer_with(waiting, answer);
         self.say(&waiting.path, answer);
         self.settle(&waiting.path)
     }
@@ -130,21 +155,39 @@ impl Work<'_> {
         path: &FramePath,
         about: About,
         question: Digest,
-        prompt: Option<PromptCall>,
+        how: Asking,
     ) -> ApprovalId {
+        let Asking { approval, prompt } = how;
         let id = ApprovalId::of(self.run.seq);
         self.emit(Event::RequestOpened {
             path: path.clone(),
             about,
             question,
             prompt,
+            approval,
             at_ms: self.at_ms,
         });
         id
     }
 
+    /// Records a person's yes, with the assertion that it came with.
+    pub(super) fn answer_with(&mut self, request: &Request, answer: &Answer) {
+        let passkey = answer.passkey.clone();
+        self.record_answer(request, (&answer.by, true), answer.note.as_deref(), passkey);
+    }
+
     /// Records what a person answered.
     pub(super) fn answer(&mut self, request: &Request, by: &str, yes: bool, note: Option<&str>) {
+        self.record_answer(request, (by, yes), note, None);
+    }
+
+    fn record_answer(
+        &mut self,
+        request: &Request,
+        (by, yes): (&str, bool),
+        note: Option<&str>,
+        passkey: Option<Box<Assertion>>,
+    ) {
         self.emit(Event::RequestAnswered {
             path: request.path.clone(),
             id: request.id(),
@@ -153,6 +196,7 @@ impl Work<'_> {
             yes,
             by: by.to_owned(),
             note: note.map(str::to_owned),
+            passkey,
             at_ms: self.at_ms,
         });
         let asked = |guard: &EvidenceGuard| guard.substance_shown().is_some();

@@ -3,10 +3,10 @@
 //! Such a question parks nothing: the client itself holds the call until its person has
 //! answered. The call's coming is the yes; whatever else who asked does next is none.
 
-use super::{Answered, Reply, Work, decide};
+use super::{Answered, Reply, Work, decide, people::Asking};
 use crate::{
     command::{Ask, Command, TransitionRequest},
-    event::{About, Event, PendingTransition, VoidReason},
+    event::{About, ApprovalKind, Event, PendingTransition, VoidReason},
     machine::Machine,
     names::{AgentId, CallId, Digest, FramePath},
     parts::{PromptCall, PromptEnd},
@@ -24,7 +24,7 @@ pub struct Question {
     pub digest: Digest,
 }
 
-/// Returns what a person would be asked if `request` came now; `None`: nothing.
+/// Returns what a person would be asked if `request` came now; `None`: nothing that a client's prompt can answer.
 #[must_use]
 pub fn question(machine: &Machine, run: &Run, request: &TransitionRequest) -> Option<Question> {
     let (path, transition, digest) = asked_by(machine, run, request, 0)?;
@@ -57,6 +57,7 @@ fn asked_by(
                 path,
                 about: About::Transition(transition),
                 question,
+                approval: ApprovalKind::Person,
                 ..
             } => Some((path, transition, question)),
             _ => None,
@@ -78,7 +79,11 @@ impl Work<'_> {
         self.path = path.clone();
         let message = transition.message.clone();
         let about = About::Transition(transition);
-        let id = self.ask(&path, about, question, Some(asking.clone()));
+        let how = Asking {
+            prompt: Some(asking.clone()),
+            ..Asking::default()
+        };
+        let id = self.ask(&path, about, question, how);
         Ok(Reply::Parked { message, id })
     }
 

@@ -7,6 +7,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::Work;
 use crate::{
+    canonical::canonical,
     holds::{Scope, read},
     machine::{Object, Transition},
     names::{Digest, EventName, FramePath},
@@ -54,21 +55,5 @@ impl Work<'_> {
             let _ = write!(hex, "{byte:02x}");
         }
         Ok(Digest::new(hex))
-    }
-}
-
-/// Orders the keys of every object: two clients may write them otherwise.
-fn canonical(value: &Value) -> Value {
-    match value {
-        Value::Object(object) => {
-            let mut keys: Vec<&String> = object.keys().collect();
-            keys.sort_unstable();
-            let ordered = keys
-                .into_iter()
-                .filter_map(|key| Some((key.clone(), canonical(object.get(key)?))));
-            Value::Object(ordered.collect())
-        }
-        Value::Array(items) => Value::Array(items.iter().map(canonical).collect()),
-        other => other.clone(),
     }
 }

@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use super::{
     Work,
+    people::Asking,
     question::Subject,
     transitions::{Taking, choose, done, error, reasons, rule_of, state_of},
 };
@@ -218,7 +219,8 @@ impl Work<'_> {
                         message,
                         by: "interlock".to_owned(),
                     };
-                    self.ask(path, About::Transition(asked), question, None);
+                    let how = Asking::of(approval.kind);
+                    self.ask(path, About::Transition(asked), question, how);
                     Ok(())
                 }
                 None => self.take_own(path, &transition.target, event),

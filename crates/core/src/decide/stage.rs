@@ -4,7 +4,7 @@ mod calls;
 mod end;
 mod message;
 
-use super::{Answered, Reply, Work, transitions::state_of};
+use super::{Answered, Reply, Work, people::Asking, transitions::state_of};
 use crate::{
     attempt::{StageAttempt, Usage},
     command::{StageAsk, ToolThere, offered},
@@ -234,7 +234,8 @@ impl<'a> Work<'a> {
         if frame.stay.entry_request().is_some() {
             return Ok(true);
         }
-        let Some(before) = &state_of(machine, frame)?.approval_before else {
+        let state = state_of(machine, frame)?;
+        let Some(before) = &state.approval_before else {
             return Ok(false);
         };
         if frame.stay.admitted {
@@ -256,7 +257,8 @@ impl<'a> Work<'a> {
             frame.line.dialogue,
         ]);
         let question = digest_of(&rests_on.to_string());
-        self.ask(path, About::Entry { message }, question, None);
+        let how = Asking::of(state.approval);
+        self.ask(path, About::Entry { message }, question, how);
         Ok(true)
     }
 

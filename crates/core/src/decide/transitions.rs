@@ -2,11 +2,11 @@
 
 use interlock_expr::nearest::nearest;
 
-use super::{Answered, Reply, Work, question::Subject};
+use super::{Answered, Reply, Work, people::Asking, question::Subject};
 use crate::{
     address::{self, Bind},
     command::TransitionRequest,
-    event::{About, Event, How, PendingTransition},
+    event::{About, ApprovalKind, Event, How, PendingTransition},
     evolve::UPSTREAM,
     holds::{Scope, Unmet, unmet},
     machine::{Activity, Machine, Object, Rule, State, Target, Transition},
@@ -111,7 +111,12 @@ impl Work<'_> {
                 },
             )?;
             // A yes to anything but this very question is none.
-            match self.consent(path, request, &question) {
+            let consent = match approval.kind {
+                ApprovalKind::Person => self.consent(path, request, &question),
+                // A client's prompt carries no assertion.
+                ApprovalKind::Passkey => None,
+            };
+            match consent {
                 Some((by, request)) => self.answer(&request, &by, true, None),
                 None => {
                     let message = approval.message.clone().unwrap_or_else(|| {
@@ -121,7 +126,14 @@ impl Work<'_> {
                         )
                     });
                     self.check_context(path, &request.data)?;
-                    return Ok(self.park(path, event, index, request, message, question));
+                    let asked = PendingTransition {
+                        event,
+                        index,
+                        data: request.data.clone(),
+                        message,
+                        by: request.by.clone(),
+                    };
+                    return Ok(self.park(path, asked, question, approval.kind));
                 }
             }
         }
@@ -138,20 +150,13 @@ impl Work<'_> {
     fn park(
         &mut self,
         path: &FramePath,
-        event: EventName,
-        index: usize,
-        request: &TransitionRequest,
-        message: String,
+        asked: PendingTransition,
         question: Digest,
+        approval: ApprovalKind,
     ) -> Reply {
-        let asked = PendingTransition {
-            event,
-            index,
-            data: request.data.clone(),
-            message: message.clone(),
-            by: request.by.clone(),
-        };
-        let id = self.ask(path, About::Transition(asked), question, None);
+        let message = asked.message.clone();
+        let about = About::Transition(asked);
+        let id = self.ask(path, about, question, Asking::of(approval));
         Reply::Parked { message, id }
     }
 

@@ -8,7 +8,7 @@ use crate::{
     attempt::CallStatus,
     event::Event,
     names::{ApprovalId, FramePath},
-    parts::{About, PendingGrant},
+    parts::{About, ApprovalKind, PendingGrant},
     run::{Granted, OpenCall, Request, Run, Settled, Settlement},
 };
 
@@ -47,6 +47,7 @@ pub(super) fn apply_request(run: &mut Run, event: &Event) {
             about,
             question,
             prompt,
+            approval,
             at_ms,
         } => {
             let Some(frame) = run.frame(path) else { return };
@@ -57,6 +58,7 @@ pub(super) fn apply_request(run: &mut Run, event: &Event) {
                 about: about.clone(),
                 question: question.clone(),
                 prompt: prompt.clone(),
+                approval: *approval,
                 at_ms: *at_ms,
                 granted: None,
             };
@@ -129,6 +131,8 @@ fn open_grant(run: &mut Run, request: Request, grant: &PendingGrant) {
         call, marks, then, ..
     } = grant;
     let path = request.path.clone();
+    // No prompt of a client says yes to it: a call that runs all the same is none that was asked about.
+    let may_run_in_prompt = request.approval == ApprovalKind::Person || then.is_some();
     let same = |other: &Request| {
         let other_call = other.call().map(|other| &other.call);
         other.path == request.path
@@ -147,7 +151,9 @@ fn open_grant(run: &mut Run, request: Request, grant: &PendingGrant) {
         }
         None => run.requests.push(request),
     }
-    remember(run, &path, call, marks, true);
+    if may_run_in_prompt {
+        remember(run, &path, call, marks, true);
+    }
     if then.is_some() {
         fate(run, &path, &call.id, CallStatus::Asked);
     }

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     names::{ApprovalId, Digest, FramePath},
-    parts::{About, PendingGrant, PendingTransition, PromptCall},
+    parts::{About, ApprovalKind, PendingGrant, PendingTransition, PromptCall},
 };
 
 /// A request to a person, or a yes to a call that is not used up yet.
@@ -23,6 +23,9 @@ pub struct Request {
     /// The call with which the client asks in a prompt of its own; `None`: it does not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prompt: Option<PromptCall>,
+    /// What a yes has to come with.
+    #[serde(default, skip_serializing_if = "ApprovalKind::is_default")]
+    pub approval: ApprovalKind,
     /// When it was asked, in milliseconds since 1970.
     pub at_ms: u64,
     /// The yes that its call may use up; `None`: nobody has said it yet.

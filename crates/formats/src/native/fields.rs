@@ -116,7 +116,7 @@ pub(crate) static STATE: Table = Table {
 };
 
 /// The fields of every state.
-pub(crate) const STATE_FIELDS: [Field; 23] = [
+pub(crate) const STATE_FIELDS: [Field; 24] = [
     field(
         "type",
         Shape::By("state_type"),
@@ -141,6 +141,11 @@ pub(crate) const STATE_FIELDS: [Field; 23] = [
         "on_denied",
         Shape::OneOf(&["deny", "ask"]),
         "What becomes of a call outside `allowed_tools`: denied, or a person is asked.",
+    ),
+    field(
+        "approval",
+        Shape::OneOf(&["passkey"]),
+        "`passkey`: a yes to a call, or to the beginning of the state, takes one of the person's passkeys.",
     ),
     field(
         "secrets",
@@ -243,7 +248,7 @@ pub(crate) static STAGE: Table = Table {
     doc: "A state in which a model is called, in a fresh transcript: `type: stage`.",
     open: false,
     choice: Choice::Free,
-    fields: &joined::<23, 10, 33>(STATE_FIELDS, of_native::STAGE),
+    fields: &joined::<24, 10, 34>(STATE_FIELDS, of_native::STAGE),
 };
 
 pub(crate) static TRANSITION: Table = Table {
@@ -277,6 +282,11 @@ pub(crate) static TRANSITION: Table = Table {
             "approval_message",
             Shape::Text,
             "What that person is asked.",
+        ),
+        field(
+            "approval",
+            Shape::OneOf(&["passkey"]),
+            "`passkey`: a person must say yes with one of their passkeys.",
         ),
         field(
             "fork",

@@ -11,6 +11,7 @@ use interlock_validate::Place;
 use super::{
     fields::{STAGE, STATE},
     machine::{Current, Reader},
+    transition::approval_kind,
 };
 use crate::{
     commands,
@@ -82,6 +83,7 @@ impl Reader<'_, '_> {
             },
             retry: stage.as_ref().and_then(|stage| stage.retry.clone()),
             approval_before: stage.as_ref().and_then(Stage::approval_before),
+            approval: approval_kind(&fields),
             policy: self.policy(current, name, &fields),
             instructions: fields.string("instructions"),
             model: fields.string("model"),

@@ -4,7 +4,8 @@ use indexmap::IndexMap;
 use interlock_core::{
     guard::GuardRef,
     machine::{
-        Activity, ApprovalRule, Branch, Call, Join, Parallel, Rule, State, Target, Transition,
+        Activity, ApprovalKind, ApprovalRule, Branch, Call, Join, Parallel, Rule, State, Target,
+        Transition,
     },
     names::{EventName, MachineId, StateName},
 };
@@ -40,6 +41,14 @@ const SHAPES: &[(&str, &[&str])] = &[
     ("fork", &[]),
     ("invoke", &["on_complete", "on_fail", "input", "output"]),
 ];
+
+/// Reads what a person's yes takes.
+pub(super) fn approval_kind(fields: &Fields<'_>) -> ApprovalKind {
+    match fields.text("approval") {
+        Some("passkey") => ApprovalKind::Passkey,
+        _ => ApprovalKind::Person,
+    }
+}
 
 impl Reader<'_, '_> {
     /// Reads what one event leads to; `None`: nothing of it can be used.
@@ -228,9 +237,23 @@ impl Reader<'_, '_> {
     }
 
     fn approval(&mut self, fields: &Fields<'_>) -> Option<ApprovalRule> {
-        if fields.is_true("requires_approval") {
+        let kind = approval_kind(fields);
+        if kind == ApprovalKind::Passkey
+            && let Some(entry) = fields.entry("requires_approval")
+            && !fields.is_true("requires_approval")
+        {
+            self.report
+                .error(
+                    entry.key_span,
+                    "mixed_shapes",
+                    "`requires_approval: false` beside `approval: passkey`: one of them asks nobody",
+                )
+                .help("remove one of the two");
+        }
+        if kind == ApprovalKind::Passkey || fields.is_true("requires_approval") {
             return Some(ApprovalRule {
                 message: fields.string("approval_message"),
+                kind,
             });
         }
         if let Some(entry) = fields.entry("approval_message") {
@@ -238,7 +261,7 @@ impl Reader<'_, '_> {
                 .warning(
                     entry.key_span,
                     "unused_message",
-                    "nobody is asked: `approval_message` needs `requires_approval: true`",
+                    "nobody is asked: `approval_message` needs `requires_approval: true` or `approval: passkey`",
                 )
                 .help("add `requires_approval: true`, or remove the message");
         }

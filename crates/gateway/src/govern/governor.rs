@@ -16,7 +16,7 @@ use interlock_core::{
     Reply,
     call::{ControlTool, ToolCall},
     command::Ask,
-    event::TokenPlace,
+    event::{Event, TokenPlace},
     machine::Object,
     names::{CallId, Digest, RunId},
     refusal::Code,
@@ -265,7 +265,8 @@ impl Governor {
         let (id, digest) = (call.id.clone(), call.digest.clone());
         let before = live.run.seq;
         let decision = live.ask(at_ms, Ask::Propose(Box::new(call.clone())))?;
-        if matches!(decision.reply, Reply::Ask(_)) {
+        let opened = |event: &Event| matches!(event, Event::RequestOpened { .. });
+        if decision.events.iter().any(opened) {
             interlock_clients::notify::tell(
                 self.settings.configuration.as_deref(),
                 &self.settings.project_directory,

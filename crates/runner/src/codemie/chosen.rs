@@ -93,6 +93,7 @@ impl Starting<'_> {
                 path: self.path.to_owned(),
                 tool: String::new(),
                 text: format!("the data of the run has the server `{name}` {what}. May it?"),
+                passkey: false,
             },
             answers,
         );

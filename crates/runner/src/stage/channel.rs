@@ -27,6 +27,8 @@ pub struct PersonRequest {
     pub tool: String,
     /// What it would do, or what is asked: plain text, several lines at most.
     pub text: String,
+    /// Whether a yes takes a passkey, so that only a no can be said here.
+    pub passkey: bool,
 }
 
 /// What a channel says.

@@ -182,6 +182,8 @@ pub(crate) fn answered(request: &Pending, said: &ChannelAnswer) -> Option<Ask> {
         ..Answer::default()
     };
     match said {
+        // The question says where a yes with a passkey is given.
+        ChannelAnswer::Yes { .. } if request.takes_passkey() => None,
         ChannelAnswer::Yes { by } => Some(Ask::Approve(answer(by, None))),
         ChannelAnswer::No { by, note } => Some(Ask::Reject(answer(by, note.as_ref()))),
         ChannelAnswer::Later | ChannelAnswer::Broken => None,
@@ -192,7 +194,12 @@ pub(crate) fn answered(request: &Pending, said: &ChannelAnswer) -> Option<Ask> {
 pub(crate) fn elsewhere(request: &Pending) -> String {
     let PersonRequest { id, tool, text, .. } = wanted(request);
     let colon = if tool.is_empty() { "" } else { ": " };
-    format!("waits for `interlock approve` or `reject` ({id}): {tool}{colon}{text}")
+    let approve = if request.takes_passkey() {
+        "a passkey on the page of `interlock console`, or `interlock reject`"
+    } else {
+        "`interlock approve` or `reject`"
+    };
+    format!("waits for {approve} ({id}): {tool}{colon}{text}")
 }
 
 /// Says what a person is asked.
@@ -207,6 +214,7 @@ pub(crate) fn wanted(request: &Pending) -> PersonRequest {
         path: request.title.clone(),
         tool,
         text,
+        passkey: request.takes_passkey(),
     }
 }
 

@@ -158,11 +158,18 @@ impl Shared {
             path,
             tool,
             text,
+            passkey,
         } = &request.wanted;
         let head = if tool.is_empty() {
             format!("\n`{path}` asks ({id}): {text}\n")
         } else {
             format!("\n`{path}` wants to call `{tool}`, which it does not list ({id}):\n{text}\n")
+        };
+        let (head, words) = if *passkey {
+            let how = "A yes takes a passkey, on the page that `interlock console` opens.";
+            (format!("{head}{how}\n"), "[n]o, [d]efer > ")
+        } else {
+            (head, "[y]es, [n]o, [d]efer > ")
         };
         self.screen.asking(path, true);
         let said = choose(
@@ -171,8 +178,11 @@ impl Shared {
             &request.cancel,
             path,
             &head,
-            "[y]es, [n]o, [d]efer > ",
-            |typed| self.meant(typed),
+            words,
+            |typed| {
+                let said = self.meant(typed);
+                said.filter(|said| !(*passkey && matches!(said, ChannelAnswer::Yes { .. })))
+            },
         );
         match said {
             Typed::Text(said) => request.answers.say(said),

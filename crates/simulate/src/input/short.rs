@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 /// Turns a short form into the line it stands for.
 ///
-/// `Bash ls -la`, `Read a.py`, `tool NAME {input}`, `approve WHO`, `reject WHO note`,
+/// `Bash ls -la`, `Read a.py`, `tool NAME {input}`, `approve WHO`, `approve WHO with a passkey`, `reject WHO note`,
 /// `result {…}`, `done VALUE`, `advance 30s`, `state`, `pause`, `resume`, `cancel`;
 /// anything else is an event with optional data: `READY {…}`. A line of JSON stays as it is.
 ///
@@ -20,7 +20,10 @@ pub fn short_form(text: &str) -> Result<Value, String> {
     let line = match word {
         "state" | "pause" | "resume" | "cancel" if rest.is_empty() => json!({ word: {} }),
         "advance" => json!({ "advance": rest }),
-        "approve" => json!({ "approve": { "by": name_or(rest) } }),
+        "approve" => match rest.strip_suffix("with a passkey") {
+            Some(by) => json!({ "approve": { "by": name_or(by.trim()), "passkey": true } }),
+            None => json!({ "approve": { "by": name_or(rest) } }),
+        },
         "reject" => {
             let (by, note) = cut_word(rest);
             let mut answer = json!({ "by": name_or(by) });

@@ -2,7 +2,7 @@
 
 use interlock_core::{
     guard::{EvidenceOf, Guard, GuardRef},
-    machine::{Activity, Over, Parallel, Rule, Target, Transition},
+    machine::{Activity, ApprovalKind, Over, Parallel, Rule, Target, Transition},
     names::{EventName, StateName},
     place::machine_of,
 };
@@ -103,8 +103,12 @@ fn conditions(place: StandingFrame<'_>, transition: &Transition) -> String {
         let verb = if holds { "holds" } else { "does not hold yet" };
         parts.push(format!("guard {} {verb}", names.join(", ")));
     }
-    if transition.approval.is_some() {
-        parts.push("a person must approve".to_owned());
+    if let Some(approval) = &transition.approval {
+        let parts_of = match approval.kind {
+            ApprovalKind::Person => "a person must approve",
+            ApprovalKind::Passkey => "a person must approve with a passkey",
+        };
+        parts.push(parts_of.to_owned());
     }
     if parts.is_empty() {
         String::new()

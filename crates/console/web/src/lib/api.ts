@@ -18,11 +18,15 @@ import type {
   Timeline,
   Verified,
 } from './contract';
+import { recorded, type Recording } from './recorded';
 
 const ROOT = '/api/v1/';
 
 /** The only place of the bearer: gone when the page is. */
 let bearer = '';
+
+/** What an exported file holds; null: there is a server. */
+let recording: Recording | null = null;
 
 let onClosed: (why: string) => void = () => {};
 
@@ -43,6 +47,22 @@ export function useBearer(value: string, closed: (why: string) => void): void {
   onClosed = closed;
 }
 
+/** Has every request answered by what a file holds of a run. */
+export function useRecording(what: Recording): void {
+  recording = what;
+}
+
+/** Tells whether a run is looked at that was exported. */
+export const isRecorded = (): boolean => recording !== null;
+
+/** Answers with what a file holds; a stream brings nothing more. */
+async function answerRecorded(from: Recording, path: string): Promise<Response> {
+  if (path.startsWith('stream')) return new Promise(() => {});
+  const found = recorded(from, path);
+  if (found === undefined) throw new ApiError(404, 'recorded', 'This file does not hold that.');
+  return new Response(JSON.stringify(found));
+}
+
 /** Returns a sentence for a person; null when the request was only given up. */
 export function sentence(error: unknown): string | null {
   if (error instanceof DOMException && error.name === 'AbortError') return null;
@@ -58,6 +78,7 @@ export interface SendOptions {
 
 /** Sends a request; throws an `ApiError` unless it succeeds. */
 export async function send(path: string, body?: unknown, signal?: AbortSignal, { accept = 'application/json', ifMatch }: SendOptions = {}): Promise<Response> {
+  if (recording) return answerRecorded(recording, path);
   const headers: Record<string, string> = { Accept: accept };
   if (bearer) headers['Authorization'] = `Bearer ${bearer}`;
   const init: RequestInit = { headers, cache: 'no-store', credentials: 'omit', redirect: 'error', signal: signal ?? null };
@@ -153,5 +174,8 @@ export const marks = (id: string, at: Seq, signal: AbortSignal) => call<{ marks:
 export const verify = (id: string) => call<Verified>(run(id, '/verify'));
 
 export const answer = (id: string, given: Answer) => call<Done>(run(id, '/answers'), given);
+
+/** Returns a run as one file. */
+export const exportRun = async (id: string): Promise<Blob> => (await send(run(id, '/export'), undefined, undefined, { accept: 'text/html' })).blob();
 
 export const act = (id: string, what: 'pause' | 'resume' | 'cancel') => call<Done>(run(id, `/${what}`), {});

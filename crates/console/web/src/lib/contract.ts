@@ -89,11 +89,47 @@ export interface PersonRequest {
   seen_seq: Seq;
   /** The agent's client asks the same in its own prompt. */
   in_prompt: boolean;
+  /** A yes takes one of the person's passkeys; absent: it takes none. */
+  passkey?: boolean;
   /** What the transition merges into the context, which a yes may correct; null or absent: nothing to correct. */
   data?: Record<string, Json> | null;
   /** By which a person settles it at a terminal. */
   commands?: { line: string; says: string }[];
   rows: RequestRow[];
+}
+
+export interface Passkeys {
+  passkeys: { name: string; enrolled_ms: Millis; used_ms: Millis | null }[];
+  /** The passkey that this console was opened to enrol. */
+  enrols: string | null;
+}
+
+/** What the browser is asked for, to make a passkey; texts of bytes are base64url. */
+export interface NewPasskey {
+  nonce: string;
+  challenge: string;
+  site: string;
+  person: string;
+  name: string;
+  kinds: number[];
+  known: string[];
+}
+
+/** What a passkey has to sign for a yes. */
+export interface ToSign {
+  nonce: string;
+  challenge: string;
+  site: string;
+  passkeys: string[];
+}
+
+/** What a passkey has signed. */
+export interface SignedAnswer {
+  nonce: string;
+  credential: string;
+  client_data: string;
+  authenticator_data: string;
+  signature: string;
 }
 
 export interface RunDetail extends RunRow {
@@ -318,6 +354,7 @@ export interface Answer {
   note?: string;
   /** Keys of the data with other values. */
   data?: Record<string, Json>;
+  passkey?: SignedAnswer;
 }
 
 export interface Done {

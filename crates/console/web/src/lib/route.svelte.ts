@@ -2,7 +2,7 @@ import type { Seq } from './contract';
 
 const ADDRESS_MS = 200;
 
-const PAGES = ['inbox', 'runs', 'workflows', 'cost', 'trust', 'about'] as const;
+const PAGES = ['inbox', 'runs', 'workflows', 'cost', 'trust', 'about', 'passkey'] as const;
 
 export type Page = (typeof PAGES)[number] | 'run' | 'workflow';
 

@@ -4,7 +4,7 @@ use super::Work;
 use crate::{
     attempt::{CallStatus, PendingCall},
     call::{CallResult, ToolCall},
-    decide::{Answered, Reply, calls::record},
+    decide::{Answered, Reply, calls::record, people::Asking},
     event::{About, AllowSource, CallRecord, Event, NoAnswer, PendingGrant, VoidReason},
     judge::{StageVerdict, context_of, judge_stage, marks, only_reads},
     names::{CallId, Digest, FramePath},
@@ -56,7 +56,8 @@ impl Work<'_> {
                     then: Some(then),
                 };
                 let about = About::Call(Box::new(grant));
-                self.ask(path, about, call.digest.clone(), None);
+                let how = Asking::of(context.state.approval);
+                self.ask(path, about, call.digest.clone(), how);
                 Ok(Reply::Ask(refusal))
             }
             StageVerdict::Deny(source, refusal) => {

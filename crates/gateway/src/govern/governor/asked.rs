@@ -1,6 +1,6 @@
 //! Questions to the client's person: who asks, and what becomes of the answer.
 
-use interlock_core::{call::ToolCall, names::RunId, refusal::Code, run::Request};
+use interlock_core::{call::ToolCall, names::RunId, pending::pending, refusal::Code, run::Request};
 use serde_json::Value;
 
 use super::Governor;
@@ -22,6 +22,15 @@ impl Governor {
         incoming: &Incoming,
     ) -> Result<CallDecision, Refused> {
         if !asking::may_ask(&self.settings, &self.who, &parking.noted, self.over_http)? {
+            return Ok(CallDecision::Answer(unasked));
+        }
+        let live = self.opened.live(&parking.run)?;
+        let waiting = pending(&live.machine, &live.run);
+        if waiting
+            .iter()
+            .any(|one| one.id() == parking.id && one.takes_passkey())
+        {
+            // What a client asks carries no assertion.
             return Ok(CallDecision::Answer(unasked));
         }
         let data = incoming.arguments.get("data").unwrap_or(&Value::Null);

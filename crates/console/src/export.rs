@@ -1,0 +1,327 @@
+//! A run as one HTML file: the console's own page of it, with the console's own answers inside.
+//!
+//! INVARIANT: the file holds what the page would show and nothing else, masked as there; it loads nothing, sends
+//! nothing and runs no script but the page's, which its policy names by its hash.
+
+use std::{fmt, sync::Arc};
+
+use axum::{Router, body::Body, http::Request};
+use http_body_util::BodyExt as _;
+use hyper::service::Service as _;
+use hyper_util::service::TowerToHyperService;
+use interlock_core::names::RunId;
+use serde_json::{Value, json, value::RawValue};
+use sha2::{Digest as _, Sha256};
+
+use crate::{
+    api, page,
+    reply::Problem,
+    shared::{Settings, Shared, now_ms},
+};
+
+/// Bytes of what is recorded; a browser still opens such a file at once.
+const BYTES_MAX: usize = 32 * 1024 * 1024;
+/// Events of the log, the last ones.
+const LINES_MAX: u64 = 20_000;
+/// Events of one window of the log, as the API gives it.
+const WINDOW: u64 = 1_000;
+/// Moments of the run; where there are more events, every second is kept, every third, and so on.
+const MOMENTS_MAX: u64 = 1_000;
+/// Single events, and why calls were judged as they were: the last ones.
+const DETAILS_MAX: u64 = 5_000;
+
+/// A run as one file.
+pub struct Exported {
+    /// The file.
+    pub html: String,
+    /// What there was no room for, in sentences.
+    pub left_out: Vec<String>,
+}
+
+impl fmt::Debug for Exported {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Exported")
+            .field("bytes", &self.html.len())
+            .field("left_out", &self.left_out)
+            .finish()
+    }
+}
+
+/// Makes one file of a run, without a console that listens.
+///
+/// # Errors
+/// The run cannot be read, in a sentence for people.
+pub fn export(settings: Settings, run: &RunId) -> Result<Exported, String> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| format!("the run cannot be exported: {error}"))?;
+    let (shared, _pairings) = Shared::new(settings, 0);
+    runtime
+        .block_on(export_of(&Arc::new(shared), run))
+        .map_err(|problem| problem.message)
+}
+
+/// Makes one file of a run.
+pub(crate) async fn export_of(shared: &Arc<Shared>, run: &RunId) -> Result<Exported, Problem> {
+    let mut recorder = Recorder {
+        api: TowerToHyperService::new(api::routes().with_state(Arc::clone(shared))),
+        run: run.clone(),
+        left: BYTES_MAX,
+        left_out: vec![
+            "transcripts, cost, and the same call in another state: the console shows them"
+                .to_owned(),
+        ],
+    };
+    let recording = recorder.record().await?;
+    let html = file(&recording, run);
+    Ok(Exported {
+        html,
+        left_out: recorder.left_out,
+    })
+}
+
+/// Asks the API for all that the file holds.
+struct Recorder {
+    api: TowerToHyperService<Router>,
+    run: RunId,
+    /// Bytes that there is room for.
+    left: usize,
+    left_out: Vec<String>,
+}
+
+/// An answer as it was written.
+type Raw = Box<RawValue>;
+
+impl Recorder {
+    async fn record(&mut self) -> Result<String, Problem> {
+        let mut detail: Value = parsed(&self.ask("").await?)?;
+        if let Value::Object(fields) = &mut detail {
+            // Nothing is answered or changed in a file.
+            fields.insert("requests".to_owned(), json!([]));
+            let can = json!({ "pause": false, "resume": false, "cancel": false });
+            fields.insert("can".to_owned(), can);
+        }
+        let own = format!("runs/{}", self.run);
+        let mut answers = serde_json::Map::new();
+        let mut parts = Vec::new();
+        for rest in ["/timeline", "/graph"] {
+            let answer = self.ask(rest).await?;
+            self.left = self.left.saturating_sub(answer.get().len());
+            parts.push((format!("{own}{rest}"), answer));
+        }
+        let timeline: Value = match parts.first() {
+            Some((_, timeline)) => parsed(timeline)?,
+            None => Value::Null,
+        };
+        let total = timeline.get("events").and_then(Value::as_u64).unwrap_or(0);
+        for (path, answer) in parts {
+            answers.insert(path, parsed(&answer)?);
+        }
+        if let Value::Object(fields) = &mut detail {
+            fields.insert("events".to_owned(), json!(total));
+        }
+        answers.insert(own, detail);
+        let (first, lines) = self.lines(total).await?;
+        let moments = self.moments(total).await?;
+        let (events, calls) = self.details(total).await?;
+        let recording = json!({
+            "run": self.run,
+            "version": env!("CARGO_PKG_VERSION"),
+            "exported_ms": now_ms(),
+            "left_out": self.left_out,
+            "answers": answers,
+            "first": first,
+            "lines": lines,
+            "moments": moments,
+            "events": events,
+            "calls": calls,
+        });
+        Ok(recording.to_string())
+    }
+
+    /// Takes the last events of the log, and the number of the first of them.
+    async fn lines(&mut self, total: u64) -> Result<(u64, Vec<Value>), Problem> {
+        let first = total.saturating_sub(LINES_MAX);
+        if first > 0 {
+            self.left_out.push(format!(
+                "the first {first} of {total} events of the log: a file holds {LINES_MAX}"
+            ));
+        }
+        let mut lines = Vec::new();
+        let mut from = first;
+        while from < total {
+            let answer = self
+                .ask(&format!("/events?from={from}&limit={WINDOW}"))
+                .await?;
+            self.left = self.left.saturating_sub(answer.get().len());
+            let mut window: Value = parsed(&answer)?;
+            let Some(Value::Array(found)) = window.get_mut("events").map(Value::take) else {
+                break;
+            };
+            // What happened since the export began is not part of it.
+            let seq = |line: &Value| line.get("seq").and_then(Value::as_u64);
+            lines.extend(found.into_iter().filter(|line| seq(line) < Some(total)));
+            from += WINDOW;
+        }
+        Ok((first, lines))
+    }
+
+    /// Takes how the run stood, after every event or every so many.
+    async fn moments(&mut self, total: u64) -> Result<Vec<Value>, Problem> {
+        let step = (total + 1).div_ceil(MOMENTS_MAX).max(1);
+        let mut moments = Vec::new();
+        // The end first: it is what the file opens with.
+        let mut wanted: Vec<u64> = (0..total)
+            .step_by(usize::try_from(step).unwrap_or(1))
+            .collect();
+        wanted.insert(0, total);
+        let mut missing = 0_usize;
+        for at in wanted {
+            if self.left == 0 {
+                missing += 1;
+                continue;
+            }
+            let state = self.ask(&format!("/state?at={at}")).await?;
+            let graph = self.ask(&format!("/graph?at={at}")).await?;
+            self.left = self
+                .left
+                .saturating_sub(state.get().len() + graph.get().len());
+            let graph: Value = parsed(&graph)?;
+            let state: Value = parsed(&state)?;
+            moments.push(json!({ "at": at, "state": state, "marks": graph.get("marks") }));
+        }
+        if step > 1 {
+            self.left_out.push(format!(
+                "how the run stood after each event: it is there for every {step}th, and between them as after the one before"
+            ));
+        }
+        if missing > 0 {
+            self.left_out.push(format!(
+                "how the run stood at {missing} moments: the file would be too large"
+            ));
+        }
+        moments.sort_by_key(|moment| moment.get("at").and_then(Value::as_u64));
+        Ok(moments)
+    }
+
+    /// Takes single events, the last ones first, and why calls were judged as they were.
+    async fn details(&mut self, total: u64) -> Result<(Value, Value), Problem> {
+        let (mut events, mut calls) = (serde_json::Map::new(), serde_json::Map::new());
+        let mut missing = total.saturating_sub(DETAILS_MAX);
+        for seq in (total.saturating_sub(DETAILS_MAX)..total).rev() {
+            if self.left == 0 {
+                missing += 1;
+                continue;
+            }
+            let answer = self.ask(&format!("/events/{seq}")).await?;
+            self.left = self.left.saturating_sub(answer.get().len());
+            let event: Value = parsed(&answer)?;
+            if event.get("why").is_some_and(|why| !why.is_null()) {
+                // A call that cannot be judged again is shown without it.
+                if let Ok(why) = self.ask(&format!("/calls/{seq}/why")).await {
+                    self.left = self.left.saturating_sub(why.get().len());
+                    calls.insert(seq.to_string(), parsed(&why)?);
+                }
+            }
+            events.insert(seq.to_string(), event);
+        }
+        if missing > 0 {
+            self.left_out.push(format!(
+                "the details of {missing} events: the file would be too large"
+            ));
+        }
+        Ok((Value::Object(events), Value::Object(calls)))
+    }
+
+    /// Asks for something of the run, as the page does.
+    async fn ask(&self, rest: &str) -> Result<Raw, Problem> {
+        let failed = |what: String| Problem::input(format!("the run cannot be exported: {what}"));
+        let uri = format!("/runs/{}{rest}", self.run);
+        let request = Request::get(uri)
+            .body(Body::empty())
+            .map_err(|_| Problem::unknown(format!("there is no run `{}`", self.run)))?;
+        let response = match self.api.call(request).await {
+            Ok(response) => response,
+            Err(never) => match never {},
+        };
+        let status = response.status();
+        let bytes = response.into_body().collect().await;
+        let bytes = bytes.map_err(|error| failed(error.to_string()))?.to_bytes();
+        let answer: Raw =
+            serde_json::from_slice(&bytes).map_err(|error| failed(error.to_string()))?;
+        if status.is_success() {
+            return Ok(answer);
+        }
+        let problem: Value = parsed(&answer)?;
+        let field = |name: &str| {
+            let text = problem.pointer(&format!("/error/{name}"));
+            text.and_then(Value::as_str).unwrap_or_default().to_owned()
+        };
+        Err(Problem::new(status, &field("code"), field("message")))
+    }
+}
+
+fn parsed(answer: &RawValue) -> Result<Value, Problem> {
+    serde_json::from_str(answer.get()).map_err(|error| Problem::input(error.to_string()))
+}
+
+/// Writes the file: the page's script and style, and what is recorded as data that no script is.
+fn file(recording: &str, run: &RunId) -> String {
+    let (script, style) = (page::text("exported.js"), page::text("exported.css"));
+    let policy = format!(
+        "default-src 'none'; script-src '{}'; style-src '{}'; base-uri 'none'; form-action 'none'; \
+         require-trusted-types-for 'script'; trusted-types 'none'",
+        source(script),
+        source(style)
+    );
+    // In data nothing ends the element that it stands in, and nothing begins another.
+    let data = recording
+        .replace('<', "\\u003c")
+        .replace('\u{2028}', "\\u2028")
+        .replace('\u{2029}', "\\u2029");
+    format!(
+        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"{policy}\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <meta name=\"color-scheme\" content=\"light dark\">\n\
+         <meta name=\"referrer\" content=\"no-referrer\">\n\
+         <title>Interlock: run {run}</title>\n<style>{style}</style>\n</head>\n<body>\n<div id=\"app\"></div>\n\
+         <noscript>This page needs JavaScript.</noscript>\n\
+         <script id=\"recording\" type=\"application/json\">{data}</script>\n<script>{script}</script>\n</body>\n</html>\n"
+    )
+}
+
+/// Names a text in a policy.
+fn source(text: &str) -> String {
+    let bytes: [u8; 32] = Sha256::digest(text.as_bytes()).into();
+    let plain = interlock_core::passkey::base64url(&bytes)
+        .replace('-', "+")
+        .replace('_', "/");
+    format!("sha256-{plain}=")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn data_ends_no_element() {
+        let run = RunId::new("01run");
+        let html = file(r#"{"a":"</script><script>alert(1)</script><!--"}"#, &run);
+        assert_eq!(html.matches("<script").count(), 2, "its own");
+        assert_eq!(html.matches("</script").count(), 2, "its own");
+        assert!(!html.contains("<!--"), "{html}");
+    }
+
+    #[test]
+    fn the_page_of_a_file_ends_no_element_of_its_own() {
+        for (name, end) in [("exported.js", "</script"), ("exported.css", "</style")] {
+            let text = page::text(name).to_lowercase();
+            assert!(!text.is_empty(), "{name}");
+            assert!(!text.contains(end), "{name}");
+            assert!(!text.contains("<!--"), "{name}");
+        }
+        assert!(!page::text("exported.css").contains("url("), "it loads");
+    }
+}

@@ -1,0 +1,330 @@
+//! What a passkey says about an answer: the statement that was signed, and whether an assertion is about it.
+//!
+//! The signature itself is checked elsewhere: the engine holds no cryptography but hashes.
+
+use std::fmt;
+
+use interlock_expr::Object;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
+
+use crate::{
+    canonical::canonical,
+    names::{ApprovalId, Digest, RunId},
+};
+
+/// The name that passkeys of the console are bound to; addresses are refused by browsers.
+pub const SITE: &str = "localhost";
+/// Bytes of the longest field of an assertion: a log stays readable whatever an authenticator adds.
+pub const FIELD_BYTES_MAX: usize = 4_096;
+/// Bytes of the data that a yes with a passkey may correct.
+const DATA_BYTES_MAX: usize = 64 * 1024;
+/// Bytes of what an authenticator says before any extension: a hash, flags and a counter.
+const AUTHENTICATOR_BYTES: usize = 37;
+/// The person was there.
+const PRESENT: u8 = 0x01;
+/// The authenticator knows who it was: by a finger, a face or a number.
+const VERIFIED: u8 = 0x04;
+
+/// A passkey's signature over a person's yes, with all that is needed to check it.
+///
+/// Bytes are written in hex.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Assertion {
+    /// Id of the passkey.
+    pub credential: String,
+    /// The name that the person gave it.
+    pub name: String,
+    /// Its public key, a COSE key, as it was enrolled: removing the passkey later leaves the log as it is.
+    pub public_key: String,
+    /// The address of the page on which it was used, with the port.
+    pub origin: String,
+    /// How many events the run had when the person looked.
+    pub seq: u64,
+    /// A number that the server made for this answer alone.
+    pub nonce: String,
+    /// The corrections of the transition's data.
+    #[serde(default, skip_serializing_if = "Object::is_empty")]
+    pub data: Object,
+    /// What the browser says that it was asked, a text of JSON.
+    pub client_data: String,
+    /// What the authenticator says of itself and of the person.
+    pub authenticator_data: String,
+    /// The signature over both.
+    pub signature: String,
+}
+
+/// What a yes is about, beside what stands in its assertion.
+#[derive(Debug, Clone, Copy)]
+pub struct Statement<'a> {
+    /// The run.
+    pub run: &'a RunId,
+    /// The request.
+    pub request: &'a ApprovalId,
+    /// Digest of all that the answer rests on.
+    pub question: &'a Digest,
+    /// What else the person said.
+    pub note: Option<&'a str>,
+}
+
+/// Why an assertion does not stand for a yes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Flaw {
+    /// A field is longer than any authenticator makes it, or is no hex.
+    Malformed,
+    /// The browser was asked for something else than an assertion.
+    OtherKind,
+    /// It was made for another run, request, question, moment, answer or number.
+    OtherAnswer,
+    /// It was made on another page.
+    OtherOrigin,
+    /// It is bound to another name than this machine's.
+    OtherSite,
+    /// Nobody touched the authenticator.
+    NotPresent,
+    /// The authenticator did not verify who touched it.
+    NotVerified,
+    /// The key is of no known kind.
+    UnknownKey,
+    /// The signature is not the key's.
+    Signature,
+}
+
+impl fmt::Display for Flaw {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Malformed => "it is malformed",
+            Self::OtherKind => "it is none that a browser made of a passkey",
+            Self::OtherAnswer => "it was made for another run, request, question, moment or answer",
+            Self::OtherOrigin => "it was made on another page",
+            Self::OtherSite => "it is bound to another name than `localhost`",
+            Self::NotPresent => "nobody touched the authenticator",
+            Self::NotVerified => "the authenticator did not verify the person",
+            Self::UnknownKey => "its key is of no known kind",
+            Self::Signature => "its signature is not that of the key",
+        })
+    }
+}
+
+impl std::error::Error for Flaw {}
+
+impl Assertion {
+    /// Returns what is signed: the hash of run, request, digest, moment, answer and the server's number.
+    #[must_use]
+    pub fn challenge(&self, said: Statement<'_>) -> [u8; 32] {
+        let all = json!([
+            "interlock passkey yes",
+            said.run,
+            said.request,
+            said.question,
+            self.seq,
+            true,
+            canonical(&Value::Object(self.data.clone())),
+            said.note,
+            self.nonce,
+        ]);
+        Sha256::digest(all.to_string().as_bytes()).into()
+    }
+
+    /// Checks all but the signature: what was signed, where, and by whose hand.
+    ///
+    /// # Errors
+    /// Says which part is not as it must be.
+    pub fn check(&self, said: Statement<'_>) -> Result<(), Flaw> {
+        let fields = [
+            &self.credential,
+            &self.name,
+            &self.public_key,
+            &self.origin,
+            &self.nonce,
+            &self.client_data,
+            &self.authenticator_data,
+            &self.signature,
+        ];
+        let is_long = |field: &&String| field.len() > FIELD_BYTES_MAX;
+        if fields.iter().any(is_long) || self.data_bytes() > DATA_BYTES_MAX {
+            return Err(Flaw::Malformed);
+        }
+        check_client_data(
+            &self.client_data,
+            "webauthn.get",
+            &self.challenge(said),
+            &self.origin,
+        )?;
+        let data = unhex(&self.authenticator_data).ok_or(Flaw::Malformed)?;
+        AuthenticatorData::read(&data)?.check()
+    }
+
+    fn data_bytes(&self) -> usize {
+        // An object that is empty is written as `{}`.
+        serde_json::to_vec(&self.data).map_or(usize::MAX, |bytes| bytes.len())
+    }
+
+    /// Makes the assertion of a simulated yes: [`Self::check`] takes it, and no key has signed it.
+    #[must_use]
+    pub fn unsigned(said: Statement<'_>, seq: u64, data: Object) -> Self {
+        let origin = format!("http://{SITE}:1");
+        let mut made = Self {
+            credential: String::new(),
+            name: "simulated".to_owned(),
+            public_key: String::new(),
+            origin: origin.clone(),
+            seq,
+            nonce: String::new(),
+            data,
+            client_data: String::new(),
+            authenticator_data: String::new(),
+            signature: String::new(),
+        };
+        let challenge = base64url(&made.challenge(said));
+        made.client_data = json!({
+            "type": "webauthn.get",
+            "challenge": challenge,
+            "origin": origin,
+        })
+        .to_string();
+        let mut bytes = Sha256::digest(SITE.as_bytes()).to_vec();
+        bytes.push(PRESENT | VERIFIED);
+        bytes.extend([0; 4]);
+        made.authenticator_data = hex(&bytes);
+        made
+    }
+}
+
+/// Checks what a browser says that it was asked for.
+///
+/// # Errors
+/// It was asked for something else, or elsewhere than on the console's page at `origin`.
+pub fn check_client_data(
+    text: &str,
+    kind: &str,
+    challenge: &[u8; 32],
+    origin: &str,
+) -> Result<(), Flaw> {
+    let said: Value = serde_json::from_str(text).map_err(|_| Flaw::Malformed)?;
+    let field = |name: &str| said.get(name).and_then(Value::as_str);
+    if field("type") != Some(kind) {
+        return Err(Flaw::OtherKind);
+    }
+    let framed = said
+        .get("crossOrigin")
+        .is_some_and(|crosses| *crosses != false)
+        || said.get("topOrigin").is_some();
+    if framed || field("origin") != Some(origin) || !is_origin(origin) {
+        return Err(Flaw::OtherOrigin);
+    }
+    if field("challenge") != Some(base64url(challenge).as_str()) {
+        return Err(Flaw::OtherAnswer);
+    }
+    Ok(())
+}
+
+/// Tells whether `origin` is that of a console: on this machine, at a port.
+fn is_origin(origin: &str) -> bool {
+    let port = origin
+        .strip_prefix("http://")
+        .and_then(|rest| rest.strip_prefix(SITE))
+        .and_then(|rest| rest.strip_prefix(':'));
+    port.is_some_and(|port| {
+        !port.starts_with(['0', '+']) && port.parse::<u16>().is_ok_and(|port| port > 0)
+    })
+}
+
+/// What an authenticator says of itself and of the person.
+#[derive(Debug, Clone, Copy)]
+pub struct AuthenticatorData<'a> {
+    site: &'a [u8],
+    /// What it knows of the person, a bit each.
+    pub flags: u8,
+    /// How often it has signed; 0: it does not count.
+    pub counter: u32,
+    /// What follows: a new key, and extensions.
+    pub rest: &'a [u8],
+}
+
+impl<'a> AuthenticatorData<'a> {
+    /// Reads it.
+    ///
+    /// # Errors
+    /// It is too short.
+    pub fn read(bytes: &'a [u8]) -> Result<Self, Flaw> {
+        let (head, rest) = bytes
+            .split_at_checked(AUTHENTICATOR_BYTES)
+            .ok_or(Flaw::Malformed)?;
+        let (site, behind) = head.split_at_checked(32).ok_or(Flaw::Malformed)?;
+        let [flags, a, b, c, d] = *behind else {
+            return Err(Flaw::Malformed);
+        };
+        Ok(Self {
+            site,
+            flags,
+            counter: u32::from_be_bytes([a, b, c, d]),
+            rest,
+        })
+    }
+
+    /// Checks that it is bound to this machine's name, and that a verified person touched it.
+    ///
+    /// # Errors
+    /// Says what is missing.
+    pub fn check(&self) -> Result<(), Flaw> {
+        if self.site != Sha256::digest(SITE.as_bytes()).as_slice() {
+            return Err(Flaw::OtherSite);
+        }
+        if self.flags & PRESENT == 0 {
+            return Err(Flaw::NotPresent);
+        }
+        if self.flags & VERIFIED == 0 {
+            return Err(Flaw::NotVerified);
+        }
+        Ok(())
+    }
+}
+
+/// Writes bytes as lower-case hex.
+#[must_use]
+pub fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Reads lower-case hex; `None`: it is none.
+#[must_use]
+pub fn unhex(text: &str) -> Option<Vec<u8>> {
+    let digit = |byte: &u8| match byte {
+        b'0'..=b'9' => Some(byte - b'0'),
+        b'a'..=b'f' => Some(byte - b'a' + 10),
+        _ => None,
+    };
+    text.as_bytes()
+        .chunks(2)
+        .map(|pair| match pair {
+            [high, low] => Some(digit(high)? << 4 | digit(low)?),
+            _ => None,
+        })
+        .collect()
+}
+
+/// Writes bytes as browsers do: base64 with `-` and `_`, without padding.
+#[must_use]
+pub fn base64url(bytes: &[u8]) -> String {
+    const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+    let mut text = String::new();
+    for chunk in bytes.chunks(3) {
+        let mut group = [0; 4];
+        for (to, from) in group.iter_mut().skip(1).zip(chunk) {
+            *to = *from;
+        }
+        let word = u32::from_be_bytes(group);
+        for place in 0..=chunk.len() {
+            let six = word >> (18 - 6 * place) & 63;
+            let letter = usize::try_from(six).ok().and_then(|at| LETTERS.get(at));
+            text.extend(letter.copied().map(char::from));
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests;

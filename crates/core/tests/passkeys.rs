@@ -1,0 +1,275 @@
+//! Yeses that take a passkey: nothing else is one, whichever way it comes.
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "a failed test panics"
+)]
+
+use interlock_core::{
+    Decision, Reply,
+    call::{CallFacts, CallKind, CallResult, ToolCall},
+    command::{Answer, Ask, Command, Consent, TransitionRequest},
+    decide,
+    event::{Event, PromptCall},
+    evolve,
+    machine::{Machine, Object},
+    names::{CallId, Digest, RunId},
+    passkey::{Assertion, Statement},
+    pending::pending,
+    question,
+    refusal::Code,
+    run::Run,
+};
+use serde_json::json;
+
+fn machine() -> Machine {
+    let to = |state: &str, rule: serde_json::Value| json!({"branched": false, "transitions": [{"target": {"state": state}, "approval": rule}]});
+    serde_json::from_value(json!({
+        "id": "m", "initial": "work",
+        "limits": interlock_core::machine::Limits::default(),
+        "states": {
+            "work": {
+                "policy": {"allowed_tools": ["Read"], "on_denied": "ask"},
+                "approval": "passkey",
+                "on": {
+                    "SHIP": to("done", json!({"message": "Ship it?", "kind": "passkey"})),
+                    "PLAIN": to("done", json!({})),
+                },
+            },
+            "done": {"activity": {"final": {"outcome": "success"}}},
+        },
+    }))
+    .unwrap()
+}
+
+struct Played {
+    machine: Machine,
+    run: Run,
+    events: Vec<Event>,
+}
+
+impl Played {
+    fn new() -> Self {
+        let mut played = Self {
+            machine: machine(),
+            run: Run::new(RunId::new("r")),
+            events: Vec::new(),
+        };
+        played.ask(Ask::Start {
+            input: Object::new(),
+            by: "ana".to_owned(),
+            durable: None,
+        });
+        played
+    }
+
+    fn ask(&mut self, ask: Ask) -> Decision {
+        let command = Command { at_ms: 1, ask };
+        let decision = decide(&self.machine, &self.run, &command);
+        for event in &decision.events {
+            self.run = evolve(self.run.clone(), event);
+            self.events.push(event.clone());
+        }
+        decision
+    }
+
+    fn sends(&mut self, event: &str, approved_by: Option<Consent>) -> Decision {
+        self.ask(Ask::Transition(request(event, approved_by)))
+    }
+
+    fn proposes(&mut self, id: &str) -> Decision {
+        self.ask(Ask::Propose(Box::new(call(id))))
+    }
+
+    /// The yes that a passkey signed to the only thing that waits.
+    fn yes(&self) -> Answer {
+        let waiting = pending(&self.machine, &self.run);
+        let [one] = waiting.as_slice() else {
+            unreachable!("{waiting:?}");
+        };
+        let said = Statement {
+            run: &self.run.id,
+            request: &one.id(),
+            question: one.digest(),
+            note: None,
+        };
+        let passkey = Assertion::unsigned(said, self.run.seq, Object::new());
+        Answer {
+            by: "ana".to_owned(),
+            passkey: Some(Box::new(passkey)),
+            ..Answer::default()
+        }
+    }
+
+    /// Returns the code with which a yes is refused; what waits goes on waiting.
+    fn refused(&mut self, yes: Answer) -> Code {
+        let (before, waiting) = (self.run.clone(), pending(&self.machine, &self.run));
+        let Reply::Refused(refusal) = self.ask(Ask::Approve(yes)).reply else {
+            unreachable!("a yes that is none was taken");
+        };
+        assert_eq!(pending(&self.machine, &self.run), waiting);
+        assert_eq!(self.run, before, "a refused answer changes nothing");
+        refusal.code
+    }
+}
+
+fn request(event: &str, approved_by: Option<Consent>) -> TransitionRequest {
+    TransitionRequest {
+        event: event.to_owned(),
+        data: Object::new(),
+        branch: None,
+        agent: None,
+        by: "agent".to_owned(),
+        approved_by,
+    }
+}
+
+fn call(id: &str) -> ToolCall {
+    ToolCall {
+        id: CallId::new(id),
+        tool: "Write".to_owned(),
+        common: None,
+        served_as: Vec::new(),
+        foreign: false,
+        kind: CallKind::Other,
+        digest: Digest::new("w".repeat(64)),
+        summary: "a.txt".to_owned(),
+        agent: None,
+        branch: None,
+        prompts_in: Some("s".to_owned()),
+        facts: CallFacts::default(),
+    }
+}
+
+fn plain_yes() -> Answer {
+    Answer {
+        by: "ana".to_owned(),
+        ..Answer::default()
+    }
+}
+
+#[test]
+fn a_transition_takes_a_passkey_and_nothing_else() {
+    let mut played = Played::new();
+    played.sends("SHIP", None);
+    assert_eq!(played.refused(plain_yes()), Code::PasskeyRequired);
+    let by_id = pending(&played.machine, &played.run)[0].id().to_string();
+    let named = Answer {
+        path: Some(by_id),
+        ..plain_yes()
+    };
+    assert_eq!(played.refused(named), Code::PasskeyRequired);
+    let yes = played.yes();
+    assert_eq!(played.ask(Ask::Approve(yes.clone())).reply, Reply::Accepted);
+    assert_eq!(played.run.root.at.as_str(), "done");
+    let recorded = played.events.iter().find_map(|event| match event {
+        Event::RequestAnswered { passkey, .. } => passkey.clone(),
+        _ => None,
+    });
+    assert_eq!(recorded, yes.passkey, "the log can be checked");
+}
+
+#[test]
+fn a_no_takes_none() {
+    let mut played = Played::new();
+    played.sends("SHIP", None);
+    assert_eq!(played.ask(Ask::Reject(plain_yes())).reply, Reply::Accepted);
+    assert_eq!(pending(&played.machine, &played.run), []);
+    assert_eq!(played.run.root.at.as_str(), "work");
+}
+
+#[test]
+fn an_assertion_is_for_its_request_moment_and_answer() {
+    let mut played = Played::new();
+    played.sends("SHIP", None);
+    let first = played.yes();
+    let changed = |change: &dyn Fn(&mut Answer)| {
+        let mut yes = first.clone();
+        change(&mut yes);
+        yes
+    };
+    let invalid = Code::PasskeyInvalid;
+    let data = |yes: &mut Answer| drop(yes.data.insert("version".to_owned(), json!("2")));
+    assert_eq!(played.refused(changed(&data)), invalid, "other data");
+    let note = |yes: &mut Answer| yes.note = Some("well".to_owned());
+    assert_eq!(played.refused(changed(&note)), invalid, "another note");
+    let edit = |yes: &mut Answer| yes.edit = Some("text".to_owned());
+    assert_eq!(played.refused(changed(&edit)), invalid, "an edited output");
+    let before = |yes: &mut Answer| yes.before = Some(99);
+    assert_eq!(played.refused(changed(&before)), invalid, "another moment");
+    for seq in [0, played.run.seq - 1, played.run.seq + 1] {
+        let moved = |yes: &mut Answer| yes.passkey.as_mut().unwrap().seq = seq;
+        assert_eq!(played.refused(changed(&moved)), invalid, "{seq}");
+    }
+    // Asked again, it is another request.
+    played.ask(Ask::Reject(plain_yes()));
+    played.sends("SHIP", None);
+    assert_eq!(played.refused(first), invalid, "a replay");
+    let mut elsewhere = played.yes();
+    elsewhere.passkey = {
+        let mut other = Played::new();
+        other.run.id = RunId::new("other");
+        other.sends("SHIP", None);
+        other.yes().passkey
+    };
+    assert_eq!(played.refused(elsewhere), invalid, "of another run");
+}
+
+#[test]
+fn the_prompt_of_a_client_neither_asks_nor_answers() {
+    let mut played = Played::new();
+    let ship = request("SHIP", None);
+    assert_eq!(question(&played.machine, &played.run, &ship), None);
+    assert!(question(&played.machine, &played.run, &request("PLAIN", None)).is_some());
+    let prompt = PromptCall {
+        session: "s".to_owned(),
+        agent: None,
+        call: CallId::new("t1"),
+    };
+    let asked = played.ask(Ask::AskInPrompt {
+        request: ship.clone(),
+        prompt,
+    });
+    assert_eq!((asked.reply, asked.events), (Reply::Accepted, Vec::new()));
+    // Whoever says that a prompt has said yes has the question wait.
+    played.sends("SHIP", None);
+    let digest = pending(&played.machine, &played.run)[0].digest().clone();
+    played.ask(Ask::Reject(plain_yes()));
+    let consent = Consent {
+        by: "ana".to_owned(),
+        question: digest,
+    };
+    let told = played.sends("SHIP", Some(consent));
+    assert!(matches!(told.reply, Reply::Parked { .. }), "{told:?}");
+    assert_eq!(played.run.root.at.as_str(), "work");
+}
+
+#[test]
+fn a_call_is_refused_until_a_passkey_grants_it() {
+    let mut played = Played::new();
+    let first = played.proposes("t1");
+    // The client is told no, so that it does not ask in a prompt of its own.
+    assert!(matches!(first.reply, Reply::Refused(_)), "{first:?}");
+    assert!(!pending(&played.machine, &played.run)[0].is_in_prompt());
+    assert!(played.proposes("t2").events.is_empty(), "asked already");
+    // A call that runs all the same is no yes, and leaves no trace of one.
+    played.ask(Ask::Record(CallResult {
+        id: Some(CallId::new("t1")),
+        ok: true,
+        exit: None,
+        bytes: 0,
+        wrote: Vec::new(),
+        commands: Vec::new(),
+    }));
+    assert_eq!(pending(&played.machine, &played.run).len(), 1);
+    assert!(played.run.settled.is_empty(), "{:?}", played.run.settled);
+    assert_eq!(played.refused(plain_yes()), Code::PasskeyRequired);
+    assert!(matches!(played.proposes("t3").reply, Reply::Refused(_)));
+    let yes = played.yes();
+    assert_eq!(played.ask(Ask::Approve(yes)).reply, Reply::Accepted);
+    assert_eq!(played.proposes("t4").reply, Reply::Accepted);
+    assert!(
+        matches!(played.proposes("t5").reply, Reply::Refused(_)),
+        "it is used once"
+    );
+}

@@ -1,0 +1,101 @@
+//! Passkeys: whether a new one is as it must be, and whether an assertion is signed by the key that it names.
+//!
+//! Pure: it reads no file and no clock. What an assertion is about is checked by
+//! [`interlock_core::passkey`]; here is only what needs a key.
+
+mod key;
+mod log;
+
+use interlock_core::passkey::{
+    Assertion, AuthenticatorData, Flaw, Statement, check_client_data, hex, unhex,
+};
+use sha2::{Digest as _, Sha256};
+
+pub use key::{COSE_KINDS, KeyKind};
+pub use log::{BrokenAnswer, LogCheck, SignedAnswer};
+
+/// Bit of an authenticator's flags: a new key follows.
+const HAS_KEY: u8 = 0x40;
+/// Bit of an authenticator's flags: extensions follow.
+const HAS_EXTENSIONS: u8 = 0x80;
+/// Bytes that name the model of an authenticator.
+const MODEL_BYTES: usize = 16;
+/// Bytes of the id of a passkey.
+const ID_BYTES_MAX: usize = 1_023;
+
+/// A passkey that a page has just made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewPasskey {
+    /// Its id, in hex.
+    pub credential: String,
+    /// Its public key, a COSE key in hex.
+    pub public_key: String,
+    /// What kind of key it is.
+    pub kind: KeyKind,
+    /// How often it has signed; 0: it does not count.
+    pub counter: u32,
+}
+
+/// Reads what a browser and an authenticator say of a new passkey.
+///
+/// # Errors
+/// It was made for another request, elsewhere, without the person, or its key is of no known kind.
+pub fn enrol(
+    client_data: &str,
+    authenticator_data: &[u8],
+    challenge: &[u8; 32],
+    origin: &str,
+) -> Result<NewPasskey, Flaw> {
+    check_client_data(client_data, "webauthn.create", challenge, origin)?;
+    let data = AuthenticatorData::read(authenticator_data)?;
+    data.check()?;
+    if data.flags & HAS_KEY == 0 {
+        return Err(Flaw::Malformed);
+    }
+    let taken = |bytes: &'_ [u8], count: usize| -> Result<(Vec<u8>, Vec<u8>), Flaw> {
+        let (head, rest) = bytes.split_at_checked(count).ok_or(Flaw::Malformed)?;
+        Ok((head.to_vec(), rest.to_vec()))
+    };
+    let (_, rest) = taken(data.rest, MODEL_BYTES)?;
+    let (length, rest) = taken(&rest, 2)?;
+    let length = length
+        .iter()
+        .fold(0_usize, |sum, byte| sum << 8 | usize::from(*byte));
+    if length == 0 || length > ID_BYTES_MAX {
+        return Err(Flaw::Malformed);
+    }
+    let (id, rest) = taken(&rest, length)?;
+    let (key, behind) = key::first(&rest).ok_or(Flaw::UnknownKey)?;
+    if !behind.is_empty() && data.flags & HAS_EXTENSIONS == 0 {
+        return Err(Flaw::Malformed);
+    }
+    let kind = key::read(key).ok_or(Flaw::UnknownKey)?.kind();
+    Ok(NewPasskey {
+        credential: hex(&id),
+        public_key: hex(key),
+        kind,
+        counter: data.counter,
+    })
+}
+
+/// Checks that an assertion is a yes to `said`, signed by the key that it names; returns the key's counter.
+///
+/// # Errors
+/// Says what is not as it must be.
+pub fn verify(assertion: &Assertion, said: Statement<'_>) -> Result<u32, Flaw> {
+    assertion.check(said)?;
+    let bytes = |text: &str| unhex(text).ok_or(Flaw::Malformed);
+    let mut signed = bytes(&assertion.authenticator_data)?;
+    let counter = AuthenticatorData::read(&signed)?.counter;
+    signed.extend(Sha256::digest(assertion.client_data.as_bytes()));
+    let public_key = bytes(&assertion.public_key)?;
+    let key = key::read(&public_key).ok_or(Flaw::UnknownKey)?;
+    if key.has_signed(&signed, &bytes(&assertion.signature)?) {
+        Ok(counter)
+    } else {
+        Err(Flaw::Signature)
+    }
+}
+
+#[cfg(test)]
+mod tests;
