@@ -3,6 +3,7 @@
 mod answers;
 mod call;
 mod call_texts;
+mod compare;
 mod cost;
 mod facts;
 mod log;
@@ -13,6 +14,7 @@ mod runs;
 mod stream;
 mod transcript;
 mod trust;
+mod what_if;
 mod workflows;
 
 use std::{sync::Arc, time::Duration};
@@ -64,6 +66,8 @@ pub(crate) fn router(shared: Arc<Shared>) -> Router {
         .route("/runs/{id}/state", get(moment::state))
         .route("/runs/{id}/graph", get(picture::graph))
         .route("/runs/{id}/answers", post(answers::answer))
+        .route("/runs/{id}/what-if", post(what_if::what_if))
+        .route("/compare", get(compare::compare))
         .route("/runs/{id}/pause", post(answers::pause))
         .route("/runs/{id}/resume", post(answers::resume))
         .route("/runs/{id}/cancel", post(answers::cancel))

@@ -25,6 +25,7 @@ use tokio::sync::{Semaphore, mpsc};
 
 use crate::{
     alarms::Alarms,
+    alignments::Alignments,
     board::{Board, RunRow},
     checked::Checked,
     history::Histories,
@@ -40,6 +41,9 @@ use crate::{
 const DRAFTS_MAX: usize = 2;
 /// How long a request waits for its turn.
 const TURN_WAIT: Duration = Duration::from_secs(10);
+/// Logs that are judged or compared at once.
+const JUDGING_MAX: usize = 2;
+const JUDGING: &str = "the console is busy with other logs: try again";
 const BUSY: &str = "the console is busy with other workflows: try again";
 /// Streams open at once.
 const STREAMS_MAX: usize = 64;
@@ -125,6 +129,8 @@ pub(crate) struct Shared {
     pub(crate) examining: Turns,
     /// What is done with texts of pages.
     pub(crate) drafts: Turns,
+    /// What reads whole logs to judge or to compare them.
+    pub(crate) judging: Turns,
     /// Lists of workflows.
     pub(crate) lists: Turns,
     /// How far the kernel holds shell lines here, once it was tried.
@@ -136,6 +142,7 @@ pub(crate) struct Shared {
     pub(crate) workplace: Workplace,
     pub(crate) board: Board,
     pub(crate) histories: Histories,
+    pub(crate) alignments: Alignments,
     pub(crate) spoken: SpokenOfRuns,
     pub(crate) costs: Costs,
     pub(crate) streams: Arc<Semaphore>,
@@ -167,6 +174,7 @@ impl Shared {
                 "the clients are being examined: wait for that",
             ),
             drafts: Turns::new(DRAFTS_MAX, TURN_WAIT, BUSY),
+            judging: Turns::new(JUDGING_MAX, TURN_WAIT, JUDGING),
             lists: Turns::new(1, TURN_WAIT, BUSY),
             reached: OnceLock::new(),
             checked: Checked::default(),
@@ -175,6 +183,7 @@ impl Shared {
             workplace: settings.workplace,
             board: Board::default(),
             histories: Histories::default(),
+            alignments: Alignments::default(),
             spoken: SpokenOfRuns::default(),
             costs: Costs::default(),
             streams: Arc::new(Semaphore::new(STREAMS_MAX)),

@@ -95,10 +95,13 @@ impl Alignment {
         stretches.flat_map(move |(first, stretch)| {
             (from.saturating_sub(*first)..stretch.rows()).map(move |row| {
                 let (left, right) = stretch.row(row);
+                let reached =
+                    |range: &Range<u64>| range.start.saturating_add(row + 1).min(range.end);
                 Row {
                     left,
                     right,
                     same: stretch.same,
+                    reached: (reached(&stretch.left), reached(&stretch.right)),
                 }
             })
         })
@@ -114,4 +117,6 @@ pub struct Row {
     pub right: Option<u64>,
     /// Whether they are the same.
     pub same: bool,
+    /// How many events each run has up to this row, with it.
+    pub reached: (u64, u64),
 }

@@ -109,19 +109,28 @@ fn rows_stand_beside_each_other_and_each_event_has_one() {
     let right = [1, 3, 4, 5, 6, 9];
     let found = Alignment::of(&left, &right);
     let rows: Vec<Row> = found.rows_from(0).collect();
-    let row = |left, right, same| Row { left, right, same };
-    assert_eq!(
-        rows,
-        [
-            row(Some(0), Some(0), true),
-            row(Some(1), None, false),
-            row(Some(2), Some(1), true),
-            row(Some(3), Some(2), true),
-            row(Some(4), Some(3), false),
-            row(None, Some(4), false),
-            row(Some(5), Some(5), true),
-        ]
-    );
+    let (mut at, mut rows_wanted) = ((0, 0), Vec::new());
+    let mut row = |left: Option<u64>, right: Option<u64>, same| {
+        at = (
+            left.map_or(at.0, |seq| seq + 1),
+            right.map_or(at.1, |seq| seq + 1),
+        );
+        let reached = at;
+        rows_wanted.push(Row {
+            left,
+            right,
+            same,
+            reached,
+        });
+    };
+    row(Some(0), Some(0), true);
+    row(Some(1), None, false);
+    row(Some(2), Some(1), true);
+    row(Some(3), Some(2), true);
+    row(Some(4), Some(3), false);
+    row(None, Some(4), false);
+    row(Some(5), Some(5), true);
+    assert_eq!(rows, rows_wanted);
     assert_eq!(found.rows(), 7);
     assert_eq!(found.rows_from(4).collect::<Vec<_>>(), rows[4..]);
     assert_eq!(

@@ -24,6 +24,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
             "runs",
             "workflows",
             "log",
+            "compare",
             "watch",
             "console",
             "graph",

@@ -109,7 +109,7 @@ pub(crate) fn serve(app: &App, home: Home, port: u16, fragment: &str, opens: boo
 }
 
 /// Returns what shell lines are judged by here.
-fn scenario(app: &App) -> Scenario {
+pub(crate) fn scenario(app: &App) -> Scenario {
     // Runs are shown whatever the configuration is worth; `doctor` says what is wrong with it.
     let person = Config::of_person(configuration_directory(variable).as_deref());
     let person = person.map(|config| config.shell).unwrap_or_default();
