@@ -382,10 +382,54 @@ const COMMANDS = {
     return {};
   },
 
-  async shot({ path }) {
+  async shot({ path, scheme }) {
+    await page.emulateMedia({ colorScheme: scheme ?? 'light' });
     // What fades in is there.
     await page.waitForTimeout(400);
     await page.screenshot({ path });
+    await page.emulateMedia({ colorScheme: 'light' });
+    return {};
+  },
+
+  /** Follows a link by its address. */
+  async link({ href }) {
+    const at = () => page.evaluate(() => document.activeElement?.getAttribute('href') ?? '');
+    await page.waitForSelector(`a[href$="${href}"]`);
+    for (let presses = 0; presses < TABS_MAX && !(await at()).endsWith(href); presses += 1) await page.keyboard.press('Tab');
+    await page.keyboard.press('Enter');
+    return {};
+  },
+
+  /** Chooses in a list that folds, by typing. */
+  async choose({ name, value }) {
+    await page.waitForFunction((wanted) => [...document.querySelectorAll('option')].some((one) => one.text.startsWith(wanted)), value);
+    await tabTo(name, 'SELECT');
+    await page.keyboard.type(value);
+    await page.keyboard.press('Tab');
+    return {};
+  },
+
+  /** Clicks, as with a mouse. */
+  async click({ on }) {
+    await page.click(on);
+    return {};
+  },
+
+  /** Tells which row of two runs is looked at, and what stands there. */
+  async row() {
+    await page.waitForSelector('.line[aria-selected=true]');
+    return {
+      row: await page.innerText('.line[aria-selected=true]'),
+      status: (await page.innerText('.steps [role=status]')).trim(),
+    };
+  },
+
+  async classes({ of }) {
+    return { names: await page.$$eval(of, (all) => all.map((one) => one.querySelector('title')?.textContent ?? one.textContent)) };
+  },
+
+  async scroll({ to }) {
+    await page.evaluate((y) => window.scrollTo(0, y), to);
     return {};
   },
 

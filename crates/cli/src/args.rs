@@ -1,5 +1,6 @@
 //! What the command line may hold. The table of commands; help, man page and completions come from it.
 
+mod compare;
 mod edit;
 mod guard;
 mod help;
@@ -9,6 +10,7 @@ mod workflows;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+pub(crate) use compare::CompareArgs;
 pub(crate) use edit::{EditArgs, EditOperation, WhereArgs};
 pub(crate) use guard::{
     ConsoleArgs, DemoArgs, DoctorArgs, ExecArgs, GatewayArgs, Held, HookArgs, InitArgs, ServeArgs,
@@ -253,6 +255,19 @@ that failed or was cancelled runs again. It ends as `interlock run` does.")]
 
 The lines for people may change; scripts read those of --json.")]
     Log(LogArgs),
+    /// Compare two runs, or judge the log of one under another workflow.
+    #[command(after_help = "Examples:
+  interlock compare login-bug login-bug-2      the events of two runs beside each other
+  interlock compare 01j --under bugfix         what would have come out differently with the file as it is now
+  interlock compare 01j --under flow.yaml --json | jq '.differences[] | {seq, what, change}'
+
+Events are the same where they say the same: times, ids, sizes and the place of the project do not count.
+With --under nothing runs and nothing is recorded. From the first difference on, all is hypothetical: the
+agent would have been told something else, and what it would have done then is not known. A run of steps
+that Interlock carries out itself is not judged again.
+
+Exit codes: 0 no difference, 1 a difference, 2 usage.")]
+    Compare(CompareArgs),
     /// List the runs of this project that have not ended.
     #[command(after_help = "Examples:
   interlock runs

@@ -1,6 +1,7 @@
 //! From the command line to a command, one module each, and from its end to an exit code.
 
 pub(crate) mod check;
+mod compare;
 pub(crate) mod console;
 mod convert;
 pub(crate) mod demo;
@@ -132,6 +133,7 @@ fn dispatch(app: &App, command: Command) -> Done {
         Command::Resume(args) => people::resume(app, args),
         Command::Cancel(args) => people::cancel(app, args),
         Command::Log(args) => log::run(app, &args),
+        Command::Compare(args) => compare::run(app, &args),
         Command::Telemetry(args) => telemetry::run(app, &args),
         Command::Watch => watch::run(app),
         Command::Console(args) => console::run(app, &args),

@@ -3,6 +3,7 @@
 mod answers;
 mod call;
 mod call_texts;
+mod compare;
 mod cost;
 mod export;
 mod facts;
@@ -15,6 +16,7 @@ mod runs;
 mod stream;
 mod transcript;
 mod trust;
+mod what_if;
 mod workflows;
 
 use std::{sync::Arc, time::Duration};
@@ -80,6 +82,8 @@ pub(crate) fn routes() -> Router<Arc<Shared>> {
         .route("/runs/{id}/answers", post(answers::answer))
         .route("/runs/{id}/challenge", post(passkeys::challenge))
         .route("/runs/{id}/export", get(export::export))
+        .route("/runs/{id}/what-if", post(what_if::what_if))
+        .route("/compare", get(compare::compare))
         .route("/runs/{id}/pause", post(answers::pause))
         .route("/runs/{id}/resume", post(answers::resume))
         .route("/runs/{id}/cancel", post(answers::cancel))

@@ -4,6 +4,7 @@
 //! guarded agent on the same machine gains nothing by it: `gate` says who may ask, `peer` which process does.
 
 mod alarms;
+mod alignments;
 mod api;
 mod board;
 mod bounded;

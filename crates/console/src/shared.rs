@@ -25,6 +25,7 @@ use tokio::sync::{Semaphore, mpsc};
 
 use crate::{
     alarms::Alarms,
+    alignments::Alignments,
     board::{Board, RunRow},
     checked::Checked,
     history::Histories,
@@ -41,6 +42,9 @@ use crate::{
 const DRAFTS_MAX: usize = 2;
 /// How long a request waits for its turn.
 const TURN_WAIT: Duration = Duration::from_secs(10);
+/// Logs that are judged or compared at once.
+const JUDGING_MAX: usize = 2;
+const JUDGING: &str = "the console is busy with other logs: try again";
 const BUSY: &str = "the console is busy with other workflows: try again";
 /// Streams open at once.
 const STREAMS_MAX: usize = 64;
@@ -129,6 +133,8 @@ pub(crate) struct Shared {
     pub(crate) examining: Turns,
     /// What is done with texts of pages.
     pub(crate) drafts: Turns,
+    /// What reads whole logs to judge or to compare them.
+    pub(crate) judging: Turns,
     /// Lists of workflows.
     pub(crate) lists: Turns,
     /// Runs that are made into files.
@@ -145,6 +151,7 @@ pub(crate) struct Shared {
     pub(crate) workplace: Workplace,
     pub(crate) board: Board,
     pub(crate) histories: Histories,
+    pub(crate) alignments: Alignments,
     pub(crate) spoken: SpokenOfRuns,
     pub(crate) costs: Costs,
     pub(crate) streams: Arc<Semaphore>,
@@ -176,6 +183,7 @@ impl Shared {
                 "the clients are being examined: wait for that",
             ),
             drafts: Turns::new(DRAFTS_MAX, TURN_WAIT, BUSY),
+            judging: Turns::new(JUDGING_MAX, TURN_WAIT, JUDGING),
             lists: Turns::new(1, TURN_WAIT, BUSY),
             exports: Turns::new(1, TURN_WAIT, "another run is being exported: try again"),
             reached: OnceLock::new(),
@@ -187,6 +195,7 @@ impl Shared {
             workplace: settings.workplace,
             board: Board::default(),
             histories: Histories::default(),
+            alignments: Alignments::default(),
             spoken: SpokenOfRuns::default(),
             costs: Costs::default(),
             streams: Arc::new(Semaphore::new(STREAMS_MAX)),

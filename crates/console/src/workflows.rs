@@ -7,7 +7,7 @@ use std::{
 
 use axum::http::StatusCode;
 use interlock_core::visible::steers;
-use interlock_formats::{Tree, format_of};
+use interlock_formats::{Source, Tree, format_of};
 use interlock_project::{Entry, Library, Origin, SaveError, save};
 use serde::Serialize;
 use sha2::{Digest as _, Sha256};
@@ -52,6 +52,16 @@ pub(crate) struct WorkflowFile {
     machines: Vec<String>,
     /// Why it cannot be changed here.
     locked: Option<&'static str>,
+}
+
+impl WorkflowFile {
+    /// Returns its text, as formats read it; none: it lies outside of the project and was not read.
+    pub(crate) fn source(&self) -> Result<Source, Problem> {
+        if self.locked == Some(OUTSIDE) {
+            return Err(Problem::forbidden("outside", OUTSIDE));
+        }
+        Ok(Source::new(self.file.clone(), self.text.clone()))
+    }
 }
 
 impl Shared {

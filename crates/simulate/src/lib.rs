@@ -4,9 +4,11 @@
 //! calls no model, touches no file of the project.
 
 pub mod cases;
+pub mod compare;
 pub mod explain;
 pub mod input;
 pub mod output;
+pub mod what_if;
 
 mod calls;
 mod duration;

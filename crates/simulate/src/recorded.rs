@@ -133,7 +133,7 @@ pub fn with_arguments(setting: &Scenario, record: &CallRecord, input: &Value) ->
     }
 }
 
-fn made(setting: &Scenario, record: &CallRecord, input: Value) -> ToolCall {
+pub(crate) fn made(setting: &Scenario, record: &CallRecord, input: Value) -> ToolCall {
     let line = ToolLine {
         tool: record.tool.clone(),
         input,

@@ -25,6 +25,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
             "workflows",
             "log",
             "export",
+            "compare",
             "watch",
             "console",
             "graph",

@@ -8,6 +8,7 @@
 
 mod answers;
 mod calls;
+mod compare;
 mod demo;
 mod door;
 mod drafts;

@@ -7,6 +7,7 @@
 )]
 
 mod browser;
+mod compare;
 mod editor;
 #[expect(dead_code, reason = "other tests ask for more")]
 #[path = "../console/page.rs"]

@@ -47,11 +47,13 @@ fn pictures() -> Option<PathBuf> {
     Some(folder.canonicalize().unwrap())
 }
 
-/// Takes a picture for the docs.
+/// Takes a picture for the docs, in both colours.
 pub(crate) fn picture(browser: &Browser, name: &str) {
     if let Some(folder) = pictures() {
-        let path = folder.join(format!("{name}.png"));
-        browser.tell("shot", json!({ "path": path }));
+        for (scheme, ending) in [("light", ""), ("dark", "-dark")] {
+            let path = folder.join(format!("{name}{ending}.png"));
+            browser.tell("shot", json!({ "path": path, "scheme": scheme }));
+        }
     }
 }
 

@@ -79,7 +79,7 @@ pub(super) async fn why(
 }
 
 /// Returns what calls of a run are read by: its project and its client, on this machine.
-fn scenario(shared: &Shared, id: &RunId) -> Result<Scenario, Problem> {
+pub(super) fn scenario(shared: &Shared, id: &RunId) -> Result<Scenario, Problem> {
     let row = shared.row(id)?;
     let binding = shared.home.session_of(id)?;
     let client = binding.and_then(|binding| binding.session.client);

@@ -97,20 +97,31 @@ function group(item: Group, drawn: Drawn, labels: Map<string, SVGGElement>): SVG
   return made;
 }
 
+/** Nodes and edges that are not as in another run, by id. */
+export interface Differs {
+  nodes: Set<string>;
+  edges: Set<string>;
+}
+
 /** Shows on the elements of a scene what goes on at one moment. */
-export function mark({ nodes, edges }: Drawn, marks: Marks): void {
+export function mark({ nodes, edges }: Drawn, marks: Marks, differs: Differs | null = null): void {
   for (const [id, node] of nodes) {
     const now = marks.nodes[id];
     const here = now !== undefined && (now.here > 0 || now.inside);
     node.element.classList.toggle('visited', now?.visited ?? false);
     node.element.classList.toggle('here', here);
-    const told = [node.title, now?.words, now?.visited && !here ? 'visited' : ''].filter(Boolean).join(' – ');
+    const other = differs?.nodes.has(id) ?? false;
+    node.element.classList.toggle('differs', other);
+    const told = [node.title, now?.words, now?.visited && !here ? 'visited' : '', other ? 'differs from the other run' : '']
+      .filter(Boolean)
+      .join(' – ');
     if (node.told.textContent !== told) node.told.textContent = told;
     setFlag(node, now);
   }
   for (const [id, edge] of edges) {
     const taken = marks.edges[id] ?? 0;
     edge.element.classList.toggle('taken', taken > 0);
+    edge.element.classList.toggle('differs', differs?.edges.has(id) ?? false);
     setTimes(edge, taken);
   }
 }

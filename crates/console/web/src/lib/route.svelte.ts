@@ -4,7 +4,7 @@ const ADDRESS_MS = 200;
 
 const PAGES = ['inbox', 'runs', 'workflows', 'cost', 'trust', 'about', 'passkey'] as const;
 
-export type Page = (typeof PAGES)[number] | 'run' | 'workflow';
+export type Page = (typeof PAGES)[number] | 'run' | 'workflow' | 'compare' | 'what-if';
 
 interface Route {
   page: Page;
@@ -13,21 +13,28 @@ interface Route {
   at: Seq | null;
   /** The name of the open workflow. */
   workflow: string;
+  /** The run that is compared with the first one. */
+  other: string;
   /** The project whose runs or workflows are listed; empty: all runs, or the workflows of where the console was started. */
   project: string;
 }
 
 function parse(hash: string): Route {
   const [path = '', query = ''] = hash.replace(/^#\/?/, '').split('?');
-  const [page, run] = path.split('/');
+  const [page, first = '', second = ''] = path.split('/').map(decode);
   const values = new URLSearchParams(query);
   const project = values.get('project') ?? '';
-  if (page === 'runs' && run) {
-    const at = values.get('at') ?? '';
-    return { page: 'run', run: decode(run), at: /^\d{1,15}$/.test(at) ? Number(at) : null, workflow: '', project };
+  const blank = { run: '', at: null, workflow: '', other: '', project };
+  if (page === 'runs' && first && second === 'what-if') {
+    return { ...blank, page: 'what-if', run: first, workflow: values.get('workflow') ?? '' };
   }
-  if (page === 'workflows' && run) return { page: 'workflow', run: '', at: null, workflow: decode(run), project };
-  return { page: PAGES.find((name) => name === page) ?? 'inbox', run: '', at: null, workflow: '', project };
+  if (page === 'runs' && first) {
+    const at = values.get('at') ?? '';
+    return { ...blank, page: 'run', run: first, at: /^\d{1,15}$/.test(at) ? Number(at) : null };
+  }
+  if (page === 'compare') return { ...blank, page: 'compare', run: first, other: second };
+  if (page === 'workflows' && first) return { ...blank, page: 'workflow', workflow: first };
+  return { ...blank, page: PAGES.find((name) => name === page) ?? 'inbox' };
 }
 
 function decode(text: string): string {
@@ -67,6 +74,13 @@ export function guardLeaving(asked: (to: string) => boolean): () => void {
 
 export const workflowLink = (name: string, project: string): string =>
   `#/workflows/${encodeURIComponent(name)}${project && `?project=${encodeURIComponent(project)}`}`;
+
+/** The address of two runs beside each other; without the second one, of the list that it is chosen from. */
+export const compareLink = (left: string, right = ''): string =>
+  `#/compare/${encodeURIComponent(left)}${right && `/${encodeURIComponent(right)}`}`;
+
+export const whatIfLink = (id: string, workflow = ''): string =>
+  `${runLink(id)}/what-if${workflow && `?workflow=${encodeURIComponent(workflow)}`}`;
 
 export const runLink = (id: string): string => `#/runs/${encodeURIComponent(id)}`;
 
