@@ -1,1 +1,0 @@
-import{h as e,i as t,m as n}from"./api-BedctD11.js";var r=(e,r,i)=>t(`compare${n({left:e,right:r})}`,void 0,i),i=({left:e,right:r},i,a,o)=>t(`compare${n({left:e.id,right:r.id,left_events:e.events,right_events:r.events,from:i,limit:a})}`,void 0,o),a=(n,r,i,a)=>t(e(n,`/what-if`),{...r,from:i},a);export{i as n,a as r,r as t};
