@@ -5,7 +5,7 @@ use interlock_core::{
         About, BranchStart, Event, How, Merged, PendingTransition, RegionKind, RegionOutcome,
         RegionsStart,
     },
-    machine::Object,
+    machine::{ApprovalKind, Object},
     names::FramePath,
     run::{Frame, Phase, Region, Request, Run, RunKind},
 };
@@ -114,6 +114,7 @@ fn what_waits_for_a_person_says_so() {
         }),
         question: "q".into(),
         prompt: None,
+        approval: ApprovalKind::default(),
         at_ms: 0,
         granted: None,
     }));

@@ -69,6 +69,7 @@ pub(super) fn asked(machine: &Machine, run: &Run, ahead: &[Event]) -> Vec<Ask> {
             bytes,
             wrote,
             commands,
+            checked,
             ..
         } => vec![Ask::Record(CallResult {
             id: Some(call.clone()),
@@ -77,6 +78,7 @@ pub(super) fn asked(machine: &Machine, run: &Run, ahead: &[Event]) -> Vec<Ask> {
             bytes: *bytes,
             wrote: wrote.clone(),
             commands: commands.clone(),
+            checked: checked.clone(),
         })],
         Event::LineConfined {
             call,
@@ -94,6 +96,7 @@ pub(super) fn asked(machine: &Machine, run: &Run, ahead: &[Event]) -> Vec<Ask> {
             wrote,
             commands,
             unseen,
+            checked,
         } => {
             let open = run.calls.iter().find(|open| open.id == *call);
             vec![Ask::EndLine(LineEnd {
@@ -103,6 +106,7 @@ pub(super) fn asked(machine: &Machine, run: &Run, ahead: &[Event]) -> Vec<Ask> {
                 wrote: wrote.clone(),
                 commands: commands.clone(),
                 unseen: *unseen,
+                checked: checked.clone(),
             })]
         }
         Event::AgentReleased { agent } => vec![Ask::ReleaseAgent {
@@ -219,12 +223,20 @@ fn answers(
     id: &ApprovalId,
     about: RequestKind,
 ) -> Vec<Ask> {
-    let Event::RequestAnswered { yes, by, note, .. } = main else {
+    let Event::RequestAnswered {
+        yes,
+        by,
+        note,
+        passkey,
+        ..
+    } = main
+    else {
         return Vec::new();
     };
     let answer = Answer {
         by: by.clone(),
         note: note.clone(),
+        passkey: passkey.clone(),
         path: Some(id.to_string()),
         ..Answer::default()
     };
