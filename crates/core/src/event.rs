@@ -766,7 +766,10 @@ pub enum Event {
         before: Option<CallId>,
     },
     /// By a yes to a transition or a state, a person takes frozen files and tests as they are.
-    ProjectAccepted,
+    ProjectAccepted {
+        /// Name of whoever did it.
+        by: String,
+    },
     /// Frozen files differ otherwise than was known from how they were at the run's start or at the last approval.
     FrozenCompared {
         /// Each pattern of which some do; empty: all are as they were again.

@@ -214,7 +214,7 @@ fn apply(run: &mut Run, event: &Event) {
             });
         }
         Event::FilesChanged { before, .. } => report_files(run, before.as_ref()),
-        Event::ProjectAccepted => {
+        Event::ProjectAccepted { .. } => {
             run.approved = Some(run.seq);
             run.frozen.clear();
         }

@@ -38,7 +38,8 @@ pub fn submit(
         look_at_frozen(log, machine, run, command.at_ms)?;
     }
     let decision = record(log, run, command.at_ms, |run| decide(machine, run, command))?;
-    if decision.events.contains(&Event::ProjectAccepted) {
+    let accepts = |event: &Event| matches!(event, Event::ProjectAccepted { .. });
+    if decision.events.iter().any(accepts) {
         // Where it fails the files from before count, so that what differs from them is refused.
         let _ = log.freeze_now(machine);
     }

@@ -161,7 +161,9 @@ fn detail(seq: u64, event: &Event) -> String {
         Event::FilesChanged { files, .. } => {
             format!("{}: no call was seen to change them", files.join(", "))
         }
-        Event::ProjectAccepted => "frozen files and tests count as they are from now on".to_owned(),
+        Event::ProjectAccepted { by } => {
+            format!("{by}: frozen files and tests count as they are from now on")
+        }
         Event::FrozenCompared { changes } => substance::compared(changes),
         Event::ProtectedChanged { changes } => {
             let sentences: Vec<String> = changes.iter().map(ProtectedChange::sentence).collect();

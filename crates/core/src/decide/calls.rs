@@ -200,7 +200,8 @@ impl Work<'_> {
         let (exit, commands, checked) = match (&call.line, &ended) {
             (None, _) => (result.exit, result.commands.clone(), result.checked.clone()),
             (Some(line), None) if line.settles => (None, Vec::new(), Checked::default()),
-            (Some(line), _) => (line.exit, line.commands.clone(), line.checked.clone()),
+            // What else was seen of it stands in the end of its line.
+            (Some(line), _) => (line.exit, line.commands.clone(), Checked::default()),
         };
         let ok = match (&ended, exit) {
             (Some(_), Some(exit)) => exit == 0,

@@ -204,7 +204,7 @@ impl Work<'_> {
             && request.about.kind() != RequestKind::Call
             && self.machine.evidence_guards().any(asked)
         {
-            self.emit(Event::ProjectAccepted);
+            self.emit(Event::ProjectAccepted { by: by.to_owned() });
         }
     }
 

@@ -78,7 +78,7 @@ impl Event {
             Self::RunReopened { .. } => "RunReopened",
             Self::FilesChanged { .. } => "FilesChanged",
             Self::FrozenCompared { .. } => "FrozenCompared",
-            Self::ProjectAccepted => "ProjectAccepted",
+            Self::ProjectAccepted { .. } => "ProjectAccepted",
             Self::ProtectedChanged { .. } => "ProtectedChanged",
             Self::TokenSeen { .. } => "TokenSeen",
             Self::ConsoleRefused { .. } => "ConsoleRefused",

@@ -20,6 +20,10 @@ struct Level {
 
 /// Reads a report into `tests`.
 pub(super) fn read(text: &str, tests: &mut Tests) -> Result<(), ReportFailure> {
+    // A last line without its end may be the beginning of a longer one.
+    if !text.ends_with('\n') {
+        return Err(ReportProblem::Incomplete.into());
+    }
     let mut levels: Vec<Level> = vec![Level::default()];
     // The blanks before the diagnostics that are being skipped.
     let mut diagnostics: Option<usize> = None;
