@@ -260,6 +260,7 @@ fn a_call_is_refused_until_a_passkey_grants_it() {
         bytes: 0,
         wrote: Vec::new(),
         commands: Vec::new(),
+        checked: interlock_core::substance::Checked::default(),
     }));
     assert_eq!(pending(&played.machine, &played.run).len(), 1);
     assert!(played.run.settled.is_empty(), "{:?}", played.run.settled);
