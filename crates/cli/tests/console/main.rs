@@ -11,7 +11,9 @@ mod calls;
 mod demo;
 mod door;
 mod drafts;
+mod export;
 mod page;
+mod passkeys;
 #[expect(dead_code, reason = "other tests ask for more")]
 #[path = "../stages/place.rs"]
 mod place;

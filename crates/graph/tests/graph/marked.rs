@@ -114,6 +114,7 @@ fn what_waits_for_a_person_says_so() {
         }),
         question: "q".into(),
         prompt: None,
+        approval: interlock_core::event::ApprovalKind::Person,
         at_ms: 0,
         granted: None,
     }));
