@@ -443,7 +443,8 @@ const COMMANDS = {
     const size = page.viewportSize();
     for (const colorScheme of ['light', 'dark']) {
       await page.emulateMedia({ colorScheme });
-      const session = await page.context().newCDPSession(page);
+      // A second session that ends would take the authenticator with it.
+      const session = keys?.session ?? (await page.context().newCDPSession(page));
       const script = `${AXE};axe.run(document,{resultTypes:['violations']}).then(r=>JSON.stringify(r.violations.map(v=>v.id+': '+v.nodes.map(n=>n.html.slice(0,120)).join(' | '))))`;
       const { result } = await session.send('Runtime.evaluate', {
         expression: script,
@@ -451,7 +452,7 @@ const COMMANDS = {
         returnByValue: true,
       });
       found.push(...JSON.parse(result.value ?? '["axe did not run"]').map((one) => `${colorScheme}: ${one}`));
-      await session.detach();
+      if (session !== keys?.session) await session.detach();
     }
     await page.setViewportSize({ width: 360, height: 800 });
     await page.waitForTimeout(200);

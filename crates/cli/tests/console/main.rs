@@ -12,7 +12,9 @@ mod compare;
 mod demo;
 mod door;
 mod drafts;
+mod export;
 mod page;
+mod passkeys;
 #[expect(dead_code, reason = "other tests ask for more")]
 #[path = "../stages/place.rs"]
 mod place;

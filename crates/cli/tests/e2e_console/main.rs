@@ -9,10 +9,12 @@
 mod browser;
 mod compare;
 mod editor;
+mod export;
 #[expect(dead_code, reason = "other tests ask for more")]
 #[path = "../console/page.rs"]
 mod page;
 mod pages;
+mod passkeys;
 #[expect(dead_code, reason = "other tests ask for more")]
 #[path = "../stages/place.rs"]
 mod place;

@@ -177,3 +177,37 @@ stages:
     let lived = place.room.read("still").unwrap().lines().count();
     assert!(lived < 40, "it lived on for {lived} tenths of a second");
 }
+
+/// A stage whose beginning takes a passkey.
+const SIGNED: &str = "id: flow
+initial: deploy
+states:
+  deploy:
+    type: stage
+    body: deploy
+    approval_before: 'Deploy?'
+    approval: passkey
+    turn_cap: 2
+    completion_tool: submit
+    completion_schema: {}
+    on: { done: done, ERROR: failed }
+  done: { type: final }
+  failed: { type: final, outcome: failure }
+";
+
+#[test]
+fn at_the_terminal_no_yes_is_given_that_takes_a_passkey() {
+    for (keys, code) in [("y\nn\n", 1), ("yes\nd\n", 75)] {
+        let submits = vec![vec![call("submit", &json!({}))]];
+        let place = Place::new("anthropic", SIGNED, Script::turns(submits));
+        let command = place.command(&["run", "flow", "it", "-n", "one"]);
+        let mut terminal = Terminal::start(&command, 40, 120).unwrap();
+        let prompt = |screen: &str| screen.contains("[n]o, [d]efer > ");
+        let shown = terminal.wait_for("the question", prompt).unwrap();
+        assert!(shown.contains("`interlock console` opens"), "{shown}");
+        assert!(!shown.contains("[y]es"), "{shown}");
+        terminal.press(keys).unwrap();
+        assert_eq!(terminal.end().unwrap().code(), Some(code), "{keys:?}");
+        assert_eq!(place.sent().trim(), "", "no model was called");
+    }
+}

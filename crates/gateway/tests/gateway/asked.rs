@@ -316,3 +316,31 @@ fn whoever_reaches_the_port_is_not_believed_unless_a_person_says_so() {
     let read = interlock_project::Config::of_project(&world.project);
     assert!(read.is_err_and(|error| error.to_string().contains("approvals_over_http")));
 }
+
+#[test]
+fn what_takes_a_passkey_is_asked_about_elsewhere() {
+    let world = World::with(
+        "
+id: w
+initial: review
+states:
+  review: {allowed_tools: [look], on_denied: ask, approval: passkey, on: {SHIP: {target: done, approval: passkey}}}
+  done: {type: final}
+",
+    );
+    let run = started(&world);
+    let mut session = Session::new(&world);
+    // The call is denied, and waits for a passkey.
+    let arguments = json!({"path": "a.rs", "content": "x"});
+    let (code, text) = denial(session.call("fs", "write_file", &arguments));
+    assert_eq!(code, "tool_not_allowed");
+    assert!(text.contains("with a passkey"), "{text}");
+    assert_eq!(world.run(&run).requests.len(), 1);
+    // So does the transition; nobody is asked through the client, and nothing was said by asking there.
+    let told = answer(ship(&mut session.governor));
+    assert_eq!(told["structuredContent"]["status"], "awaiting_approval");
+    assert!(told.to_string().contains("with a passkey"), "{told}");
+    world.approve(&run);
+    assert_eq!(at(&world, &run), "review", "a yes alone is none");
+    assert!(world.run(&run).root.stay.request.is_some());
+}

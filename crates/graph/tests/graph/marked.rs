@@ -5,7 +5,7 @@ use interlock_core::{
         About, BranchStart, Event, How, Merged, PendingTransition, RegionKind, RegionOutcome,
         RegionsStart,
     },
-    machine::{ApprovalKind, Object},
+    machine::Object,
     names::FramePath,
     run::{Frame, Phase, Region, Request, Run, RunKind},
 };
@@ -114,7 +114,7 @@ fn what_waits_for_a_person_says_so() {
         }),
         question: "q".into(),
         prompt: None,
-        approval: ApprovalKind::default(),
+        approval: interlock_core::event::ApprovalKind::Person,
         at_ms: 0,
         granted: None,
     }));

@@ -109,7 +109,7 @@ fn what_stands_in_the_way_is_told() {
         }),
         question: "q".into(),
         prompt: None,
-        approval: interlock_core::machine::ApprovalKind::default(),
+        approval: interlock_core::event::ApprovalKind::Person,
         at_ms: 0,
         granted: None,
     }));

@@ -39,7 +39,7 @@ fn waiting(run: &str, id: &str) -> Waiting {
                 }),
                 question: "q".into(),
                 prompt: None,
-                approval: interlock_core::machine::ApprovalKind::default(),
+                approval: interlock_core::event::ApprovalKind::Person,
                 at_ms: 0,
                 granted: None,
             },
