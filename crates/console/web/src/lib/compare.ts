@@ -1,5 +1,5 @@
 import { call, query, run as path } from './api';
-import type { LogLine, RunRow, Scene, Seq } from './contract';
+import type { LogLine, RunRow, Seq } from './contract';
 import type { Diagnostic } from './workflows';
 
 /** Events of two runs that stand beside each other. */
@@ -76,7 +76,6 @@ export interface Judged {
   now: Standing;
   pinned: { id: string; hash: string };
   other: { id: string; hash: string; file: string };
-  scene?: Scene;
 }
 
 export type WhatIfAnswer = Judged | { ok: false; diagnostics: Diagnostic[] };
