@@ -1,5 +1,5 @@
 //! What if: under the same workflow nothing comes out differently, whatever was recorded; under another one, this does.
-#![expect(clippy::unwrap_used, reason = "a failed test panics")]
+#![expect(clippy::panic, clippy::unwrap_used, reason = "a failed test panics")]
 
 #[path = "support/made_up_runs.rs"]
 mod made_up_runs;

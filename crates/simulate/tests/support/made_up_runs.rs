@@ -13,7 +13,7 @@ fn asked(state: &str) -> Value {
 }
 
 /// A machine with a fork in a fork, a call, approvals, limits and interrupts.
-pub fn machine() -> Machine {
+pub(crate) fn machine() -> Machine {
     let call = |on: Value| json!({"activity": {"call": {"machine": "sub", "input": {"n": 1}}}, "shown_as": "work", "on": on});
     let fork = |shown: &str, join: &str, branches: Value, on: Value| json!({"activity": {"parallel": {"over": {"branches": branches}, "join": join}}, "shown_as": shown, "on": on});
     serde_json::from_value(json!({
@@ -57,7 +57,8 @@ pub fn machine() -> Machine {
     .unwrap()
 }
 
-pub fn lines() -> impl Strategy<Value = Vec<String>> {
+/// Lines of `simulate` for runs of that machine.
+pub(crate) fn lines() -> impl Strategy<Value = Vec<String>> {
     let event = prop::sample::select(vec![
         "FORK", "CALL", "ASK", "BIG", "OK", "LEAVE", "GO", "FAIL", "AGAIN", "MORE", "done",
         "error", "NOPE",
