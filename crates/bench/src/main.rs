@@ -15,6 +15,7 @@ mod log;
 mod memory;
 mod models;
 mod process;
+mod prove;
 mod reader;
 mod sample;
 mod shell;
@@ -43,6 +44,7 @@ const MEASUREMENTS: &[Measurement] = &[
     ("exec", process::exec),
     ("memory", memory::peak),
     ("console", console::console),
+    ("prove", prove::proofs),
     ("models", models::turns),
     ("stages", stages::turns),
     ("branches", stages::branches),

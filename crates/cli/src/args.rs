@@ -117,12 +117,15 @@ Nothing that exists is written over. What is written was checked and tested befo
   interlock prove bugfix
   interlock prove flow.yaml --properties flow.properties.yaml
   interlock prove flow.yaml --write-test broken.test.yaml
+  interlock prove flow.yaml --graph broken.svg
+  interlock prove flow.yaml --against old.yaml
   interlock prove flow.yaml --json | jq '.findings[] | {property, verdict}'
 
 Properties stand under `properties` in the workflow, or in NAME.properties.yaml beside it. What every workflow
 is to be is proved without any: it can end, all of it can happen, no answer of a person is a dead end.
 
-Exit codes: 0 all hold, 1 one fails, 2 usage, 3 one is unknown or vacuous and none fails.")]
+Exit codes: 0 all hold, 1 one fails, 2 usage, 3 one is unknown or vacuous and none fails. With --against: 0 nothing
+is newly permitted, 1 something is, 2 usage, 3 unknown.")]
     Prove(ProveArgs),
     /// Say what a shell line would do, and whether a state allows it.
     #[command(after_help = "Examples:

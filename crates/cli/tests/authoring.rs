@@ -73,7 +73,15 @@ fn new_writes_a_workflow_that_checks_and_passes_its_own_cases() {
     assert_eq!(schema["$id"], "urn:interlock:schema:native");
     assert!(written.contains("apply_patch"), "{written}");
     assert!(out(&room, &["check", "--deny-warnings"], 0).contains("ok"));
+    let said = out(&room, &["check", "--json"], 0);
+    let said: Value = serde_json::from_str(&said).unwrap();
+    assert_eq!(said["properties"][0]["names"].as_array().unwrap().len(), 4);
     assert!(out(&room, &["test"], 0).contains("5 passed, 0 failed"));
+    let said = out(&room, &["prove", "shop"], 0);
+    assert!(
+        said.contains("holds    it is completed only with a person"),
+        "{said}"
+    );
 }
 
 #[test]

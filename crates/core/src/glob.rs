@@ -21,6 +21,27 @@ pub fn compile(pattern: &str) -> Result<GlobSet, String> {
     compile_plain(&pattern, true)
 }
 
+/// Writes `pattern` as the regular expression that it is matched by.
+///
+/// # Errors
+/// The pattern is not valid.
+pub fn as_expression(pattern: &str) -> Result<String, String> {
+    compile(pattern)?;
+    let pattern = without_slashes_in_sets(pattern.strip_prefix("./").unwrap_or(pattern))?;
+    let glob = builder(&pattern, true).build();
+    glob.map(|glob| glob.regex().to_owned())
+        .map_err(|error| error.kind().to_string())
+}
+
+fn builder(pattern: &str, lenient: bool) -> GlobBuilder<'_> {
+    let mut builder = GlobBuilder::new(pattern);
+    builder
+        .literal_separator(true)
+        .backslash_escape(true)
+        .empty_alternates(lenient);
+    builder
+}
+
 /// Compiles `pattern` as it is; `lenient`: an alternative between braces may be empty.
 ///
 /// # Errors
@@ -32,11 +53,7 @@ pub fn compile_plain(pattern: &str, lenient: bool) -> Result<GlobSet, String> {
     if braces_deep(pattern) > BRACES_DEEP_MAX {
         return Err(format!("its braces are more than {BRACES_DEEP_MAX} deep"));
     }
-    let glob = GlobBuilder::new(pattern)
-        .literal_separator(true)
-        .backslash_escape(true)
-        .empty_alternates(lenient)
-        .build();
+    let glob = builder(pattern, lenient).build();
     // A set says what is wrong with a pattern that cannot be compiled; a single one would panic.
     let set = glob.and_then(|glob| GlobSet::builder().add(glob).build());
     set.map_err(|error| error.kind().to_string())

@@ -14,12 +14,23 @@ use crate::{
     classes,
     machine::{all_guards, machines},
     model::Model,
-    paths,
+    paths::Paths,
 };
 
 impl Model {
     pub(crate) fn new(machine: &Machine, slots: Vec<Predicate>, counted_to: u64) -> Self {
-        let has_regions = machines(machine).any(|(_, machine)| {
+        Self::beside(machine, &[machine], slots, counted_to)
+    }
+
+    /// Makes the model of a machine with all that those `written` tell apart: the same calls and data for each of them.
+    pub(crate) fn beside(
+        machine: &Machine,
+        written: &[&Machine],
+        slots: Vec<Predicate>,
+        counted_to: u64,
+    ) -> Self {
+        let all = written.iter().flat_map(|one| machines(one));
+        let has_regions = all.into_iter().any(|(_, machine)| {
             let mut states = machine.states.values();
             states.any(|state: &State| {
                 matches!(state.activity, Activity::Parallel(_) | Activity::Call(_))
@@ -42,35 +53,26 @@ impl Model {
         let reads_output = guards
             .iter()
             .any(|guard| matches!(guard, Guard::Field(field) if field.from == Source::Output));
-        let cells = Cells::of(machine, &guards, has_regions);
-        let (classes, mut missed) = classes::all(machine, &slots);
+        let all: Vec<&Guard> = written.iter().flat_map(|one| all_guards(one)).collect();
+        let cells = Cells::of(machine, &all, has_regions);
+        let atoms: Vec<&Predicate> = slots.iter().flat_map(Predicate::parts).collect();
+        let patterns = classes::patterns(written, &atoms);
+        let paths = Paths::of(&patterns, &classes::may_be_written);
+        let (classes, mut missed) = classes::all(written, &atoms, &paths);
         missed.extend(cells.missed.iter().cloned());
-        let mut globs: Vec<String> = machines(machine)
-            .flat_map(|(_, machine)| machine.interrupts.values())
-            .map(|one| one.file_pattern.clone())
-            .collect();
-        let atoms = slots.iter().flat_map(Predicate::parts);
-        globs.extend(atoms.filter_map(|atom| match atom {
-            Predicate::Writes(glob) => glob.clone(),
-            _ => None,
-        }));
-        globs.sort();
-        globs.dedup();
-        let asked = slots
+        let asked = atoms
             .iter()
-            .flat_map(Predicate::parts)
             .any(|atom| matches!(atom, Predicate::Writes(_)));
-        let written = if evidence.is_empty() && globs.is_empty() && !asked {
+        let single = paths.single.into_iter().map(|path| vec![path]);
+        let written = if evidence.is_empty() && patterns.is_empty() && !asked {
             Vec::new()
         } else {
-            paths::witnesses(&globs).0
+            single.chain(paths.several).collect()
         };
+        missed.extend(paths.missed);
         let mut model = Self {
             written,
-            patterns: classes::patterns(
-                machine,
-                &slots.iter().flat_map(Predicate::parts).collect::<Vec<_>>(),
-            ),
+            patterns,
             machine: machine.clone(),
             cells,
             classes,

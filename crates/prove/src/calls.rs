@@ -27,10 +27,11 @@ pub(crate) struct Usable {
 }
 
 /// How a call ends.
-#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct End {
     pub(crate) ok: bool,
     pub(crate) exit: Option<i64>,
     pub(crate) bytes: u64,
-    pub(crate) wrote: Option<String>,
+    /// Files that it was seen to write, beyond those it names.
+    pub(crate) wrote: Vec<String>,
 }

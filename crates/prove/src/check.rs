@@ -5,14 +5,15 @@ use interlock_formats::{Form, Lines, Property};
 
 use crate::{
     doubts,
-    explore::Graph,
+    graph::Graph,
+    hash::{at, short},
     machine::{machines, unsupported},
     model::Model,
     monitor::Watch,
     reach::{Way, backwards, search},
     replay::{Played, arrived, play},
     sound::{Unsound, never, no_end, no_refusal},
-    verdict::{Finding, Verdict},
+    verdict::{Finding, PlayedRun, Verdict},
 };
 
 /// How far, and with what, is proved.
@@ -109,7 +110,7 @@ pub fn prove(machine: &Machine, properties: &[Property], options: &ProofOptions<
     Proof {
         findings,
         states: graph.nodes.len(),
-        steps: graph.edges.len(),
+        steps: graph.steps(),
         assumptions: assumptions(&model),
     }
 }
@@ -146,10 +147,14 @@ impl Shown {
     }
 
     fn named(self, name: &str, at: Option<(String, usize)>) -> Finding {
-        let (input, trace) = self.played.map_or_else(
-            || (Object::new(), Vec::new()),
-            |played| (played.input, played.trace),
-        );
+        let (input, trace, played) = match self.played {
+            None => (Object::new(), Vec::new(), None),
+            Some(played) => {
+                let (run, events) = (played.run, played.events);
+                let whole = Box::new(PlayedRun { run, events });
+                (played.input, played.trace, Some(whole))
+            }
+        };
         Finding {
             name: name.to_owned(),
             at,
@@ -157,6 +162,7 @@ impl Shown {
             message: self.message,
             input,
             trace,
+            played,
         }
     }
 }
@@ -236,8 +242,8 @@ impl Prover<'_> {
             )));
         }
         let happens = |slot: usize| {
-            move |label: usize, _: usize| {
-                let label = self.graph.labels.get(label);
+            move |label: u32, _: usize| {
+                let label = self.graph.label(label);
                 label.is_some_and(|label| label.bits.get(slot) == Some(&true))
             }
         };
@@ -296,17 +302,15 @@ impl Prover<'_> {
 
     fn always(&self, what: usize, by_agent: bool) -> Shown {
         let graph = self.graph;
-        let is = |label: usize| {
+        let is = |label: u32| {
             graph
-                .labels
-                .get(label)
+                .label(label)
                 .is_some_and(|label| label.bits.get(what) == Some(&true))
         };
-        let may = |label: usize| {
+        let may = |label: u32| {
             !by_agent
                 || graph
-                    .labels
-                    .get(label)
+                    .label(label)
                     .is_none_or(|label| !label.act.is_by_person())
         };
         let standing = self
@@ -315,26 +319,23 @@ impl Prover<'_> {
             .get(what)
             .is_some_and(interlock_formats::Predicate::stands);
         let mut goals = vec![false; graph.nodes.len()];
-        for edge in graph.edges.iter().filter(|edge| is(edge.label)) {
-            if may(edge.label) {
-                goals
-                    .get_mut(edge.from)
-                    .into_iter()
-                    .for_each(|goal| *goal = true);
-            }
-            if standing {
-                goals
-                    .get_mut(edge.to)
-                    .into_iter()
-                    .for_each(|goal| *goal = true);
+        let mut mark = |node: usize| {
+            let goal = goals.get_mut(node);
+            goal.into_iter().for_each(|goal| *goal = true);
+        };
+        for node in 0..graph.nodes.len() {
+            for (_, edge) in graph.out(node).filter(|(_, edge)| is(edge.label)) {
+                if may(edge.label) {
+                    mark(node);
+                }
+                if standing {
+                    mark(at(edge.to));
+                }
             }
         }
         for (node, label) in &graph.starts {
-            if standing && is(*label) {
-                goals
-                    .get_mut(*node)
-                    .into_iter()
-                    .for_each(|goal| *goal = true);
+            if standing && is(short(*label)) {
+                mark(*node);
             }
         }
         let can = backwards(graph, goals, &may);
@@ -413,7 +414,7 @@ fn breaks(model: &Model, watch: &Watch, played: &Played) -> bool {
     for (bits, facts, run) in &played.moments {
         let together = match watch {
             Watch::NeverTogether(one, other) => {
-                crate::explore::together(model, &[(*one, *other)], run)
+                crate::views::together(model, &[(*one, *other)], run)
             }
             _ => Vec::new(),
         };

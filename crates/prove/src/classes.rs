@@ -7,7 +7,7 @@ use std::{
 
 use interlock_core::{
     Reply,
-    call::{CallKind, ToolCall},
+    call::{CallKind, FileWrite, ToolCall},
     command::{Ask, Command},
     decide,
     event::{CallMarks, Event},
@@ -25,7 +25,7 @@ use crate::{
     facts::of_call,
     machine::{all_guards, machines},
     model::{Model, Standing},
-    paths,
+    paths::Paths,
 };
 
 /// Commands that stand for those that no workflow names.
@@ -45,19 +45,34 @@ const TOOLS: [&str; 9] = [
 ];
 
 /// Makes all classes, and says where one may be missing.
-pub(crate) fn all(machine: &Machine, slots: &[Predicate]) -> (Vec<Class>, Vec<String>) {
-    let atoms: Vec<&Predicate> = slots.iter().flat_map(Predicate::parts).collect();
-    let (paths, mut missed) = paths::witnesses(&patterns(machine, &atoms));
+pub(crate) fn all(
+    written: &[&Machine],
+    atoms: &[&Predicate],
+    paths: &Paths,
+) -> (Vec<Class>, Vec<String>) {
     let mut made = Made::default();
-    for tool in tools(machine, &atoms) {
-        made.tool(&tool, &paths);
+    for tool in tools(written, atoms) {
+        made.tool(&tool, &paths.single);
     }
-    for command in commands(machine, &atoms, &paths) {
+    for command in commands(written, atoms, paths) {
         made.command(&command);
     }
-    made.files(machine);
-    missed.extend(made.missed);
-    (made.classes, missed)
+    made.files(written);
+    for several in &paths.several {
+        made.patch(several);
+    }
+    (made.classes, made.missed)
+}
+
+/// Tells whether a file is one that tools may write, whatever the workflow says.
+pub(crate) fn may_be_written(path: &str) -> bool {
+    let line = json!({"tool": "Write", "input": {"file_path": path, "content": "a\n"}});
+    let Ok(InputLine::Tool(read)) = InputLine::from_value(line) else {
+        return false;
+    };
+    let facts = call(&Scenario::default(), &read, "prove".to_owned()).facts;
+    let writes = |write: &FileWrite| write.relative.as_deref() == Some(path);
+    facts.protected.is_none() && facts.outside.is_none() && facts.writes.iter().any(writes)
 }
 
 #[derive(Debug, Default)]
@@ -116,10 +131,28 @@ impl Made {
         self.add(line, Some(command.to_owned()));
     }
 
+    /// Adds a patch that writes several files.
+    fn patch(&mut self, paths: &[String]) {
+        let files: String = paths
+            .iter()
+            .map(|path| format!("*** Add File: {path}\n+a\n"))
+            .collect();
+        let text = format!("*** Begin Patch\n{files}*** End Patch");
+        self.add(
+            json!({"tool": "apply_patch", "input": {"command": text}}),
+            None,
+        );
+        let last = self.classes.last();
+        if !last.is_some_and(|class| class.call.facts.writes.len() == paths.len()) {
+            self.missed
+                .push("patches of several files are not tried".to_owned());
+        }
+    }
+
     /// Adds calls of tools that a piece of evidence wants with a path.
-    fn files(&mut self, machine: &Machine) {
+    fn files(&mut self, written: &[&Machine]) {
         use interlock_core::guard::{EvidenceOf, Guard};
-        for guard in all_guards(machine) {
+        for guard in written.iter().flat_map(|machine| all_guards(machine)) {
             if let Guard::Evidence(one) = guard
                 && let EvidenceOf::Tool {
                     tool,
@@ -133,9 +166,9 @@ impl Made {
     }
 }
 
-pub(crate) fn patterns(machine: &Machine, atoms: &[&Predicate]) -> Vec<String> {
+pub(crate) fn patterns(written: &[&Machine], atoms: &[&Predicate]) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
-    for (_, machine) in machines(machine) {
+    for (_, machine) in written.iter().flat_map(|machine| machines(machine)) {
         found.extend(
             machine
                 .interrupts
@@ -152,20 +185,21 @@ pub(crate) fn patterns(machine: &Machine, atoms: &[&Predicate]) -> Vec<String> {
     found
 }
 
-fn tools(machine: &Machine, atoms: &[&Predicate]) -> Vec<String> {
+fn tools(written: &[&Machine], atoms: &[&Predicate]) -> Vec<String> {
     use interlock_core::guard::{EvidenceOf, Guard};
     let mut found: Vec<String> = ["Edit", "Write", "MultiEdit", "NotebookEdit"]
         .map(str::to_owned)
         .to_vec();
     found.extend(TOOLS.map(str::to_owned));
-    for (_, machine) in machines(machine) {
+    for (_, machine) in written.iter().flat_map(|machine| machines(machine)) {
         for state in machine.states.values() {
             let policy = &state.policy;
             found.extend(policy.allowed_tools.iter().flatten().cloned());
             found.extend(policy.disallowed_tools.iter().cloned());
         }
     }
-    found.extend(all_guards(machine).iter().filter_map(|guard| match guard {
+    let guards = written.iter().flat_map(|machine| all_guards(machine));
+    found.extend(guards.filter_map(|guard| match guard {
         Guard::Evidence(one) => match &one.of {
             EvidenceOf::Tool { tool, .. } => Some(tool.clone()),
             EvidenceOf::Command { .. } => None,
@@ -183,11 +217,11 @@ fn tools(machine: &Machine, atoms: &[&Predicate]) -> Vec<String> {
         .collect()
 }
 
-fn commands(machine: &Machine, atoms: &[&Predicate], paths: &[String]) -> Vec<String> {
+fn commands(written: &[&Machine], atoms: &[&Predicate], paths: &Paths) -> Vec<String> {
     use interlock_core::guard::{EvidenceOf, Guard};
     let mut found: Vec<String> = Vec::new();
     let mut proving: Vec<String> = Vec::new();
-    for guard in all_guards(machine) {
+    for guard in written.iter().flat_map(|machine| all_guards(machine)) {
         if let Guard::Evidence(one) = guard
             && let EvidenceOf::Command {
                 text, directory, ..
@@ -206,7 +240,7 @@ fn commands(machine: &Machine, atoms: &[&Predicate], paths: &[String]) -> Vec<St
     if (2..=6).contains(&proving.len()) {
         found.push(proving.join(" && "));
     }
-    for (_, machine) in machines(machine) {
+    for (_, machine) in written.iter().flat_map(|machine| machines(machine)) {
         for state in machine.states.values() {
             for entry in state.policy.allowed_commands.iter().flatten() {
                 found.push(entry.text.trim_end().trim_end_matches(" *").to_owned());
@@ -231,8 +265,11 @@ fn commands(machine: &Machine, atoms: &[&Predicate], paths: &[String]) -> Vec<St
         }
     }
     found.extend(COMMANDS.map(str::to_owned));
-    found.extend(paths.iter().map(|path| format!("touch {path}")));
-    found.extend(paths.iter().map(|path| format!("rm -f {path}")));
+    let single = paths.single.iter().cloned();
+    for files in single.chain(paths.several.iter().map(|files| files.join(" "))) {
+        found.push(format!("touch {files}"));
+        found.push(format!("rm -f {files}"));
+    }
     let mut seen = BTreeSet::new();
     found.retain(|command| seen.insert(command.clone()));
     found
@@ -246,10 +283,7 @@ pub(crate) fn usable(model: &Model) -> BTreeMap<Standing, Vec<Usable>> {
             if state.raises_own_events() {
                 continue;
             }
-            let mut run = Run::new(RunId::new("sim"));
-            run.phase = Phase::Open;
-            run.root = Frame::entering(key.clone(), name.clone(), Arc::new(Object::new()), 0, 0);
-            run.seq = 1;
+            let run = standing_run(&(key.clone(), name.clone()));
             let mut seen = BTreeSet::new();
             let mut found = Vec::new();
             for class in 0..model.classes.len() {
@@ -266,6 +300,25 @@ pub(crate) fn usable(model: &Model) -> BTreeMap<Standing, Vec<Usable>> {
         }
     }
     table
+}
+
+/// Makes a run that stands in a state and has done nothing there.
+fn standing_run((machine, at): &Standing) -> Run {
+    let mut run = Run::new(RunId::new("sim"));
+    run.phase = Phase::Open;
+    run.root = Frame::entering(machine.clone(), at.clone(), Arc::new(Object::new()), 0, 0);
+    run.seq = 1;
+    run
+}
+
+/// Says of every call whether it may run in a state, and what follows from it there.
+pub(crate) fn judged(model: &Model, standing: &Standing) -> Vec<Option<Usable>> {
+    let state = model.state(standing.0.as_ref(), &standing.1);
+    let counts_files = state.is_some_and(|state| state.policy.files_max.is_some());
+    let run = standing_run(standing);
+    (0..model.classes.len())
+        .map(|class| of_state(model, &run, class, counts_files))
+        .collect()
 }
 
 fn of_state(model: &Model, run: &Run, class: usize, counts_files: bool) -> Option<Usable> {
@@ -399,7 +452,7 @@ fn ends(model: &Model, class: &Class, marks: &CallMarks) -> Vec<End> {
     }
     if writes_unseen(&class.call) {
         // A program may write what its line does not show, and `interlock exec` sees it.
-        let by_path = model.paths_written();
+        let by_path = &model.written;
         let all = ends.clone();
         for wrote in by_path {
             let mut end = if matters {
@@ -408,7 +461,7 @@ fn ends(model: &Model, class: &Class, marks: &CallMarks) -> Vec<End> {
                 vec![good.clone()]
             };
             for one in &mut end {
-                one.wrote = Some(wrote.clone());
+                one.wrote.clone_from(wrote);
             }
             ends.extend(end);
         }

@@ -10,6 +10,8 @@ use interlock_core::{
 use interlock_formats::{Form, Predicate, Property, SinceWhat};
 
 use crate::{
+    calls::Usable,
+    classes::writes_unseen,
     machine::{all_guards, machines},
     model::Model,
 };
@@ -29,7 +31,7 @@ pub(crate) fn all<'a>(model: &'a Model, properties: &'a [Property]) -> Vec<Strin
         Asked::wildcards,
         Asked::served_writes,
         Asked::sub_agents,
-        Asked::patterns_of_files,
+        Asked::files_together,
         Asked::parts,
         Asked::numbers,
         Asked::other_events,
@@ -141,24 +143,23 @@ impl<'a> Asked<'a> {
         (self.forks && asked).then(|| "sub-agents are not started in a fork".to_owned())
     }
 
-    fn patterns_of_files(&self) -> Option<String> {
-        let globs = self.atoms.iter().filter_map(|atom| match atom {
-            Predicate::Writes(Some(glob)) => Some(glob.as_str()),
-            _ => None,
+    /// Where files are counted, it matters which were written together, and not only what they match.
+    fn files_together(&self) -> Option<String> {
+        let model = self.model;
+        let several = model.written.len() > 1;
+        let unseen = |call: &Usable| {
+            let class = model.classes.get(call.class);
+            class.is_some_and(|class| writes_unseen(&class.call))
+        };
+        let counted = model.usable.iter().find(|((machine, name), calls)| {
+            let state = model.state(machine.as_ref(), name);
+            state.is_some_and(|state| state.policy.files_max.is_some()) && calls.iter().any(unseen)
         });
-        let mut all: Vec<&str> = self.interrupts().chain(globs).collect();
-        all.sort_unstable();
-        all.dedup();
-        match all.as_slice() {
-            [] => None,
-            [one] if !one.contains(['{', '[']) => None,
-            [one] => Some(format!(
-                "of the files that `{one}` matches only some are tried"
-            )),
-            [one, other, ..] => Some(format!(
-                "files that `{one}` or `{other}` matches are not tried in every combination"
-            )),
-        }
+        counted.filter(|_| several).map(|((_, name), _)| {
+            format!(
+                "in `{name}`, which counts files, programs that write several at once are not tried"
+            )
+        })
     }
 
     fn parts(&self) -> Option<String> {
@@ -219,7 +220,7 @@ impl<'a> Asked<'a> {
             Predicate::Command { text, .. } => Some(text),
             _ => None,
         });
-        let passes = |calls: &[crate::calls::Usable], text: &str| {
+        let passes = |calls: &[Usable], text: &str| {
             calls.iter().any(|call| {
                 let class = model.classes.get(call.class);
                 class.and_then(|class| class.proves.as_deref()) == Some(text)

@@ -1,376 +1,723 @@
 //! The graph of all that may happen, breadth first and always in the same order.
 
-use std::{
-    collections::{BTreeMap, BTreeSet, VecDeque},
-    sync::Arc,
+use std::{collections::VecDeque, rc::Rc};
+
+use interlock_core::{
+    machine::{Activity, State as WrittenState},
+    run::Run,
 };
+use interlock_formats::Predicate;
 
 use crate::{
-    facts::Facts,
-    key::{Key, Used, key},
-    model::{MORE, Model},
-    moves::{Act, Done, call, next, starts},
+    atlas::{Atlas, Leaf, State},
+    graph::{Edge, Graph, Label, NONE},
+    hash::{Map, Set, at, number, short},
+    key::move_seen,
+    machine::machines,
+    model::Model,
+    moves::{Candidate, Done, candidates, starts},
+    perform::{counts, perform},
+    table::{Change, Kind, Slot, Step, Table},
+    views::{Truths, View, pairs_of},
 };
-use interlock_core::{
-    machine::Outcome,
-    names::FramePath,
-    run::{Frame, Phase, Run},
-};
 
-/// What the steps of a kind have in common.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Label {
-    pub(crate) act: Act,
-    pub(crate) facts: Facts,
-    pub(crate) bits: Vec<bool>,
+/// Whether what the engine said once is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Asking {
+    /// It is kept and used wherever it counts.
+    Once,
+    /// The engine is asked for each step anew.
+    Always,
 }
 
-/// A step from one state of the graph to another.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Edge {
-    pub(crate) from: usize,
-    pub(crate) to: usize,
-    pub(crate) label: usize,
+/// A state with what has been used up in it, as it was come to.
+#[derive(Debug, Clone, Copy)]
+struct Visit {
+    node: u32,
+    used: u32,
+    /// The visit that it was come from, and what was done there; a start has none.
+    from: u32,
+    by: Move,
+    /// The visit before of the same state.
+    next: u32,
+    /// Whether no visit permits more.
+    live: bool,
 }
 
-/// A state of the graph.
+/// What is done: the part, the number of its candidate, and how.
+#[derive(Debug, Clone, Copy)]
+struct Move {
+    part: u32,
+    candidate: u32,
+    kind: Kind,
+}
+
+/// Where the search is.
 #[derive(Debug)]
-pub(crate) struct Node {
-    /// How the run has ended; `None`: it goes on.
-    pub(crate) ended: Option<Outcome>,
-    /// Whether some open stay has used up its calls or its bytes.
-    pub(crate) exhausted: bool,
-    /// Steps from it, in the order they were found.
-    pub(crate) out: Vec<usize>,
-    /// Bits that never_together asks for: pairs of slots that hold in two open branches.
-    pub(crate) together: Vec<(usize, usize)>,
-    used: Vec<Used>,
+struct Here {
+    visit: usize,
+    state: State,
+    entries: Vec<usize>,
+    candidates: Vec<Rc<Vec<Candidate>>>,
+    truths: Vec<Vec<u32>>,
 }
 
-/// All that may happen.
+/// A step that is there.
 #[derive(Debug)]
-pub(crate) struct Graph {
-    pub(crate) nodes: Vec<Node>,
-    pub(crate) edges: Vec<Edge>,
-    pub(crate) labels: Vec<Label>,
-    /// Where runs begin, with the step that begins them.
-    pub(crate) starts: Vec<(usize, usize)>,
-    /// Whether it is whole; otherwise the bound was reached.
-    pub(crate) whole: bool,
-    keys: BTreeMap<Key, usize>,
-}
-
-impl Graph {
-    /// Explores up to `max` states.
-    pub(crate) fn explore(model: &Model, pairs: &[(usize, usize)], max: usize) -> Self {
-        let mut graph = Self {
-            nodes: Vec::new(),
-            edges: Vec::new(),
-            labels: Vec::new(),
-            starts: Vec::new(),
-            whole: true,
-            keys: BTreeMap::new(),
-        };
-        let mut explorer = Explorer {
-            model,
-            pairs,
-            max,
-            labels: BTreeMap::new(),
-            waiting: VecDeque::new(),
-            known: BTreeSet::new(),
-        };
-        for done in starts(model) {
-            let Done {
-                act,
-                facts,
-                bits,
-                run,
-            } = done;
-            if let Some(at) = explorer.enter(&mut graph, key(model, &run), run) {
-                let label = explorer.label(&mut graph, Label { act, facts, bits });
-                if !graph.starts.contains(&(at, label))
-                    && !graph.starts.iter().any(|(node, _)| *node == at)
-                {
-                    graph.starts.push((at, label));
-                }
-            }
-        }
-        while let Some((from, used, run)) = explorer.waiting.pop_front() {
-            let node = graph.nodes.get(from);
-            // A run that permits more was found meanwhile, and does all that this one can.
-            if node.is_some_and(|node| node.used.contains(&used)) {
-                explorer.expand(&mut graph, from, &run);
-            }
-        }
-        graph
-    }
-
-    /// Returns the state of the graph that a run is in.
-    pub(crate) fn find(&self, key: &Key) -> Option<usize> {
-        self.keys.get(key).copied()
-    }
+struct Found {
+    to: State,
+    template: u32,
+    counts: bool,
+    run: Option<Box<Run>>,
 }
 
 struct Explorer<'a> {
     model: &'a Model,
     pairs: &'a [(usize, usize)],
     max: usize,
-    labels: BTreeMap<Label, usize>,
-    waiting: VecDeque<(usize, Used, Run)>,
-    known: BTreeSet<Edge>,
+    asking: Asking,
+    graph: Graph,
+    atlas: Atlas,
+    table: Table,
+    truths: Truths,
+    views: Map<Box<[u32]>, u32>,
+    seen: Set<View>,
+    standing: Set<Vec<bool>>,
+    around: Set<Box<[u32]>>,
+    tries: Map<u32, Rc<Vec<Candidate>>>,
+    templates: Set<Label>,
+    labels: Map<(u32, u32), u32>,
+    used: Set<Box<[u32]>>,
+    visits: Vec<Visit>,
+    runs: Map<u32, Box<Run>>,
+    waiting: VecDeque<u32>,
+    edges: Set<Edge>,
+    /// Whether a state that goes on by itself asks for evidence: then a step may read all of it.
+    reads_all: bool,
+    /// Whether a region reads where others stand.
+    meets: bool,
+    salt: u32,
+    contradicted: bool,
+}
+
+impl Graph {
+    /// Explores up to `max` states.
+    pub(crate) fn explore(model: &Model, pairs: &[(usize, usize)], max: usize) -> Self {
+        let (graph, contradicted) = explore(model, pairs, max, Asking::Once);
+        if contradicted {
+            // The table does not fit this workflow: each step is asked for by itself.
+            return explore(model, pairs, max, Asking::Always).0;
+        }
+        graph
+    }
+}
+
+/// Explores, and tells whether the table contradicted itself.
+pub(crate) fn explore(
+    model: &Model,
+    pairs: &[(usize, usize)],
+    max: usize,
+    asking: Asking,
+) -> (Graph, bool) {
+    let states = || machines(&model.machine).flat_map(|(_, machine)| machine.states.values());
+    let mut explorer = Explorer {
+        model,
+        pairs,
+        max,
+        asking,
+        graph: Graph::empty(),
+        atlas: Atlas::new(model),
+        table: Table::default(),
+        truths: Truths::default(),
+        views: Map::default(),
+        seen: Set::default(),
+        standing: Set::default(),
+        around: Set::default(),
+        tries: Map::default(),
+        templates: Set::default(),
+        labels: Map::default(),
+        used: Set::default(),
+        visits: Vec::new(),
+        runs: Map::default(),
+        waiting: VecDeque::new(),
+        edges: Set::default(),
+        reads_all: crate::machine::goes_on_by_evidence(&model.machine),
+        meets: states().any(|state: &WrittenState| match &state.activity {
+            Activity::Parallel(parallel) => parallel.meets(),
+            _ => false,
+        }),
+        salt: 0,
+        contradicted: false,
+    };
+    explorer.begin();
+    while let Some(visit) = explorer.waiting.pop_front() {
+        // A run that permits more was found meanwhile, and does all that this one can.
+        if explorer
+            .visits
+            .get(at(visit))
+            .is_some_and(|visit| visit.live)
+        {
+            explorer.expand(at(visit));
+        }
+    }
+    let Explorer {
+        mut graph,
+        atlas,
+        contradicted,
+        ..
+    } = explorer;
+    graph.atlas = atlas.into();
+    (graph, contradicted)
+}
+
+/// Returns for each predicate whether it is about where a run stands.
+pub(crate) fn at_states(model: &Model) -> impl Iterator<Item = Option<&Predicate>> {
+    model.slots.iter().map(|slot| slot.stands().then_some(slot))
 }
 
 impl Explorer<'_> {
-    fn label(&mut self, graph: &mut Graph, label: Label) -> usize {
-        if let Some(known) = self.labels.get(&label) {
+    fn begin(&mut self) {
+        for done in starts(self.model) {
+            let mut state = self.atlas.state(self.model, &done.run);
+            let moved = self.atlas.order(&mut state);
+            let template = self.template(&done);
+            let mut run = Box::new(done.run);
+            move_seen(self.model, &mut run, &moved);
+            let origin = Move {
+                part: NONE,
+                candidate: NONE,
+                kind: Kind::Plain,
+            };
+            let Some(node) = self.enter(&state, NONE, origin, Some(run)) else {
+                continue;
+            };
+            let label = self.label(template, node);
+            if !self
+                .graph
+                .starts
+                .iter()
+                .any(|(known, _)| *known == at(node))
+            {
+                self.graph.starts.push((at(node), at(label)));
+            }
+        }
+    }
+
+    /// Returns a number that is never used again, where nothing is kept.
+    fn salt(&mut self) -> Option<u32> {
+        self.salt += 1;
+        (self.asking == Asking::Always).then_some(self.salt)
+    }
+
+    fn template(&mut self, done: &Done) -> u32 {
+        let happens = done.bits.iter().zip(&self.model.slots);
+        let bits = happens.map(|(bit, slot)| *bit && !slot.stands()).collect();
+        number(
+            &mut self.templates,
+            Label {
+                act: done.act.clone(),
+                facts: done.facts.clone(),
+                bits,
+            },
+        )
+    }
+
+    /// Names what a step is with where it leads.
+    fn label(&mut self, template: u32, node: u32) -> u32 {
+        let stands = self
+            .graph
+            .nodes
+            .get(at(node))
+            .map_or(NONE, |node| node.stands);
+        if let Some(known) = self.labels.get(&(template, stands)) {
             return *known;
         }
-        let number = graph.labels.len();
-        graph.labels.push(label.clone());
-        self.labels.insert(label, number);
+        let mut label = self.templates.get_index(at(template)).cloned();
+        let standing = self.standing.get_index(at(stands));
+        if let Some(label) = &mut label {
+            for (bit, stands) in label.bits.iter_mut().zip(standing.into_iter().flatten()) {
+                *bit |= *stands;
+            }
+        }
+        let number = short(self.graph.labels.len());
+        self.graph.labels.extend(label);
+        self.labels.insert((template, stands), number);
         number
     }
 
-    /// Finds the state of a run, and keeps the run to be expanded where it permits more than those known.
-    fn enter(&mut self, graph: &mut Graph, (key, used): (Key, Used), run: Run) -> Option<usize> {
-        let at = match graph.keys.get(&key) {
-            Some(at) => *at,
-            None if graph.nodes.len() >= self.max => {
-                graph.whole = false;
-                return None;
-            }
+    /// Finds the state, and keeps it to be expanded where it permits more than what is known of it.
+    fn enter(&mut self, state: &State, from: u32, by: Move, run: Option<Box<Run>>) -> Option<u32> {
+        let packed = state.packed();
+        let known = self.graph.keys.get_index_of(&packed);
+        if known.is_none() && self.graph.nodes.len() >= self.max {
+            self.graph.whole = false;
+            return None;
+        }
+        let node = match known {
+            Some(known) => short(known),
             None => {
-                let at = graph.nodes.len();
-                graph.nodes.push(Node {
-                    ended: match &run.phase {
-                        Phase::Ended { outcome, .. } => Some(*outcome),
-                        _ => None,
-                    },
-                    exhausted: is_exhausted(self.model, &run),
-                    out: Vec::new(),
-                    together: together(self.model, self.pairs, &run),
-                    used: Vec::new(),
-                });
-                graph.keys.insert(key, at);
-                at
+                let ended = self.atlas.rest(state.rest).and_then(|rest| rest.ended);
+                let parts = state.parts.iter().filter_map(|part| self.atlas.part(*part));
+                let exhausted = parts.into_iter().any(|part| part.exhausted);
+                self.graph.add_node(packed, ended, exhausted)
             }
         };
-        let node = graph.nodes.get_mut(at)?;
-        if !node.used.iter().any(|known| permits_all_of(known, &used)) {
-            node.used.retain(|known| !permits_all_of(&used, known));
-            node.used.push(used.clone());
-            self.waiting.push_back((at, used, run));
+        let used = number(&mut self.used, state.used.clone().into_boxed_slice());
+        if let Some(visit) = self.admit(node, used, from, by) {
+            if let Some(run) = run {
+                self.runs.insert(visit, run);
+            }
+            self.waiting.push_back(visit);
+            if known.is_none() {
+                self.look(node, visit, state);
+            }
         }
-        Some(at)
+        Some(node)
     }
 
-    fn expand(&mut self, graph: &mut Graph, from: usize, run: &Run) {
-        let all: Vec<(Done, (Key, Used))> = next(self.model, run)
-            .into_iter()
-            .map(|done| {
-                let key = key(self.model, &done.run);
-                (done, key)
-            })
-            .collect();
-        let more = self.used_up(run, &all);
-        let more = more.into_iter().map(|done| {
-            let key = key(self.model, &done.run);
-            (done, key)
+    /// Keeps a visit where none of its state permits all that it does; those that permit less are given up.
+    fn admit(&mut self, node: u32, used: u32, from: u32, by: Move) -> Option<u32> {
+        let first = self.graph.nodes.get(at(node))?.visit;
+        let mut other = first;
+        while let Some(visit) = self.visits.get(at(other)) {
+            if visit.live && self.permits(visit.used, used) {
+                return None;
+            }
+            other = visit.next;
+        }
+        other = first;
+        while let Some(visit) = self.visits.get(at(other)).copied() {
+            if visit.live && self.permits(used, visit.used) {
+                self.visits.get_mut(at(other))?.live = false;
+            }
+            other = visit.next;
+        }
+        let number = short(self.visits.len());
+        self.visits.push(Visit {
+            node,
+            used,
+            from,
+            by,
+            next: first,
+            live: true,
         });
-        let more: Vec<_> = more.collect();
-        for (done, key) in all.into_iter().chain(more) {
-            let Done {
-                act,
-                facts,
-                bits,
-                run,
-            } = done;
-            let Some(to) = self.enter(graph, key, run) else {
-                continue;
-            };
-            let label = self.label(graph, Label { act, facts, bits });
-            let edge = Edge { from, to, label };
-            if self.known.insert(edge) {
-                let number = graph.edges.len();
-                graph.edges.push(edge);
-                if let Some(node) = graph.nodes.get_mut(from) {
-                    node.out.push(number);
+        self.graph.nodes.get_mut(at(node))?.visit = number;
+        Some(number)
+    }
+
+    /// Tells whether a run that has used `one` may do all that one with `other` may.
+    fn permits(&self, one: u32, other: u32) -> bool {
+        if one == other {
+            return true;
+        }
+        let of = |id: u32| {
+            let parts = self.used.get_index(at(id)).into_iter().flatten();
+            parts.flat_map(|part| self.atlas.used(*part))
+        };
+        of(one).count() == of(other).count()
+            && of(one).zip(of(other)).all(|(one, other)| one <= other)
+    }
+
+    /// Notes what properties about where a run stands say of a state.
+    fn look(&mut self, node: u32, visit: u32, state: &State) {
+        if self.pairs.is_empty() && at_states(self.model).all(|slot| slot.is_none()) {
+            return;
+        }
+        let truths = self.truths(at(visit), state);
+        let mut standing = vec![false; self.model.slots.len()];
+        let mut below = Vec::new();
+        let open = self.atlas.rest(state.rest).is_some_and(|rest| rest.open);
+        let parts = if open { state.parts.len() } else { 1 };
+        for part in 0..parts {
+            let mut key = vec![self.surroundings(state, part).0];
+            key.extend(state.parts.get(part));
+            key.extend(truths.get(part).into_iter().flatten());
+            if !open {
+                key.extend(&state.parts);
+                key.extend(&state.words);
+            }
+            key.extend(self.salt());
+            let view = match self.views.get(key.as_slice()) {
+                Some(known) => *known,
+                None => {
+                    self.materialise(at(visit));
+                    let run = self.runs.get(&visit);
+                    let view = run.map(|run| View::of(self.model, self.pairs, run, part));
+                    let view = number(&mut self.seen, view.unwrap_or_default());
+                    self.views.insert(key.into_boxed_slice(), view);
+                    view
                 }
+            };
+            if let Some(view) = self.seen.get_index(at(view)) {
+                for (all, one) in standing.iter_mut().zip(&view.stands) {
+                    *all |= one;
+                }
+                below.extend(view.below.iter().cloned());
+            }
+        }
+        let below: Vec<&Vec<bool>> = below.iter().collect();
+        let together = pairs_of(self.pairs, &below);
+        let stands = number(&mut self.standing, standing);
+        let together = number(&mut self.graph.together, together);
+        if let Some(node) = self.graph.nodes.get_mut(at(node)) {
+            (node.stands, node.together) = (stands, together);
+        }
+    }
+
+    /// Tells which guards hold in each part; a run is asked only where that is not known.
+    fn truths(&mut self, visit: usize, state: &State) -> Vec<Vec<u32>> {
+        let salt = self.salt();
+        if let Some(known) = self.truths.of(self.model, &self.atlas, state, salt, None) {
+            return known;
+        }
+        self.materialise(visit);
+        let run = self.runs.get(&short(visit)).map(Box::as_ref);
+        let said = self.truths.of(self.model, &self.atlas, state, salt, run);
+        said.unwrap_or_default()
+    }
+
+    /// Names what is around a part, and says whether that is told in full.
+    fn surroundings(&mut self, state: &State, part: usize) -> (u32, bool) {
+        let mut key = Vec::with_capacity(2 + 2 * state.parts.len());
+        key.extend([state.rest, short(part)]);
+        let mut full = true;
+        let others = state.parts.iter().zip(&state.used).enumerate();
+        for (_, (other, used)) in others.filter(|(index, _)| *index != part) {
+            let info = self.atlas.part(*other);
+            let told = self.meets || info.is_some_and(|info| info.ended || info.asks);
+            full &= told;
+            key.extend(if told { [*other, *used] } else { [NONE, NONE] });
+        }
+        (number(&mut self.around, key.into_boxed_slice()), full)
+    }
+
+    /// Returns what may be tried in a part.
+    fn tries(&mut self, part: u32) -> Rc<Vec<Candidate>> {
+        if let Some(known) = self.tries.get(&part) {
+            return Rc::clone(known);
+        }
+        let leaves = self.atlas.part(part).map(|info| info.leaves.as_slice());
+        let all = Rc::new(candidates(self.model, leaves.unwrap_or_default()));
+        self.tries.insert(part, Rc::clone(&all));
+        all
+    }
+
+    fn leaf(&self, part: u32, leaf: usize) -> Option<&Leaf> {
+        self.atlas.part(part)?.leaves.get(leaf)
+    }
+
+    fn state_of(&self, visit: usize) -> Option<State> {
+        let visit = self.visits.get(visit)?;
+        let packed = self.graph.keys.get_index(at(visit.node))?;
+        Some(State::unpacked(
+            packed,
+            self.used.get_index(at(visit.used))?,
+        ))
+    }
+
+    /// Makes the run of a visit, by doing again what led to it.
+    fn materialise(&mut self, visit: usize) {
+        let mut missing = Vec::new();
+        let mut number = short(visit);
+        while !self.runs.contains_key(&number)
+            && let Some(one) = self.visits.get(at(number))
+        {
+            missing.push((number, *one));
+            number = one.from;
+        }
+        for (number, one) in missing.into_iter().rev() {
+            let Some((state, run)) = self.state_of(at(one.from)).zip(self.runs.get(&one.from))
+            else {
+                return;
+            };
+            let done = self.done(&state, run, one.by);
+            self.graph.asked += 1;
+            let Some(mut done) = done.and_then(|(done, _)| done.done) else {
+                return;
+            };
+            let mut after = self.atlas.state(self.model, &done.run);
+            let moved = self.atlas.order(&mut after);
+            move_seen(self.model, &mut done.run, &moved);
+            self.runs.insert(number, Box::new(done.run));
+        }
+    }
+
+    /// Has a candidate done by the engine.
+    fn done(&self, state: &State, run: &Run, by: Move) -> Option<(crate::moves::Tried, Leaf)> {
+        let part = *state.parts.get(at(by.part))?;
+        let candidate = self.tries.get(&part)?.get(at(by.candidate))?;
+        let leaf = self.leaf(part, candidate.leaf)?;
+        let tried = perform(self.model, run, leaf, &candidate.what, by.kind);
+        Some((tried, leaf.clone()))
+    }
+
+    fn expand(&mut self, visit: usize) {
+        let Some(state) = self.state_of(visit) else {
+            return;
+        };
+        if !self.atlas.rest(state.rest).is_some_and(|rest| rest.open) {
+            return;
+        }
+        let truths = self.truths(visit, &state);
+        let salt = self.salt();
+        let mut here = Here {
+            visit,
+            entries: Vec::with_capacity(state.parts.len()),
+            candidates: Vec::with_capacity(state.parts.len()),
+            state,
+            truths,
+        };
+        for part in 0..here.state.parts.len() {
+            let (around, _) = self.surroundings(&here.state, part);
+            let mut key = vec![around];
+            key.extend(here.state.parts.get(part));
+            key.extend(here.state.used.get(part));
+            key.extend(here.truths.get(part).into_iter().flatten());
+            if self.reads_all {
+                key.extend(&here.state.words);
+            }
+            key.extend(salt);
+            let tries = self.tries(here.state.parts.get(part).copied().unwrap_or(NONE));
+            let entry = self.table.entry(&key, tries.len());
+            here.entries.push(entry);
+            here.candidates.push(tries);
+        }
+        self.edges.clear();
+        let node = self.visits.get(visit).map_or(0, |visit| at(visit.node));
+        self.edges
+            .extend(self.graph.out(node).map(|(_, edge)| edge));
+        let from = self.graph.steps();
+        let mut done = Vec::new();
+        for part in 0..here.entries.len() {
+            self.plain(&here, part, &mut done);
+        }
+        for part in 0..here.entries.len() {
+            self.used_up(&here, part, &done);
+        }
+        self.graph.close_span(node, from);
+    }
+
+    /// Does everything that may be done in a part.
+    fn plain(&mut self, here: &Here, part: usize, done: &mut Vec<(usize, u32, bool)>) {
+        let Some(all) = here.candidates.get(part).map(Rc::clone) else {
+            return;
+        };
+        let mut over = NONE;
+        let mut tried: Vec<((usize, usize, u32, u32), u32)> = Vec::new();
+        for (number, candidate) in all.iter().enumerate() {
+            if candidate.series == over {
+                continue;
+            }
+            if let Some((group, key, signature)) = candidate.group {
+                let word = here.state.words.get(key).copied().unwrap_or_default();
+                let like = (candidate.leaf, group, word, signature);
+                match tried.iter().find(|(known, _)| *known == like) {
+                    Some((_, series)) if *series != candidate.series => continue,
+                    Some(_) => {}
+                    None => tried.push((like, candidate.series)),
+                }
+            }
+            let by = Move {
+                part: short(part),
+                candidate: short(number),
+                kind: Kind::Plain,
+            };
+            let (found, stop) = self.step(here, by);
+            if stop {
+                over = candidate.series;
+            }
+            if let Some(found) = found {
+                let idle = found.counts && is_same(&found.to, &here.state);
+                done.push((part, short(number), idle));
+                self.arrive(here, by, found);
             }
         }
     }
 
     /// Uses up limits with calls that change nothing else, in one step.
-    ///
-    /// A call that leaves the run in the same state does so each time, so that only the count differs.
-    fn used_up(&self, run: &Run, done: &[(Done, (Key, Used))]) -> Vec<Done> {
-        let (own, _) = key(self.model, run);
-        let mut all = Vec::new();
-        for path in run.open_leaves() {
-            let Some(frame) = run.frame(&path) else {
+    fn used_up(&mut self, here: &Here, part: usize, done: &[(usize, u32, bool)]) {
+        let Some(all) = here.candidates.get(part).map(Rc::clone) else {
+            return;
+        };
+        let id = here.state.parts.get(part).copied().unwrap_or(NONE);
+        let leaves = self.atlas.part(id).map_or(0, |info| info.leaves.len());
+        for leaf in 0..leaves {
+            let standing = self.leaf(id, leaf).map(|leaf| leaf.standing.clone());
+            let state = standing.and_then(|(machine, at)| self.model.state(machine.as_ref(), &at));
+            let Some(policy) = state.map(|state| &state.policy) else {
                 continue;
             };
-            let Some(state) = self.model.state(frame.machine.as_ref(), &frame.at) else {
-                continue;
+            let own = || {
+                done.iter().filter(|(of, number, _)| {
+                    let candidate = all.get(at(*number));
+                    *of == part && candidate.is_some_and(|one| one.leaf == leaf && one.is_call())
+                })
             };
-            let branch = (!path.is_root()).then(|| path.to_string());
-            let idle = done.iter().find(|(one, (after_key, _))| {
-                matches!(&one.act, Act::Call { branch: own, .. } if *own == branch)
-                    && one
-                        .run
-                        .frame(&path)
-                        .is_some_and(|after| after.stay.used.calls > frame.stay.used.calls)
-                    && *after_key == own
-            });
-            if let Some((idle, _)) = idle {
-                let limit = state
-                    .policy
-                    .iterations_max
-                    .filter(|limit| *limit > self.model.counted_to);
-                all.extend(limit.and_then(|limit| {
-                    repeated(idle, &path, limit - frame.stay.used.calls.min(limit))
-                }));
+            let mut more: Vec<(u32, Kind)> = Vec::new();
+            if policy
+                .iterations_max
+                .is_some_and(|limit| limit > self.model.counted_to)
+            {
+                let idle = own().find(|(_, _, idle)| *idle);
+                more.extend(idle.map(|(_, number, _)| (*number, Kind::Repeated)));
             }
-            if let Some(limit) = state.policy.result_bytes_max {
-                let calls = done.iter().map(|(one, _)| &one.act);
-                let own = calls
-                    .filter(|act| matches!(act, Act::Call { branch: own, .. } if *own == branch));
-                all.extend(own.filter_map(|act| self.with_bytes(run, &path, act, Some(limit))));
+            if policy.result_bytes_max.is_some() {
+                more.extend(own().map(|(_, number, _)| (*number, Kind::Bytes)));
             }
-            if let Some(limit) = state.policy.files_max {
-                let writes = done.iter().map(|(one, _)| one);
-                all.extend(writes.filter_map(|one| self.with_files(run, one, &path, limit)));
+            if policy.files_max.is_some() {
+                more.extend(own().map(|(_, number, _)| (*number, Kind::Files)));
+            }
+            for (candidate, kind) in more {
+                let by = Move {
+                    part: short(part),
+                    candidate,
+                    kind,
+                };
+                if let (Some(found), _) = self.step(here, by) {
+                    self.arrive(here, by, found);
+                }
             }
         }
-        all
     }
 
-    /// Does a call whose result takes all the bytes that a state allows.
-    fn with_bytes(
-        &self,
-        run: &Run,
-        path: &FramePath,
-        act: &Act,
-        limit: Option<u64>,
-    ) -> Option<Done> {
-        let mut act = act.clone();
-        let Act::Call { end, .. } = &mut act else {
-            return None;
+    /// Enters where a step leads, and notes the step.
+    fn arrive(&mut self, here: &Here, by: Move, found: Found) {
+        let Some(to) = self.enter(&found.to, short(here.visit), by, found.run) else {
+            return;
         };
-        end.bytes = limit?;
-        call(self.model, run, path, act)
-    }
-
-    /// Writes as many further files of the same kind as a state allows.
-    fn with_files(&self, run: &Run, writes: &Done, path: &FramePath, limit: u64) -> Option<Done> {
-        let before = run.frame(path)?;
-        let branch = (!path.is_root()).then(|| path.to_string());
-        let Act::Call {
-            branch: own,
-            times: 1,
-            ..
-        } = &writes.act
-        else {
-            return None;
-        };
-        let mut full = writes.run.clone();
-        let after = frame_mut(&mut full, path)?;
-        let stays = *own == branch
-            && after.at == before.at
-            && after.stay.entered_seq == before.stay.entered_seq;
-        let Act::Call { class, .. } = &writes.act else {
-            return None;
-        };
-        let call = &self.model.classes.get(*class)?.call;
-        let written = call
-            .facts
-            .writes
-            .iter()
-            .find_map(|write| write.path.as_deref());
-        let class = self
-            .model
-            .file_class(written.filter(|path| stays && after.stay.used.files.contains(*path))?);
-        let count = u64::try_from(before.stay.used.files.len()).unwrap_or(limit);
-        after.stay.used.files.clone_from(&before.stay.used.files);
-        for number in count..limit {
-            after
-                .stay
-                .used
-                .files
-                .insert(format!("{class}{MORE}{number}"));
+        let label = self.label(found.template, to);
+        let edge = Edge { to, label };
+        if self.edges.insert(edge) {
+            self.graph.edges.push(edge);
         }
-        (count < limit).then(|| times(writes, full, limit - count, true))
+    }
+
+    /// Finds what comes of a candidate: in the table, or from the engine.
+    fn step(&mut self, here: &Here, by: Move) -> (Option<Found>, bool) {
+        let entry = here.entries.get(at(by.part)).copied().unwrap_or_default();
+        let kept = self
+            .table
+            .get(entry)
+            .and_then(|entry| entry.slot(by.candidate, by.kind));
+        let kept = match kept {
+            Some(Slot::Wide) => self.table.wide.get(wide_key(here, by).as_slice()),
+            other => other,
+        };
+        match kept {
+            Some(Slot::Nothing { stop }) => return (None, *stop),
+            Some(Slot::Step(step)) => {
+                if let Some(mut to) = step.apply(&here.state, at(by.part)) {
+                    let (template, counts, stop) = (step.template, step.counts, step.stop);
+                    self.atlas.order(&mut to);
+                    let found = Found {
+                        to,
+                        template,
+                        counts,
+                        run: None,
+                    };
+                    return (Some(found), stop);
+                }
+            }
+            Some(Slot::Wide) | None => {}
+        }
+        self.ask(here, by, entry)
+    }
+
+    /// Asks the engine, and keeps what it says.
+    fn ask(&mut self, here: &Here, by: Move, entry: usize) -> (Option<Found>, bool) {
+        self.materialise(here.visit);
+        self.graph.asked += 1;
+        let run = self.runs.get(&short(here.visit));
+        let Some((tried, leaf)) = run.and_then(|run| self.done(&here.state, run, by)) else {
+            // INVARIANT: every visit has a run; without one nothing may be said to hold.
+            self.graph.whole = false;
+            return (None, false);
+        };
+        let stop = tried.stop;
+        let Some(mut done) = tried.done else {
+            if let Some(entry) = self.table.get_mut(entry) {
+                entry.put(by.candidate, by.kind, Slot::Nothing { stop });
+            }
+            return (None, stop);
+        };
+        let counted = run.is_some_and(|run| counts(run, &done, &leaf.path));
+        let template = self.template(&done);
+        let mut to = self.atlas.state(self.model, &done.run);
+        let change = Change::between(&here.state, &to, at(by.part));
+        let (_, full) = self.surroundings(&here.state, at(by.part));
+        let wide = matches!(change, Change::All { .. }) && !full;
+        let step = Step::new(template, counted, stop, change);
+        self.keep(here, by, entry, (step, wide), &to.words);
+        let moved = self.atlas.order(&mut to);
+        move_seen(self.model, &mut done.run, &moved);
+        let found = Found {
+            to,
+            template,
+            counts: counted,
+            run: Some(Box::new(done.run)),
+        };
+        (Some(found), stop)
+    }
+
+    /// Keeps a step for all states that it is the same in.
+    fn keep(
+        &mut self,
+        here: &Here,
+        by: Move,
+        entry: usize,
+        (mut step, wide): (Step, bool),
+        after: &[u32],
+    ) {
+        let before = &here.state.words;
+        let known = self
+            .table
+            .get(entry)
+            .and_then(|entry| entry.slot(by.candidate, by.kind));
+        let known = match (known, wide) {
+            (Some(Slot::Wide), true) => self.table.wide.get(wide_key(here, by).as_slice()),
+            (Some(Slot::Wide), false) | (Some(Slot::Step(_) | Slot::Nothing { .. }), true) => {
+                self.contradicted = true;
+                return;
+            }
+            (known, _) => known,
+        };
+        if let Some(Slot::Step(known)) = known {
+            let same = known.template == step.template
+                && (known.counts, known.stop) == (step.counts, step.stop)
+                && known.change == step.change;
+            self.contradicted |= !same;
+            step = known.clone();
+        }
+        self.contradicted |= !step.learn(before, after);
+        let mut slot = Slot::Step(step);
+        if wide {
+            let key = wide_key(here, by).into_boxed_slice();
+            self.table
+                .wide
+                .insert(key, std::mem::replace(&mut slot, Slot::Wide));
+        }
+        if let Some(entry) = self.table.get_mut(entry) {
+            entry.put(by.candidate, by.kind, slot);
+        }
     }
 }
 
-fn repeated(idle: &Done, path: &FramePath, left: u64) -> Option<Done> {
-    let mut run = idle.run.clone();
-    let frame = frame_mut(&mut run, path)?;
-    frame.stay.used.calls = frame.stay.used.calls.saturating_add(left.saturating_sub(1));
-    Some(times(idle, run, left, false))
+/// Writes the whole state, as far as a step reads it that changes more than its part.
+fn wide_key(here: &Here, by: Move) -> Vec<u32> {
+    let state = &here.state;
+    let mut key = vec![
+        by.part,
+        by.candidate,
+        by.kind as u32,
+        state.rest,
+        short(state.parts.len()),
+    ];
+    key.extend(state.parts.iter().chain(&state.used));
+    key.extend(here.truths.iter().flatten());
+    key.extend(here.entries.iter().map(|entry| short(*entry)));
+    key
 }
 
-fn times(done: &Done, run: Run, count: u64, other_files: bool) -> Done {
-    let mut act = done.act.clone();
-    if let Act::Call { times, files, .. } = &mut act {
-        *times = count;
-        *files = other_files;
-    }
-    Done {
-        act,
-        facts: done.facts.clone(),
-        bits: done.bits.clone(),
-        run,
-    }
-}
-
-fn frame_mut<'r>(run: &'r mut Run, path: &FramePath) -> Option<&'r mut Frame> {
-    path.names().iter().try_fold(&mut run.root, |frame, name| {
-        let region = frame
-            .regions
-            .iter_mut()
-            .find(|region| region.name == *name)?;
-        Some(&mut Arc::make_mut(region).frame)
-    })
-}
-
-/// Tells whether a run that has used `one` may do all that one with `other` may.
-fn permits_all_of(one: &Used, other: &Used) -> bool {
-    one.len() == other.len() && one.iter().zip(other).all(|(one, other)| one <= other)
-}
-
-fn is_exhausted(model: &Model, run: &Run) -> bool {
-    run.open_leaves().iter().any(|path| {
-        run.frame(path).is_some_and(|frame| {
-            let state = model.state(frame.machine.as_ref(), &frame.at);
-            state.is_some_and(|state| {
-                let used = &frame.stay.used;
-                let over = |limit: Option<u64>, now: u64| limit.is_some_and(|limit| now >= limit);
-                let files = u64::try_from(used.files.len()).unwrap_or(u64::MAX);
-                over(state.policy.iterations_max, used.calls)
-                    || over(state.policy.result_bytes_max, used.bytes)
-                    || over(state.policy.files_max, files)
-            })
-        })
-    })
-}
-
-/// Returns which of the pairs hold in two branches that are both open.
-pub(crate) fn together(model: &Model, pairs: &[(usize, usize)], run: &Run) -> Vec<(usize, usize)> {
-    let leaves = run.open_leaves();
-    let holds = |slot: usize, path: &FramePath| {
-        model
-            .slots
-            .get(slot)
-            .is_some_and(|what| crate::facts::stands_below(model, what, run, path, &leaves))
-    };
-    let of = |(one, other): &(usize, usize)| {
-        leaves.iter().any(|first| {
-            holds(*one, first)
-                && leaves
-                    .iter()
-                    .any(|second| second != first && holds(*other, second))
-        })
-    };
-    pairs.iter().copied().filter(|pair| of(pair)).collect()
+fn is_same(one: &State, other: &State) -> bool {
+    one.rest == other.rest && one.parts == other.parts && one.words == other.words
 }

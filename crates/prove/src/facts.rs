@@ -19,7 +19,7 @@ use crate::model::{Model, Standing};
 pub(crate) type Taken = (Standing, String, usize);
 
 /// What happened in one step.
-#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Facts {
     pub(crate) entered: Vec<Standing>,
     pub(crate) events: Vec<String>,

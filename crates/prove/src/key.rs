@@ -5,7 +5,7 @@
 //! context the classes that guards tell apart. Whatever is not known to be
 //! without effect stays in.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::sync::Arc;
 
 use interlock_core::{
     Reply,
@@ -14,34 +14,43 @@ use interlock_core::{
     event::About,
     guard::Since,
     machine::Object,
-    names::{Digest, FramePath},
-    run::{Frame, Phase, Run, Seen, Used as Counts},
+    names::{Digest, FramePath, StateName},
+    run::{Frame, Phase, Region, Run, Seen, Used as Counts},
 };
 use interlock_simulate::with_what_it_takes;
 use serde_json::Value;
 
 use crate::{model::Model, substance};
 
-/// A state of the graph.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Key(Vec<u8>);
-
-#[cfg(test)]
-impl Key {
-    /// Returns it as text, for a failed test.
-    pub(crate) fn text(&self) -> String {
-        String::from_utf8_lossy(&self.0).into_owned()
-    }
+/// A run without what no rule reads, taken apart: each region stands by itself.
+#[derive(Debug)]
+pub(crate) struct Stripped {
+    /// Everything but the parts, as text.
+    pub(crate) rest: Vec<u8>,
+    /// Each region of the outermost frame; that frame itself where it has none.
+    pub(crate) parts: Vec<Part>,
+    /// For each key of evidence which guards it satisfies, by age alone; empty: none.
+    pub(crate) words: Vec<String>,
 }
 
-/// Calls used in open stays; with fewer, more is permitted.
-pub(crate) type Used = Vec<u64>;
+/// A region, or the outermost frame.
+#[derive(Debug)]
+pub(crate) struct Part {
+    pub(crate) text: Vec<u8>,
+    /// Calls and files used in its open stays; with fewer, more is permitted.
+    pub(crate) used: Vec<u64>,
+}
 
-/// Returns the state of the graph that a run is in, and what it has used beyond that.
-pub(crate) fn key(model: &Model, run: &Run) -> (Key, Used) {
+/// Takes a run apart.
+pub(crate) fn strip(model: &Model, run: &Run) -> Stripped {
     let mut copy = run.clone();
     let entries = entries(run);
-    copy.evidence = alike(model, evidence(model, run, &entries));
+    let words = model
+        .evidence
+        .keys()
+        .map(|key| word(model, run, key, &entries));
+    let words = words.collect();
+    copy.evidence.clear();
     copy.last_write = None;
     for baseline in copy.baselines.values_mut() {
         // Only whether it is from before the last approval matters: then another takes its place.
@@ -62,24 +71,50 @@ pub(crate) fn key(model: &Model, run: &Run) -> (Key, Used) {
     if let Phase::Ended { cause, .. } = &mut copy.phase {
         *cause = None;
     }
-    let mut used = Used::new();
     let waits = still_valid(model, run);
-    frame_at(
+    let root = FramePath::root();
+    let mut used = Vec::new();
+    let above = Arc::clone(&copy.root.line.context);
+    frame_alone(
         model,
         &mut copy.root,
-        None,
+        (None, false),
         &mut used,
         &waits,
-        &FramePath::root(),
+        &root,
     );
-    let text = serde_json::to_vec(&copy);
-    // A run that cannot be written is like no other: its own text tells it apart.
-    let bytes = text.unwrap_or_else(|_| format!("{run:?}").into_bytes());
-    (Key(bytes), used)
+    let regions = std::mem::take(&mut copy.root.regions);
+    if regions.is_empty() {
+        let blank = Frame::entering(None, StateName::new(""), Arc::default(), 0, 0);
+        let frame = std::mem::replace(&mut copy.root, blank);
+        let text = bytes(serde_json::to_vec(&frame), &frame);
+        let parts = vec![Part { text, used }];
+        let rest = bytes(serde_json::to_vec(&copy), &copy);
+        return Stripped { rest, parts, words };
+    }
+    let parts = regions.into_iter().map(|mut region| {
+        let mut used = Vec::new();
+        below(model, &mut region, &above, &mut used, &waits, &root);
+        Part {
+            text: bytes(serde_json::to_vec(&region), &region),
+            used,
+        }
+    });
+    let parts = parts.collect();
+    Stripped {
+        rest: bytes(serde_json::to_vec(&copy), &copy),
+        parts,
+        words,
+    }
+}
+
+/// Takes the text of a value; what cannot be written is like nothing else: its debug text tells it apart.
+fn bytes(text: serde_json::Result<Vec<u8>>, value: &dyn std::fmt::Debug) -> Vec<u8> {
+    text.unwrap_or_else(|_| format!("{value:?}").into_bytes())
 }
 
 /// Returns when each live frame entered its state, outermost first.
-fn entries(run: &Run) -> Vec<u64> {
+pub(crate) fn entries(run: &Run) -> Vec<u64> {
     fn collect(frame: &Frame, found: &mut Vec<u64>) {
         found.push(frame.stay.entered_seq);
         for region in &frame.regions {
@@ -91,58 +126,79 @@ fn entries(run: &Run) -> Vec<u64> {
     found
 }
 
-/// Keeps of what was seen which guards it satisfies, as far as only age decides.
+/// Says of what was seen which guards it satisfies, as far as only age decides.
 ///
 /// What satisfies none now never will again: only a new call can, and it takes its place.
-fn evidence(model: &Model, run: &Run, entries: &[u64]) -> BTreeMap<String, Seen> {
-    let mut kept = BTreeMap::new();
-    for (key, seen) in &run.evidence {
-        let mut word = String::new();
-        for (wanted, since) in model.evidence.get(key).into_iter().flatten() {
-            let fits = seen.exit == Some(*wanted);
-            match since {
-                Since::RunStart => word.push(bit(fits)),
-                Since::LastEdit => word.push(bit(fits && !seen.is_before_an_edit(run))),
-                Since::StateEntry => {
-                    word.extend(entries.iter().map(|at| bit(fits && seen.begun_seq > *at)));
-                }
+fn word(model: &Model, run: &Run, key: &str, entries: &[u64]) -> String {
+    let Some(seen) = run.evidence.get(key) else {
+        return String::new();
+    };
+    let mut word = String::new();
+    for (wanted, since) in model.evidence.get(key).into_iter().flatten() {
+        let fits = seen.exit == Some(*wanted);
+        match since {
+            Since::RunStart => word.push(bit(fits)),
+            Since::LastEdit => word.push(bit(fits && !seen.is_before_an_edit(run))),
+            Since::StateEntry => {
+                word.extend(entries.iter().map(|at| bit(fits && seen.begun_seq > *at)));
             }
         }
-        if word.contains('1') {
-            let bits = u64::from_str_radix(&word, 2).unwrap_or(seen.begun_seq);
-            kept.insert(
-                key.clone(),
-                Seen {
-                    begun_seq: bits,
-                    exit: None,
-                    after_writes: false,
-                    ended_seq: None,
-                    report: seen.report.as_ref().map(substance::plain),
-                    frozen: seen.frozen.clone(),
-                },
-            );
-        }
     }
-    kept
+    if !word.contains('1') {
+        return String::new();
+    }
+    if let Some(report) = &seen.report {
+        word.push_str(&format!(" {:?}", substance::plain(report)));
+    }
+    if let Some(frozen) = &seen.frozen {
+        word.push_str(&format!(" {frozen:?}"));
+    }
+    word
 }
 
 const fn bit(is: bool) -> char {
     if is { '1' } else { '0' }
 }
 
-/// Orders what was seen of keys that no rule tells apart.
-fn alike(model: &Model, mut evidence: BTreeMap<String, Seen>) -> BTreeMap<String, Seen> {
-    for group in &model.alike {
-        let mut seen: Vec<Seen> = group
+/// Orders what was seen of keys that no rule tells apart, and says what stands where now.
+///
+/// Nothing is moved while a person is asked: the question names what its guards have read.
+pub(crate) fn order_alike<W: Ord + Copy>(
+    groups: &[Vec<usize>],
+    words: &mut [W],
+) -> Vec<(usize, usize)> {
+    let mut moved = Vec::new();
+    for group in groups {
+        let mut seen: Vec<(W, usize)> = group
             .iter()
-            .filter_map(|key| evidence.remove(key))
+            .filter_map(|key| Some((*words.get(*key)?, *key)))
             .collect();
-        seen.sort_by_key(|one| std::cmp::Reverse(one.begun_seq));
-        for (key, one) in group.iter().zip(seen) {
-            evidence.insert(key.clone(), one);
+        if seen.is_sorted_by(|one, other| one.0 >= other.0) {
+            continue;
+        }
+        seen.sort_by_key(|(word, _)| std::cmp::Reverse(*word));
+        for (to, (word, from)) in group.iter().zip(seen) {
+            if let Some(place) = words.get_mut(*to) {
+                *place = word;
+            }
+            moved.push((from, *to));
         }
     }
-    evidence
+    moved
+}
+
+/// Moves what was seen to the keys that it counts for from now on.
+pub(crate) fn move_seen(model: &Model, run: &mut Run, moved: &[(usize, usize)]) {
+    let name = |index: usize| model.evidence.keys().nth(index);
+    let taken: Vec<(usize, Option<Seen>)> = moved
+        .iter()
+        .map(|(from, to)| (*to, name(*from).and_then(|key| run.evidence.remove(key))))
+        .collect();
+    for (to, seen) in taken {
+        if let (Some(key), Some(seen)) = (name(to), seen) {
+            run.evidence.insert(key.clone(), seen);
+        }
+    }
 }
 
 /// Tells of each parked frame whether a yes would still be taken.
@@ -178,11 +234,40 @@ pub(crate) fn answer_path(run: &Run, path: &FramePath) -> Option<String> {
     (!path.is_root() && run.frame(path).is_some()).then(|| path.to_string())
 }
 
-fn frame_at(
+fn below(
+    model: &Model,
+    region: &mut Arc<Region>,
+    above: &Object,
+    used: &mut Vec<u64>,
+    waits: &[(FramePath, bool)],
+    path: &FramePath,
+) {
+    let region = Arc::make_mut(region);
+    region.cause = None;
+    let ended = region.ended.is_some();
+    if ended {
+        region.frame.stay.used = Counts::default();
+    }
+    let path = path.child(&region.name);
+    let own = Arc::clone(&region.frame.line.context);
+    frame_alone(
+        model,
+        &mut region.frame,
+        (Some(above), ended),
+        used,
+        waits,
+        &path,
+    );
+    for region in &mut region.frame.regions {
+        below(model, region, &own, used, waits, &path);
+    }
+}
+
+fn frame_alone(
     model: &Model,
     frame: &mut Frame,
-    above: Option<&Object>,
-    used: &mut Used,
+    (above, ended): (Option<&Object>, bool),
+    used: &mut Vec<u64>,
     waits: &[(FramePath, bool)],
     path: &FramePath,
 ) {
@@ -198,7 +283,7 @@ fn frame_at(
     for hit in &mut frame.line.queue {
         hit.file.clear();
     }
-    let leaf = frame.regions.is_empty() && frame.stay.used != Counts::default();
+    let leaf = frame.regions.is_empty() && !ended;
     limits(model, frame, used, leaf);
     let stay = &mut frame.stay;
     stay.entered_seq = 0;
@@ -217,15 +302,6 @@ fn frame_at(
             asked.data = context(model, &after, above);
         }
     }
-    for region in &mut frame.regions {
-        let region = Arc::make_mut(region);
-        region.cause = None;
-        if region.ended.is_some() {
-            region.frame.stay.used = Counts::default();
-        }
-        let below = path.child(&region.name);
-        frame_at(model, &mut region.frame, Some(&own), used, waits, &below);
-    }
 }
 
 /// Returns the classes of what guards read, and what of it is not as in the frame above.
@@ -243,8 +319,11 @@ fn context(model: &Model, context: &Object, above: Option<&Object>) -> Object {
     classes
 }
 
+/// Calls of a stay that has none left, as they are counted.
+const OUT: u64 = 1_000_000;
+
 /// Counts what is used up as far as a limit makes it count.
-fn limits(model: &Model, frame: &mut Frame, used: &mut Used, leaf: bool) {
+fn limits(model: &Model, frame: &mut Frame, used: &mut Vec<u64>, leaf: bool) {
     let policy = model
         .state(frame.machine.as_ref(), &frame.at)
         .filter(|_| leaf)
@@ -257,7 +336,7 @@ fn limits(model: &Model, frame: &mut Frame, used: &mut Used, leaf: bool) {
         || bytes.is_some_and(|limit| now.bytes >= limit);
     match calls {
         None => now.calls = 0,
-        Some(_) if out => now.calls = 1_000_000,
+        Some(_) if out => now.calls = OUT,
         Some(limit) if limit <= model.counted_to => {}
         Some(_) => {
             used.push(now.calls);
@@ -286,9 +365,5 @@ fn limits(model: &Model, frame: &mut Frame, used: &mut Used, leaf: bool) {
 
 /// Says of one piece of evidence which guards it satisfies, by age.
 pub(crate) fn seen_word(model: &Model, run: &Run, key: &str) -> String {
-    let mut only = run.clone();
-    only.evidence.retain(|known, _| known == key);
-    let kept = evidence(model, &only, &entries(run));
-    kept.get(key)
-        .map_or_else(String::new, |seen| seen.begun_seq.to_string())
+    word(model, run, key, &entries(run))
 }

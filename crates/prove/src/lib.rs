@@ -5,7 +5,9 @@
 //! graph where nothing that any rule reads tells them apart. What is left out
 //! or taken too widely is said with the verdict.
 
+mod against;
 mod alike;
+mod atlas;
 mod build;
 mod calls;
 mod cells;
@@ -14,21 +16,27 @@ mod classes;
 mod doubts;
 mod explore;
 mod facts;
+mod graph;
+mod hash;
 mod key;
 mod machine;
 mod model;
 mod monitor;
 mod moves;
 mod paths;
+mod perform;
 mod reach;
 mod replay;
 mod sound;
 mod substance;
+mod table;
 mod verdict;
+mod views;
 
+pub use against::{Comparison, Permission, compare};
 pub use check::{Proof, ProofOptions, prove};
 pub use replay::{TraceStep, written_steps};
-pub use verdict::{Finding, Verdict};
+pub use verdict::{Finding, PlayedRun, Verdict};
 
 #[cfg(test)]
 mod tests;

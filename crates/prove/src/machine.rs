@@ -2,7 +2,7 @@
 
 use interlock_core::{
     guard::{Guard, GuardRef, with_parts},
-    machine::{Activity, Machine, Over},
+    machine::{Activity, Machine, Over, State},
     names::MachineId,
     policy::OnDenied,
 };
@@ -96,4 +96,20 @@ pub(crate) fn all_guards(machine: &Machine) -> Vec<&Guard> {
         }
     }
     found
+}
+
+/// Tells whether a state that goes on by itself asks for evidence.
+pub(crate) fn goes_on_by_evidence(machine: &Machine) -> bool {
+    machines(machine).any(|(_, machine)| {
+        let waits = |state: &&State| matches!(state.activity, Activity::Await);
+        let by_itself = machine.states.values().filter(|state| !waits(state));
+        let rules = by_itself.flat_map(|state| state.on.values());
+        let mut transitions = rules.flat_map(|rule| &rule.transitions);
+        transitions.any(|transition| {
+            let parts = with_parts(&machine.guards, &transition.guards);
+            parts
+                .iter()
+                .any(|guard| matches!(guard, Guard::Evidence(_)))
+        })
+    })
 }

@@ -34,8 +34,8 @@ pub(crate) struct Model {
     pub(crate) slots: Vec<Predicate>,
     /// Every pattern of paths that is written anywhere.
     pub(crate) patterns: Vec<String>,
-    /// Paths that a program may be seen to write.
-    pub(crate) written: Vec<String>,
+    /// Files that a program may be seen to write at once: one list for each set of patterns.
+    pub(crate) written: Vec<Vec<String>>,
     pub(crate) reads_output: bool,
     /// Limits up to this one are counted out; of larger ones it is known whether they are used up.
     pub(crate) counted_to: u64,
@@ -47,11 +47,6 @@ impl Model {
     /// Returns the state that a frame stands in.
     pub(crate) fn state(&self, machine: Option<&MachineId>, at: &StateName) -> Option<&State> {
         self.machine.called(machine)?.states.get(at)
-    }
-
-    /// Returns paths that a program may be seen to write: one that matches nothing, and one for each set of interrupts.
-    pub(crate) fn paths_written(&self) -> &[String] {
-        &self.written
     }
 
     /// Names the class of a file that was written: the patterns that it matches.

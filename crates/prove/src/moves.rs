@@ -1,7 +1,5 @@
 //! Everything that may be done where a run stands, each done by the engine itself.
 
-use std::collections::BTreeSet;
-
 use interlock_core::{
     Reply,
     call::{CallResult, WrittenPath},
@@ -11,13 +9,15 @@ use interlock_core::{
     evolve,
     machine::{Activity, Object},
     names::{CallId, FramePath, RunId},
-    run::{Frame, Phase, Run},
+    run::Run,
 };
 use interlock_simulate::with_what_it_takes;
 
 use crate::{
+    atlas::Leaf,
     calls::{End, Usable},
     facts::{Facts, Step, bits},
+    hash::{Set, number},
     key::answer_path,
     model::Model,
     substance,
@@ -27,7 +27,7 @@ use crate::{
 pub(crate) const OTHER_EVENT: &str = "ANYTHING_ELSE";
 
 /// One thing that is done, by number where the model lists it.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) enum Act {
     /// The run is started with data.
     Start(usize),
@@ -65,7 +65,7 @@ impl Act {
 }
 
 /// A thing done, and where it leads.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Done {
     pub(crate) act: Act,
     pub(crate) facts: Facts,
@@ -137,98 +137,189 @@ fn done(
     }
 }
 
-/// Does everything that may be done next.
-pub(crate) fn next(model: &Model, run: &Run) -> Vec<Done> {
-    let mut all = Vec::new();
-    if run.phase != Phase::Open {
-        return all;
+/// One thing that may be tried where a frame stands.
+#[derive(Debug, Clone)]
+pub(crate) struct Candidate {
+    /// Which of the leaves of its part.
+    pub(crate) leaf: usize,
+    pub(crate) what: Try,
+    /// Candidates that only differ in their data have a number in common.
+    pub(crate) series: u32,
+    /// The group of commands that count alike, the key of this one, and what else follows from the call.
+    pub(crate) group: Option<(usize, usize, u32)>,
+}
+
+impl Candidate {
+    pub(crate) const fn is_call(&self) -> bool {
+        matches!(self.what, Try::Call { .. })
     }
-    for path in run.open_leaves() {
-        let Some(frame) = run.frame(&path) else {
-            continue;
+}
+
+/// What is tried.
+#[derive(Debug, Clone)]
+pub(crate) enum Try {
+    No,
+    Yes(usize),
+    Event(String, usize),
+    Call { usable: usize, end: usize },
+}
+
+/// What comes of a candidate.
+#[derive(Debug)]
+pub(crate) struct Tried {
+    pub(crate) done: Option<Done>,
+    /// Whether others of its series come to nothing, too.
+    pub(crate) stop: bool,
+}
+
+impl Tried {
+    const NOTHING: Self = Self {
+        done: None,
+        stop: false,
+    };
+}
+
+/// Lists everything that may be tried at the leaves of a part, in the order written.
+pub(crate) fn candidates(model: &Model, leaves: &[Leaf]) -> Vec<Candidate> {
+    let mut all = Vec::new();
+    let mut series = 0;
+    let mut signatures: Set<&str> = Set::default();
+    for (leaf, place) in leaves.iter().enumerate() {
+        let mut add = |what: Try, series: u32, group| {
+            all.push(Candidate {
+                leaf,
+                what,
+                series,
+                group,
+            });
         };
-        if frame.stay.request.is_some() {
-            answers(model, run, &path, &mut all);
+        let data = 0..model.cells.data.len();
+        if place.asks {
+            add(Try::No, series + 1, None);
+            series += 2;
+            data.for_each(|index| add(Try::Yes(index), series, None));
             continue;
         }
-        transitions(model, run, &path, frame, &mut all);
-        calls(model, run, &path, frame, &mut all);
+        let standing = &place.standing;
+        if let Some(state) = model.state(standing.0.as_ref(), &standing.1)
+            && matches!(state.activity, Activity::Await)
+        {
+            let written = state.on.keys().map(ToString::to_string);
+            let other = state.safe_next.is_some().then(|| OTHER_EVENT.to_owned());
+            for event in written.chain(other) {
+                series += 1;
+                let of_event = data.clone();
+                of_event.for_each(|index| add(Try::Event(event.clone(), index), series, None));
+            }
+        }
+        let usable = model.usable.get(standing).into_iter().flatten();
+        for (index, one) in usable.enumerate() {
+            series += 1;
+            let group = group(model, one).map(|(group, key)| {
+                let signature = number(&mut signatures, one.signature.as_str());
+                (group, key, signature)
+            });
+            for end in 0..one.ends.len() {
+                add(Try::Call { usable: index, end }, series, group);
+            }
+        }
     }
     all
 }
 
-fn branch(path: &FramePath) -> Option<String> {
-    (!path.is_root()).then(|| path.to_string())
-}
-
-fn answers(model: &Model, run: &Run, path: &FramePath, all: &mut Vec<Done>) {
-    let named = answer_path(run, path);
-    let no = Ask::Reject(Answer {
-        by: "a person".to_owned(),
-        path: named.clone(),
-        ..Answer::default()
-    });
-    let (after, events, reply) = apply(model, run, no);
-    if reply == Reply::Accepted {
-        let act = Act::Reject {
-            path: named.clone(),
-        };
-        all.push(done(model, act, Some(run), path, &events, after, None));
-    }
-    for (index, data) in model.cells.data.iter().enumerate() {
-        let yes = Answer {
-            by: "a person".to_owned(),
-            data: data.clone(),
-            path: named.clone(),
-            ..Answer::default()
-        };
-        let yes = Ask::Approve(with_what_it_takes(&model.machine, run, yes));
-        let (after, events, reply) = apply(model, run, yes);
-        if !events.is_empty() {
-            let act = Act::Approve {
-                data: index,
-                path: named.clone(),
-            };
-            all.push(done(model, act, Some(run), path, &events, after, None));
-        }
-        if reply != Reply::Accepted && index == 0 {
-            // A question that is void is so whatever is corrected.
-            break;
-        }
-    }
-}
-
-fn transitions(model: &Model, run: &Run, path: &FramePath, frame: &Frame, all: &mut Vec<Done>) {
-    let Some(state) = model.state(frame.machine.as_ref(), &frame.at) else {
-        return;
+/// Names the group of commands that a call is of: one that was not seen does for all that were not.
+fn group(model: &Model, usable: &Usable) -> Option<(usize, usize)> {
+    let [key] = usable.keys.as_slice() else {
+        return None;
     };
-    if !matches!(state.activity, Activity::Await) {
-        return;
-    }
-    let mut events: Vec<String> = state.on.keys().map(ToString::to_string).collect();
-    if state.safe_next.is_some() {
-        events.push(OTHER_EVENT.to_owned());
-    }
-    for event in events {
-        for (index, data) in model.cells.data.iter().enumerate() {
-            let ask = Ask::Transition(request(&event, data, path));
-            let (after, folded, reply) = apply(model, run, ask);
+    let group = model.alike.iter().position(|group| group.contains(key))?;
+    let key = model.evidence.keys().position(|known| known == key)?;
+    Some((group, key))
+}
+
+/// Tries a candidate, with the engine itself.
+pub(crate) fn attempt(model: &Model, run: &Run, leaf: &Leaf, what: &Try) -> Tried {
+    let path = &leaf.path;
+    match what {
+        Try::No => {
+            let named = answer_path(run, path);
+            let no = Ask::Reject(Answer {
+                by: "a person".to_owned(),
+                path: named.clone(),
+                ..Answer::default()
+            });
+            let (after, events, reply) = apply(model, run, no);
+            if reply != Reply::Accepted {
+                return Tried::NOTHING;
+            }
+            let act = Act::Reject { path: named };
+            found(done(model, act, Some(run), path, &events, after, None))
+        }
+        Try::Yes(index) => {
+            let named = answer_path(run, path);
+            let yes = Answer {
+                by: "a person".to_owned(),
+                data: model.cells.data.get(*index).cloned().unwrap_or_default(),
+                path: named.clone(),
+                ..Answer::default()
+            };
+            let yes = Ask::Approve(with_what_it_takes(&model.machine, run, yes));
+            let (after, events, reply) = apply(model, run, yes);
+            let act = Act::Approve {
+                data: *index,
+                path: named,
+            };
+            let made = || done(model, act, Some(run), path, &events, after, None);
+            Tried {
+                done: (!events.is_empty()).then(made),
+                // A question that is void is so whatever is corrected.
+                stop: reply != Reply::Accepted && *index == 0,
+            }
+        }
+        Try::Event(event, index) => {
+            let data = model.cells.data.get(*index).cloned().unwrap_or_default();
+            let ask = Ask::Transition(request(event, &data, path));
+            let (after, events, reply) = apply(model, run, ask);
             if matches!(reply, Reply::Refused(_)) {
-                if index == 0 {
-                    // Guards see the context from before, so no data helps.
-                    break;
-                }
-                // This data is refused for itself, such as a key that is reserved.
-                continue;
+                return Tried {
+                    done: None,
+                    // Guards see the context from before, so no data helps. Other data may be refused for itself,
+                    // such as a key that is reserved.
+                    stop: *index == 0,
+                };
             }
             let act = Act::Event {
                 event: event.clone(),
-                data: index,
+                data: *index,
                 branch: branch(path),
             };
-            all.push(done(model, act, Some(run), path, &folded, after, None));
+            found(done(model, act, Some(run), path, &events, after, None))
+        }
+        Try::Call { usable, end } => {
+            let known = model.usable.get(&leaf.standing);
+            let Some(one) = known.and_then(|known| known.get(*usable)) else {
+                return Tried::NOTHING;
+            };
+            let Some(end) = one.ends.get(*end) else {
+                return Tried::NOTHING;
+            };
+            Tried {
+                done: call(model, run, path, call_act(path, one, end.clone())),
+                stop: false,
+            }
         }
     }
+}
+
+const fn found(done: Done) -> Tried {
+    Tried {
+        done: Some(done),
+        stop: false,
+    }
+}
+
+fn branch(path: &FramePath) -> Option<String> {
+    (!path.is_root()).then(|| path.to_string())
 }
 
 fn request(event: &str, data: &Object, path: &FramePath) -> TransitionRequest {
@@ -240,37 +331,6 @@ fn request(event: &str, data: &Object, path: &FramePath) -> TransitionRequest {
         by: AGENT.to_owned(),
         approved_by: None,
     }
-}
-
-fn calls(model: &Model, run: &Run, path: &FramePath, frame: &Frame, all: &mut Vec<Done>) {
-    let standing = (frame.machine.clone(), frame.at.clone());
-    let Some(usable) = model.usable.get(&standing) else {
-        return;
-    };
-    let mut tried = BTreeSet::new();
-    for one in usable {
-        if let Some(like) = group(model, run, one)
-            && !tried.insert(like)
-        {
-            continue;
-        }
-        for end in &one.ends {
-            let act = call_act(path, one, end.clone());
-            if let Some(done) = call(model, run, path, act) {
-                all.push(done);
-            }
-        }
-    }
-}
-
-/// Names what a call is of a group of: its commands count alike, and one that was not seen does for all that were not.
-fn group(model: &Model, run: &Run, usable: &Usable) -> Option<(usize, String, String)> {
-    let [key] = usable.keys.as_slice() else {
-        return None;
-    };
-    let index = model.alike.iter().position(|group| group.contains(key))?;
-    let kept = crate::key::seen_word(model, run, key);
-    Some((index, kept, usable.signature.clone()))
 }
 
 pub(crate) fn call_act(path: &FramePath, usable: &Usable, end: End) -> Act {

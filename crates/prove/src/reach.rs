@@ -1,8 +1,14 @@
 //! Shortest ways through the graph, forwards and backwards.
 
-use std::collections::{BTreeMap, VecDeque, btree_map::Entry};
+use std::collections::VecDeque;
 
-use crate::{explore::Graph, monitor::Watch};
+use indexmap::map::Entry;
+
+use crate::{
+    graph::{Graph, NONE},
+    hash::{Map, at, short},
+    monitor::Watch,
+};
 
 /// A way through the graph: the step that begins the run, then edges.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -15,7 +21,7 @@ pub(crate) struct Way {
 }
 
 /// A state of the graph, and what a watcher remembers there.
-type Place = (usize, u32);
+type Place = (u32, u32);
 
 /// Goes through the graph with a watcher, shortest ways first, until it is broken or `is` says so.
 ///
@@ -23,97 +29,110 @@ type Place = (usize, u32);
 pub(crate) fn search(
     graph: &Graph,
     watch: Option<&Watch>,
-    stop: &dyn Fn(usize, usize) -> bool,
+    stop: &dyn Fn(u32, usize) -> bool,
 ) -> Option<Way> {
-    let mut parents: BTreeMap<Place, Option<(Place, usize)>> = BTreeMap::new();
-    let mut begun: BTreeMap<(usize, u32), usize> = BTreeMap::new();
-    let mut waiting: VecDeque<(usize, u32)> = VecDeque::new();
-    let step = |memory: u32, label: usize, node: usize| -> Option<u32> {
+    // By place: where it was come from, as its number, and by which edge; at the start, its label.
+    let mut places: Map<Place, (u32, u32)> = Map::default();
+    let mut waiting: VecDeque<usize> = VecDeque::new();
+    let step = |memory: u32, label: u32, node: usize| -> Option<u32> {
         let Some(watch) = watch else { return Some(0) };
-        let label = graph.labels.get(label)?;
-        watch.step(
-            memory,
-            &label.bits,
-            &label.facts,
-            &graph.nodes.get(node)?.together,
-        )
+        let label = graph.label(label)?;
+        watch.step(memory, &label.bits, &label.facts, graph.together(node))
     };
     for (node, label) in &graph.starts {
-        let Some(memory) = step(0, *label, *node) else {
-            return Some(Way {
-                start: *label,
-                edges: Vec::new(),
-                node: *node,
-            });
-        };
-        if stop(*label, *node) {
+        let memory = step(0, short(*label), *node);
+        if memory.is_none() || stop(short(*label), *node) {
             return Some(Way {
                 start: *label,
                 edges: Vec::new(),
                 node: *node,
             });
         }
-        let at = (*node, memory);
-        if let Entry::Vacant(free) = parents.entry(at) {
-            free.insert(None);
-            begun.insert(at, *label);
-            waiting.push_back(at);
+        let place = (short(*node), memory.unwrap_or_default());
+        let number = places.len();
+        if let Entry::Vacant(free) = places.entry(place) {
+            free.insert((NONE, short(*label)));
+            waiting.push_back(number);
         }
     }
-    while let Some(at) = waiting.pop_front() {
-        for number in graph.nodes.get(at.0).into_iter().flat_map(|node| &node.out) {
-            let Some(edge) = graph.edges.get(*number) else {
-                continue;
-            };
-            let memory = step(at.1, edge.label, edge.to);
-            let found = memory.is_none() || stop(edge.label, edge.to);
-            if found {
-                let mut edges = vec![*number];
-                let mut back = at;
-                while let Some(Some((before, edge))) = parents.get(&back) {
-                    edges.push(*edge);
-                    back = *before;
-                }
-                edges.reverse();
-                let start = begun.get(&back).copied().unwrap_or_default();
-                return Some(Way {
-                    start,
-                    edges,
-                    node: edge.to,
-                });
+    while let Some(number) = waiting.pop_front() {
+        let Some(((node, known), _)) = places.get_index(number) else {
+            continue;
+        };
+        let known = *known;
+        for (edge, found) in graph.out(at(*node)).collect::<Vec<_>>() {
+            let memory = step(known, found.label, at(found.to));
+            if memory.is_none() || stop(found.label, at(found.to)) {
+                return Some(way(&places, number, edge, at(found.to)));
             }
-            let to = (edge.to, memory.unwrap_or_default());
-            if let Entry::Vacant(free) = parents.entry(to) {
-                free.insert(Some((at, *number)));
-                waiting.push_back(to);
+            let next = places.len();
+            if let Entry::Vacant(free) = places.entry((found.to, memory.unwrap_or_default())) {
+                free.insert((short(number), short(edge)));
+                waiting.push_back(next);
             }
         }
     }
     None
 }
 
+/// Writes the way to a place and over one more edge.
+fn way(places: &Map<Place, (u32, u32)>, number: usize, edge: usize, node: usize) -> Way {
+    let mut edges = vec![edge];
+    let mut start = 0;
+    let mut back = short(number);
+    while let Some((_, (before, by))) = places.get_index(at(back)) {
+        if *before == NONE {
+            start = at(*by);
+        } else {
+            edges.push(at(*by));
+        }
+        back = *before;
+    }
+    edges.reverse();
+    Way { start, edges, node }
+}
+
 /// Returns for each node whether one of the `goals` can be reached from it over edges that `may` be taken.
-pub(crate) fn backwards(graph: &Graph, goals: Vec<bool>, may: &dyn Fn(usize) -> bool) -> Vec<bool> {
-    let mut into: Vec<Vec<usize>> = vec![Vec::new(); graph.nodes.len()];
-    for edge in graph.edges.iter().filter(|edge| may(edge.label)) {
-        if let Some(list) = into.get_mut(edge.to) {
-            list.push(edge.from);
+pub(crate) fn backwards(graph: &Graph, goals: Vec<bool>, may: &dyn Fn(u32) -> bool) -> Vec<bool> {
+    // Where the steps into each node begin, in one list; `ends` says where each node's are over.
+    let mut ends = vec![0_usize; graph.nodes.len() + 1];
+    let taken = |node: usize| graph.out(node).filter(move |(_, edge)| may(edge.label));
+    for node in 0..graph.nodes.len() {
+        for (_, edge) in taken(node) {
+            ends.get_mut(at(edge.to) + 1)
+                .into_iter()
+                .for_each(|count| *count += 1);
+        }
+    }
+    let mut sum = 0;
+    for end in &mut ends {
+        sum += *end;
+        *end = sum;
+    }
+    let mut into = vec![NONE; sum];
+    let mut free = ends.clone();
+    for node in 0..graph.nodes.len() {
+        for (_, edge) in taken(node) {
+            if let Some(place) = free.get_mut(at(edge.to)) {
+                into.get_mut(*place)
+                    .into_iter()
+                    .for_each(|from| *from = short(node));
+                *place += 1;
+            }
         }
     }
     let mut can = goals;
-    let mut waiting: Vec<usize> = can
-        .iter()
-        .enumerate()
-        .filter(|(_, can)| **can)
-        .map(|(at, _)| at)
-        .collect();
-    while let Some(at) = waiting.pop() {
-        for from in into.get(at).into_iter().flatten() {
-            if let Some(known) = can.get_mut(*from)
+    let own = can.iter().enumerate().filter(|(_, can)| **can);
+    let mut waiting: Vec<usize> = own.map(|(node, _)| node).collect();
+    while let Some(node) = waiting.pop() {
+        let range = ends.get(node).zip(ends.get(node + 1));
+        let from = range.and_then(|(from, to)| into.get(*from..*to));
+        for before in from.into_iter().flatten() {
+            if let Some(known) = can.get_mut(at(*before))
                 && !*known
             {
                 *known = true;
-                waiting.push(*from);
+                waiting.push(at(*before));
             }
         }
     }

@@ -12,9 +12,10 @@ use interlock_simulate::{InputLine, Scenario, Simulation, call, takes_passkey};
 use serde_json::{Value, json};
 
 use crate::{
-    explore::Graph,
     facts::{Facts, Step, bits, leaves},
-    key::{key, seen_word},
+    graph::Graph,
+    hash::at,
+    key::seen_word,
     model::Model,
     moves::Act,
     reach::Way,
@@ -68,6 +69,7 @@ pub(crate) struct Played {
     pub(crate) trace: Vec<TraceStep>,
     pub(crate) input: Object,
     pub(crate) run: Run,
+    pub(crate) events: Vec<Event>,
 }
 
 /// Plays a way in `simulate`.
@@ -80,65 +82,159 @@ pub(crate) fn play(
     way: &Way,
     lines: Option<&Lines>,
 ) -> Result<Played, String> {
-    let data = |index: usize| model.cells.data.get(index).cloned().unwrap_or_default();
     let input = match graph.labels.get(way.start).map(|label| &label.act) {
-        Some(Act::Start(index)) => data(*index),
+        Some(Act::Start(index)) => model.cells.data.get(*index).cloned().unwrap_or_default(),
         _ => Object::new(),
     };
-    let mut simulation =
-        Simulation::begun_with(model.machine.clone(), Scenario::default(), input.clone());
-    let begun = simulation.run().clone();
-    let facts = Facts::of(model, None, simulation.events(), &begun);
-    let root = FramePath::root();
-    let first = bits(
-        model,
-        Step {
-            before: None,
-            path: &root,
-            facts: &facts,
-            call: None,
-            after: &begun,
-        },
-    );
-    let mut moments = vec![(first, facts, begun)];
-    let mut trace = Vec::new();
-    let mut total = 0_u64;
+    let mut player = Player::begin(model, input, lines);
     for number in &way.edges {
-        let Some(label) = graph
-            .edges
-            .get(*number)
-            .and_then(|edge| graph.labels.get(edge.label))
-        else {
+        let edge = graph.edge(*number);
+        let found = edge.and_then(|edge| Some((edge, graph.label(edge.label)?)));
+        let Some((edge, label)) = found else {
             return Err("the graph has lost a step".to_owned());
         };
+        if model.alike.is_empty() {
+            player.step(&label.act)?;
+            continue;
+        }
+        // Commands that count alike stand for one another: the one is taken that leads where the step does.
+        let mut all = vec![label.act.clone()];
+        all.extend(alike(model, player.simulation.run(), &label.act));
+        let tried = all.iter().find_map(|act| {
+            let mut next = player.clone();
+            let played = next.step(act);
+            let run = next.simulation.run();
+            (played.is_ok() && graph.find(model, run) == Some(at(edge.to))).then_some(next)
+        });
+        match tried {
+            Some(next) => player = next,
+            None => player.step(&label.act)?,
+        }
+    }
+    Ok(player.end())
+}
+
+/// Returns the same call with each command that counts like its own.
+fn alike(model: &Model, run: &Run, act: &Act) -> Vec<Act> {
+    let Act::Call { class, end, .. } = act else {
+        return Vec::new();
+    };
+    let frame = run.frame(&acting(run, act));
+    let standing = frame.map(|frame| (frame.machine.clone(), frame.at.clone()));
+    let usable = standing.and_then(|standing| model.usable.get(&standing));
+    let Some(usable) = usable else {
+        return Vec::new();
+    };
+    let Some(own) = usable.iter().find(|one| one.class == *class) else {
+        return Vec::new();
+    };
+    let of_group = |keys: &[String]| {
+        let [key] = keys else { return None };
+        model.alike.iter().position(|group| group.contains(key))
+    };
+    let group = of_group(&own.keys);
+    let others = usable.iter().filter(|one| {
+        group.is_some()
+            && one.class != own.class
+            && of_group(&one.keys) == group
+            && one.signature == own.signature
+            && one.ends.contains(end)
+    });
+    others
+        .map(|other| {
+            let mut act = act.clone();
+            if let Act::Call { class, .. } = &mut act {
+                *class = other.class;
+            }
+            act
+        })
+        .collect()
+}
+
+/// A run in `simulate`, step by step.
+#[derive(Debug, Clone)]
+pub(crate) struct Player<'a> {
+    model: &'a Model,
+    lines: Option<&'a Lines>,
+    pub(crate) simulation: Simulation,
+    moments: Vec<(Vec<bool>, Facts, Run)>,
+    trace: Vec<TraceStep>,
+    input: Object,
+    total: u64,
+}
+
+impl<'a> Player<'a> {
+    pub(crate) fn begin(model: &'a Model, input: Object, lines: Option<&'a Lines>) -> Self {
+        let machine = model.machine.clone();
+        let simulation = Simulation::begun_with(machine, Scenario::default(), input.clone());
+        let begun = simulation.run().clone();
+        let facts = Facts::of(model, None, simulation.events(), &begun);
+        let first = bits(
+            model,
+            Step {
+                before: None,
+                path: &FramePath::root(),
+                facts: &facts,
+                call: None,
+                after: &begun,
+            },
+        );
+        Self {
+            model,
+            lines,
+            simulation,
+            moments: vec![(first, facts, begun)],
+            trace: Vec::new(),
+            input,
+            total: 0,
+        }
+    }
+
+    pub(crate) fn end(self) -> Played {
+        Played {
+            moments: self.moments,
+            trace: self.trace,
+            input: self.input,
+            run: self.simulation.run().clone(),
+            events: self.simulation.events().to_vec(),
+        }
+    }
+
+    /// Plays what is done.
+    ///
+    /// # Errors
+    /// Says what `simulate` refuses.
+    pub(crate) fn step(&mut self, act: &Act) -> Result<(), String> {
+        let model = self.model;
         let mut step = TraceStep {
-            lines: written(model, &label.act),
+            lines: written(model, act),
             times: 1,
             files: false,
             changed: Vec::new(),
         };
-        if let Act::Call { times, files, .. } = &label.act {
+        if let Act::Call { times, files, .. } = act {
             (step.times, step.files) = (*times, *files);
         }
-        total = total.saturating_add(step.times);
-        if total > LINES_MAX {
+        self.total = self.total.saturating_add(step.times);
+        if self.total > LINES_MAX {
             return Err(format!("it is longer than {LINES_MAX} lines"));
         }
-        let before = simulation.run().clone();
+        let before = self.simulation.run().clone();
         for time in 0..step.times {
-            let earlier = simulation.run().clone();
-            let from = simulation.events().len();
+            let earlier = self.simulation.run().clone();
+            let from = self.simulation.events().len();
             for (nth, line) in step.at(time).into_iter().enumerate() {
-                let line = with_passkey(model, simulation.run(), line);
+                let line = with_passkey(model, self.simulation.run(), line);
                 let kept = step.lines.get_mut(nth);
                 if let Some(kept) = kept.filter(|kept| kept.get("approve").is_some()) {
                     kept.clone_from(&line);
                 }
-                let known = simulation.events().len();
-                let answer = simulation
+                let known = self.simulation.events().len();
+                let answer = self
+                    .simulation
                     .step(&line.to_string())
                     .map_err(|bad| bad.message)?;
-                let since = simulation.events().get(known..).unwrap_or_default();
+                let since = self.simulation.events().get(known..).unwrap_or_default();
                 let asks = since
                     .iter()
                     .any(|event| matches!(event, Event::RequestOpened { .. }));
@@ -146,16 +242,13 @@ pub(crate) fn play(
                     return Err(format!("`simulate` refuses {line}: {}", answer.message));
                 }
             }
-            let after = simulation.run().clone();
-            let events = simulation.events().get(from..).unwrap_or_default();
+            let after = self.simulation.run().clone();
+            let events = self.simulation.events().get(from..).unwrap_or_default();
             let mut facts = Facts::of(model, Some(&earlier), events, &after);
-            facts.by_person |= label.act.is_by_person();
-            let path = acting(&earlier, &label.act);
-            let proposed = match step
-                .at(time)
-                .first()
-                .map(|line| InputLine::from_value(line.clone()))
-            {
+            facts.by_person |= act.is_by_person();
+            let path = acting(&earlier, act);
+            let line = step.at(time);
+            let proposed = match line.first().map(|line| InputLine::from_value(line.clone())) {
                 Some(Ok(InputLine::Tool(tool))) => {
                     Some(call(&Scenario::default(), &tool, "prove".to_owned()))
                 }
@@ -171,27 +264,25 @@ pub(crate) fn play(
                     after: &after,
                 },
             );
-            moments.push((seen, facts, after));
+            self.moments.push((seen, facts, after));
         }
-        let after = simulation.run();
-        let facts = moments
-            .last()
-            .map(|(_, facts, _)| facts.clone())
-            .unwrap_or_default();
-        step.changed = changed(model, &before, after, &facts, lines);
-        trace.push(step);
+        let facts = self.moments.last().map(|(_, facts, _)| facts.clone());
+        let after = self.simulation.run();
+        step.changed = changed(
+            model,
+            &before,
+            after,
+            &facts.unwrap_or_default(),
+            self.lines,
+        );
+        self.trace.push(step);
+        Ok(())
     }
-    Ok(Played {
-        moments,
-        trace,
-        input,
-        run: simulation.run().clone(),
-    })
 }
 
 /// Tells whether a run is in the state of the graph that a way leads to.
 pub(crate) fn arrived(model: &Model, graph: &Graph, way: &Way, run: &Run) -> bool {
-    graph.find(&key(model, run).0) == Some(way.node)
+    graph.find(model, run) == Some(way.node)
 }
 
 /// Has a yes come with the passkey that its request takes.
@@ -223,7 +314,7 @@ fn acting(run: &Run, act: &Act) -> FramePath {
 }
 
 /// Writes what is done as lines of `simulate`.
-fn written(model: &Model, act: &Act) -> Vec<Value> {
+pub(crate) fn written(model: &Model, act: &Act) -> Vec<Value> {
     let data =
         |index: usize| Value::Object(model.cells.data.get(index).cloned().unwrap_or_default());
     let with = |line: &mut Value, key: &str, value: Option<Value>| {
@@ -269,7 +360,7 @@ fn written(model: &Model, act: &Act) -> Vec<Value> {
             with(
                 &mut result,
                 "wrote",
-                end.wrote.as_ref().map(|path| json!([path])),
+                (!end.wrote.is_empty()).then(|| json!(end.wrote)),
             );
             let reports = class
                 .proves

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use interlock_core::machine::Target;
 
 use crate::{
-    explore::Graph,
     facts::Taken,
+    graph::Graph,
     machine::machines,
     model::{Model, Standing},
     moves::Act,
@@ -128,18 +128,16 @@ pub(crate) fn no_refusal(graph: &Graph) -> Option<(bool, Option<Unsound>)> {
             .iter()
             .map(|node| node.ended.is_some())
             .collect();
-        let may = |label: usize| {
+        let may = |label: u32| {
             graph
-                .labels
-                .get(label)
+                .label(label)
                 .is_none_or(|label| !label.facts.approved.iter().any(|one| one == event))
         };
         let can = backwards(graph, ended, &may);
-        let refused = |label: usize, node: usize| {
+        let refused = |label: u32, node: usize| {
             can.get(node) == Some(&false)
                 && graph
-                    .labels
-                    .get(label)
+                    .label(label)
                     .is_some_and(|label| label.facts.rejected.iter().any(|one| one == event))
         };
         if let Some(way) = search(graph, None, &refused) {

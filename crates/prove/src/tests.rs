@@ -9,11 +9,17 @@
 
 use std::collections::BTreeSet;
 
-use interlock_formats::{NoWorkflows, Source, load};
+use interlock_formats::{NoWorkflows, Predicate, Source, load};
 use interlock_simulate::{Scenario, Simulation};
 use serde_json::{Value, json};
 
-use crate::{explore::Graph, key::key, machine::unsupported, model::Model};
+use crate::{
+    explore::{Asking, explore},
+    graph::Graph,
+    hash::at,
+    machine::unsupported,
+    model::Model,
+};
 
 /// Numbers by a fixed rule: the same seed gives the same machine and the same runs.
 struct Chance(u64);
@@ -246,15 +252,13 @@ fn check_machine(seed: u64) -> (usize, usize) {
     if !graph.whole {
         return (0, 0);
     }
-    let edges: BTreeSet<(usize, usize)> = graph
-        .edges
-        .iter()
-        .map(|edge| (edge.from, edge.to))
+    let edges: BTreeSet<(usize, usize)> = (0..graph.nodes.len())
+        .flat_map(|from| graph.out(from).map(move |(_, edge)| (from, at(edge.to))))
         .collect();
     let mut steps = 0;
     for _ in 0..6 {
         let mut simulation = Simulation::new(loaded.machine.clone(), Scenario::default());
-        let mut at = graph.find(&key(&model, simulation.run()).0).unwrap();
+        let mut at = graph.find(&model, simulation.run()).unwrap();
         let mut told = Vec::new();
         for _ in 0..25 {
             let branches: Vec<String> = simulation
@@ -273,11 +277,10 @@ fn check_machine(seed: u64) -> (usize, usize) {
                     break;
                 }
             }
-            let now = key(&model, simulation.run()).0;
-            let Some(to) = graph.find(&now) else {
+            let Some(to) = graph.find(&model, simulation.run()) else {
                 panic!(
                     "seed {seed}: no such state of the graph: {}\n{text}\n{}",
-                    now.text(),
+                    graph.text(&model, simulation.run()),
                     told.join("\n")
                 );
             };
@@ -321,4 +324,101 @@ fn every_step_of_a_run_by_chance_is_a_step_of_the_graph() {
         last - first == 1 || (machines >= 8 && steps > 1_000),
         "{machines} machines, {steps} steps"
     );
+}
+
+/// Writes every state of a graph with its steps, as numbers that do not depend on how it was found.
+fn written(graph: &Graph) -> Vec<Vec<(usize, String)>> {
+    let label = |number: u32| format!("{:?}", graph.label(number));
+    let node = |node| {
+        let steps = graph.out(node);
+        steps
+            .map(|(_, edge)| (at(edge.to), label(edge.label)))
+            .collect()
+    };
+    (0..graph.nodes.len()).map(node).collect()
+}
+
+/// Explores with the table and without it; returns how often the engine was asked each time.
+fn check_table(what: &str, model: &Model, max: usize) -> (usize, usize) {
+    let slots = model.slots.len();
+    let pairs: Vec<(usize, usize)> = (1..slots).map(|slot| (slot - 1, slot)).collect();
+    let (once, contradicted) = explore(model, &pairs, max, Asking::Once);
+    assert!(!contradicted, "{what}");
+    let (always, _) = explore(model, &pairs, max, Asking::Always);
+    assert_eq!(once.nodes.len(), always.nodes.len(), "{what}");
+    assert_eq!(once.whole, always.whole, "{what}");
+    assert_eq!(once.starts, always.starts, "{what}");
+    for node in 0..once.nodes.len() {
+        let (one, other) = (&once.nodes[node], &always.nodes[node]);
+        assert_eq!(one.ended, other.ended, "{what}");
+        assert_eq!(one.exhausted, other.exhausted, "{what}");
+        assert_eq!(once.together(node), always.together(node), "{what}");
+    }
+    let (one, other) = (written(&once), written(&always));
+    for (node, (one, other)) in one.iter().zip(&other).enumerate() {
+        assert_eq!(one, other, "{what}: state {node}");
+    }
+    (once.asked, always.asked)
+}
+
+/// Properties about where a run stands and what guards say, so that the table has to keep what they read.
+fn slots(machine: &interlock_core::machine::Machine) -> Vec<Predicate> {
+    let guards = machine
+        .guards
+        .keys()
+        .map(|name| Predicate::Guard(name.to_string()));
+    let states = machine
+        .states
+        .keys()
+        .take(3)
+        .map(|name| Predicate::State(name.to_string()));
+    let mut all: Vec<Predicate> = guards.take(2).chain(states).collect();
+    let both = all
+        .iter()
+        .take(2)
+        .cloned()
+        .chain([Predicate::Final(interlock_core::machine::Outcome::Success)]);
+    all.push(Predicate::Any(both.collect()));
+    all
+}
+
+#[test]
+fn the_table_gives_the_graph_that_asking_for_each_step_gives() {
+    let mut machines = 0;
+    let mut saved = 0;
+    for seed in 1..40_u64 {
+        let mut chance = Chance(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
+        let text = machine(&mut chance);
+        let Ok(loaded) = load(&Source::new("f.yaml", text.clone()), None, &NoWorkflows) else {
+            continue;
+        };
+        let model = Model::new(&loaded.machine, slots(&loaded.machine), 4);
+        let (once, always) = check_table(&format!("seed {seed}\n{text}"), &model, 150);
+        machines += 1;
+        saved += always.saturating_sub(once);
+    }
+    assert!(
+        machines >= 15 && saved > 10_000,
+        "{machines} machines, {saved} steps saved"
+    );
+}
+
+#[test]
+fn the_table_gives_the_same_graph_of_every_shipped_workflow() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../workflows");
+    let mut seen = 0;
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        if !name.ends_with(".yaml") || name.matches('.').count() > 1 {
+            continue;
+        }
+        let source = Source::new(name.clone(), std::fs::read_to_string(&path).unwrap());
+        let machine = load(&source, None, &NoWorkflows).unwrap().machine;
+        let model = Model::new(&machine, slots(&machine), 4);
+        let (once, always) = check_table(&name, &model, 400);
+        assert!(once < always, "{name}: {once} of {always}");
+        seen += 1;
+    }
+    assert_eq!(seen, 7);
 }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use interlock_core::machine::Object;
+use interlock_core::{event::Event, machine::Object, run::Run};
 
 use crate::replay::TraceStep;
 
@@ -68,4 +68,15 @@ pub struct Finding {
     pub input: Object,
     /// A shortest run that breaks it, or that shows that it is possible; each was replayed.
     pub trace: Vec<TraceStep>,
+    /// The same run with its events, for a picture.
+    pub played: Option<Box<PlayedRun>>,
+}
+
+/// A run that was played, and all its events.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PlayedRun {
+    /// The run as it is at the end.
+    pub run: Run,
+    /// What happened, from its beginning.
+    pub events: Vec<Event>,
 }

@@ -59,28 +59,8 @@ fn feature_keeps_its_promises() {
 }
 
 #[test]
-fn migration_is_unknown_since_two_patterns_of_files_meet() {
-    let path = root().join("workflows/migration.yaml");
-    let source = Source::new(
-        path.display().to_string(),
-        std::fs::read_to_string(&path).unwrap(),
-    );
-    let machine = load(&source, None, &NoWorkflows).unwrap().machine;
-    let text = std::fs::read_to_string(path.with_extension("properties.yaml")).unwrap();
-    let properties = properties_file(&Source::new("p.yaml", text), &machine).unwrap();
-    let options = ProofOptions {
-        states_max: 100,
-        lines: None,
-    };
-    for one in prove(&machine, &properties, &options).findings {
-        let certain = matches!(one.verdict, Verdict::Fails | Verdict::Vacuous(_));
-        assert!(!certain, "{one:#?}");
-        let first = one.name == "sound: the end stays possible";
-        assert!(
-            !first || matches!(one.verdict, Verdict::Unknown(_)),
-            "{one:#?}"
-        );
-    }
+fn migration_keeps_its_promises() {
+    holds("migration");
 }
 
 #[test]

@@ -94,6 +94,17 @@ pub(crate) struct ProveArgs {
     /// Write every trace as a case of this test file.
     #[arg(long, value_name = "FILE")]
     pub(crate) write_test: Option<PathBuf>,
+    /// Draw the first trace of a failure: an SVG, or DOT and Mermaid where the file ends so (.dot, .mmd).
+    #[arg(long, value_name = "FILE")]
+    pub(crate) graph: Option<PathBuf>,
+    /// Compare with an older version instead: what this one permits and that one refuses.
+    #[arg(
+        long,
+        value_name = "OLD",
+        conflicts_with_all = ["properties", "write_test", "graph"],
+        add = ArgValueCompleter::new(complete::workflow)
+    )]
+    pub(crate) against: Option<String>,
     /// Print JSON.
     #[arg(long)]
     pub(crate) json: bool,

@@ -8,7 +8,8 @@ use interlock_clients::{
     tools::{MissingTool, lacks},
 };
 use interlock_formats::{
-    Diagnostic, Severity, Source, check, check_strictly, may_be_workflow, render,
+    Diagnostic, Property, Severity, Source, check, check_strictly, may_be_workflow, own_properties,
+    properties_file, render,
 };
 use interlock_project::{Library, workflow_files};
 use serde_json::{Value, json};
@@ -24,6 +25,7 @@ use crate::{
 pub(crate) fn run(app: &App, args: &CheckArgs) -> Done {
     let client = args.client.as_deref().map(client).transpose()?;
     let mut lacking: Vec<Value> = Vec::new();
+    let mut promised_by: Vec<Value> = Vec::new();
     let library = app.library_to_read();
     let mut all: Vec<Diagnostic> = Vec::new();
     for (name, source) in sources(app, &library, &args.files)? {
@@ -47,6 +49,14 @@ pub(crate) fn run(app: &App, args: &CheckArgs) -> Done {
             .iter()
             .any(|diagnostic| diagnostic.severity == Severity::Error);
         all.extend(found);
+        if !broken {
+            let (promises, wrong) = promised(&name, &source, &library);
+            if !args.json {
+                show_promised(app, &promises, &wrong)?;
+            }
+            all.extend(wrong);
+            promised_by.extend(promises.map(|promises| promises.as_json(&name)));
+        }
         let loaded = client.filter(|_| !broken).and_then(|client| {
             let loaded = interlock_formats::load(&source, None, &library).ok()?;
             Some((client, loaded))
@@ -73,6 +83,9 @@ pub(crate) fn run(app: &App, args: &CheckArgs) -> Done {
         if args.client.is_some() {
             put(&mut report, "client", Value::Array(lacking));
         }
+        if !promised_by.is_empty() {
+            put(&mut report, "properties", Value::Array(promised_by));
+        }
         app.output.json(&report)?;
     }
     if clean {
@@ -80,6 +93,58 @@ pub(crate) fn run(app: &App, args: &CheckArgs) -> Done {
     } else {
         Err(Failure::Said(Exit::Failed))
     }
+}
+
+/// The properties of a workflow, which `prove` checks.
+#[derive(Debug)]
+struct Promises {
+    names: Vec<String>,
+    /// What `prove` is called with.
+    workflow: String,
+}
+
+impl Promises {
+    fn as_json(&self, file: &str) -> Value {
+        json!({ "file": file, "names": self.names })
+    }
+}
+
+/// Reads the properties in a workflow and beside it, and what is wrong with them; proves none.
+fn promised(name: &str, source: &Source, library: &Library) -> (Option<Promises>, Vec<Diagnostic>) {
+    let Ok(loaded) = interlock_formats::load(source, None, library) else {
+        return (None, Vec::new());
+    };
+    let mut wrong = Vec::new();
+    let mut names = Vec::new();
+    let mut add = |read: Result<Vec<Property>, Vec<Diagnostic>>| match read {
+        Ok(properties) => names.extend(properties.into_iter().map(|one| one.name)),
+        Err(found) => wrong.extend(found),
+    };
+    add(own_properties(source, &loaded.machine));
+    let beside = Path::new(&source.name).with_extension("properties.yaml");
+    if let Ok(text) = std::fs::read_to_string(&beside) {
+        let file = Source::new(beside.display().to_string(), text);
+        add(properties_file(&file, &loaded.machine));
+    }
+    let workflow = name.to_owned();
+    let promises = (!names.is_empty()).then_some(Promises { names, workflow });
+    (promises, wrong)
+}
+
+fn show_promised(app: &App, promises: &Option<Promises>, wrong: &[Diagnostic]) -> Done {
+    app.output
+        .painted_error(&render(wrong, app.output.colours_errors()))?;
+    let Some(Promises { names, workflow }) = promises else {
+        return Ok(());
+    };
+    let count = match names.len() {
+        1 => "1 property".to_owned(),
+        many => format!("{many} properties"),
+    };
+    app.output.remark(&format!(
+        "{workflow} has {count}: `interlock prove {workflow}` checks them\n"
+    ));
+    Ok(())
 }
 
 /// Reads what is to be checked, each with the name it is shown by.

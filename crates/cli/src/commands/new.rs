@@ -12,7 +12,7 @@ use std::{
 use anyhow::{Context as _, anyhow};
 use interlock_clients::{ClientId, install::detect};
 use interlock_expr::nearest::nearest;
-use interlock_formats::{Severity, Source, check, load, render as shown};
+use interlock_formats::{Severity, Source, check, load, properties_file, render as shown};
 use interlock_project::Origin;
 use interlock_simulate::{Scenario, cases::CaseFile};
 use serde_json::json;
@@ -84,6 +84,7 @@ struct Chosen {
 struct Files {
     workflow: (PathBuf, String),
     cases: (PathBuf, String),
+    properties: (PathBuf, String),
     schema: (PathBuf, String),
 }
 
@@ -216,6 +217,10 @@ fn write_texts(root: &Path, chosen: &Chosen) -> Result<Files, Failure> {
             folder.join(format!("{name}.test.yaml")),
             render::cases(&parts),
         ),
+        properties: (
+            folder.join(format!("{name}.properties.yaml")),
+            render::properties(&parts),
+        ),
         schema: (
             own.join(SCHEMA),
             format!(
@@ -241,6 +246,12 @@ fn try_out(app: &App, files: &Files) -> Result<usize, Failure> {
     }
     let loaded = load(&source, None, &library)
         .map_err(|_| anyhow!("the new workflow cannot be read: nothing was written"))?;
+    let properties = Source::new(
+        files.properties.0.display().to_string(),
+        &files.properties.1,
+    );
+    properties_file(&properties, &loaded.machine)
+        .map_err(|_| anyhow!("the new properties cannot be read: nothing was written"))?;
     let cases = CaseFile::parse(&files.cases.1).map_err(|error| {
         anyhow!("the new cases cannot be read, so nothing was written: {error}")
     })?;
@@ -270,7 +281,12 @@ fn write(root: &Path, files: &Files) -> Result<Vec<PathBuf>, Failure> {
     fs::create_dir_all(&folder)
         .with_context(|| format!("`{}` cannot be made", folder.display()))?;
     let mut written: Vec<PathBuf> = Vec::new();
-    for (path, text) in [&files.workflow, &files.cases, &files.schema] {
+    for (path, text) in [
+        &files.workflow,
+        &files.cases,
+        &files.properties,
+        &files.schema,
+    ] {
         let may_be_there = *path == files.schema.0;
         match create(path, text) {
             Ok(()) => written.push(path.clone()),
@@ -316,7 +332,7 @@ fn show_found(app: &App, found: &[Found]) -> Done {
 }
 
 fn preview(app: &App, files: &Files) -> Done {
-    for (path, text) in [&files.workflow, &files.cases] {
+    for (path, text) in [&files.workflow, &files.cases, &files.properties] {
         app.output.line(
             &app.output
                 .styled(Style::Bold, &format!("--- {}", path.display())),
@@ -333,7 +349,12 @@ fn told(
     (chosen, files, passed): (&Chosen, &Files, usize),
 ) -> Done {
     let clients: Vec<&str> = chosen.clients.iter().map(|client| client.word()).collect();
-    let paths = [&files.workflow.0, &files.cases.0, &files.schema.0];
+    let paths = [
+        &files.workflow.0,
+        &files.cases.0,
+        &files.properties.0,
+        &files.schema.0,
+    ];
     app.output.json(&json!({
         "workflow": chosen.name,
         "files": paths,
@@ -360,6 +381,10 @@ fn next(app: &App, chosen: &Chosen) -> Done {
         (
             format!("interlock simulate {name}"),
             "try it without an agent",
+        ),
+        (
+            format!("interlock prove {name}"),
+            "check what it promises against every run it could have",
         ),
         (
             format!("interlock start {name}"),

@@ -1,20 +1,24 @@
 //! `prove`: a workflow against every run that it could have.
 
+mod against;
+mod show;
+
 use std::{fs, path::Path};
 
 use anyhow::{Context as _, anyhow};
+use interlock_core::machine::Machine;
 use interlock_formats::{
     Diagnostic, Lines, Property, Source, own_properties, properties_file, render,
 };
-use interlock_prove::{Finding, Proof, ProofOptions, Verdict, prove, written_steps};
+use interlock_prove::{Finding, Proof, ProofOptions, TraceStep, Verdict, prove, written_steps};
 use serde_json::{Value, json};
 
 use crate::{
     app::App,
-    args::ProveArgs,
+    args::{GraphFormat, ProveArgs},
+    commands::graph,
     failure::{Done, Exit, Failure},
     live,
-    output::Style,
 };
 
 pub(crate) fn run(app: &App, args: &ProveArgs) -> Done {
@@ -25,6 +29,9 @@ pub(crate) fn run(app: &App, args: &ProveArgs) -> Done {
         .map_or_else(|| app.own_workflow(), Ok)?;
     let source = library.open(&wanted).map_err(Failure::usage)?;
     let loaded = live::load_source(app, &library, &source)?;
+    if let Some(old) = &args.against {
+        return against::run(app, args, (&source, &loaded.machine), old);
+    }
     let properties = properties(app, args, &source, &loaded.machine)?;
     let lines = Lines::of(&source);
     let options = ProofOptions {
@@ -35,10 +42,13 @@ pub(crate) fn run(app: &App, args: &ProveArgs) -> Done {
     if args.json {
         app.output.json(&as_json(&source, &proof))?;
     } else {
-        show(app, &source, &proof)?;
+        show::proof(app, &source, &proof)?;
     }
     if let Some(path) = &args.write_test {
         write_test(app, &source, &proof, path)?;
+    }
+    if let Some(path) = &args.graph {
+        draw(app, &loaded.machine, &proof, path)?;
     }
     let has = |is: fn(&Verdict) -> bool| proof.findings.iter().any(|one| is(&one.verdict));
     if has(|verdict| *verdict == Verdict::Fails) {
@@ -55,7 +65,7 @@ fn properties(
     app: &App,
     args: &ProveArgs,
     source: &Source,
-    machine: &interlock_core::machine::Machine,
+    machine: &Machine,
 ) -> Result<Vec<Property>, Failure> {
     let mut all = said(app, own_properties(source, machine))?;
     let beside = Path::new(&source.name).with_extension("properties.yaml");
@@ -83,78 +93,9 @@ fn said(app: &App, read: Result<Vec<Property>, Vec<Diagnostic>>) -> Result<Vec<P
     })
 }
 
-fn show(app: &App, source: &Source, proof: &Proof) -> Done {
-    for one in &proof.findings {
-        let style = match one.verdict {
-            Verdict::Holds | Verdict::HoldsWidely(_) => Style::Green,
-            Verdict::Fails => Style::Red,
-            Verdict::Vacuous(_) | Verdict::Unknown(_) => Style::Yellow,
-        };
-        let place = one
-            .at
-            .as_ref()
-            .map_or_else(String::new, |(file, line)| format!("  {file}:{line}"));
-        app.output.line(&format!(
-            "{} {}{}",
-            app.output
-                .styled(style, &format!("{:<8}", one.verdict.word())),
-            one.name,
-            app.output.styled(Style::Dim, &place)
-        ))?;
-        let why = one.verdict.why().map(|why| match one.verdict {
-            Verdict::HoldsWidely(_) => format!("over-approximated: {why}"),
-            _ => why.to_owned(),
-        });
-        for text in why.iter().chain(&one.message) {
-            app.output.line(&format!("         {text}"))?;
-        }
-        if one.verdict == Verdict::Fails {
-            trace(app, one)?;
-        }
-    }
-    app.output.line(&format!(
-        "{}: {} states, {} steps",
-        source.name, proof.states, proof.steps
-    ))?;
-    for assumed in &proof.assumptions {
-        app.output.line(
-            &app.output
-                .styled(Style::Dim, &format!("assumed: {assumed}")),
-        )?;
-    }
-    Ok(())
-}
-
-fn trace(app: &App, finding: &Finding) -> Done {
-    if !finding.input.is_empty() {
-        let input = Value::Object(finding.input.clone());
-        app.output.line(&format!("         started with {input}"))?;
-    }
-    for (number, step) in finding.trace.iter().enumerate() {
-        for (index, line) in step.lines.iter().enumerate() {
-            let before = match index {
-                0 => format!("{:>8} ", number + 1),
-                _ => " ".repeat(9),
-            };
-            app.output.line(&format!("{before}{line}"))?;
-        }
-        if step.times > 1 {
-            let other = if step.files {
-                ", each of another file"
-            } else {
-                ""
-            };
-            app.output
-                .line(&format!("             {} times{other}", step.times))?;
-        }
-        for changed in &step.changed {
-            app.output.line(
-                &app.output
-                    .styled(Style::Dim, &format!("             {changed}")),
-            )?;
-        }
-    }
-    Ok(())
+/// Writes one step of a trace.
+fn step_as_json(step: &TraceStep) -> Value {
+    json!({"lines": step.lines, "times": step.times, "other_files": step.files, "changed": step.changed})
 }
 
 fn as_json(source: &Source, proof: &Proof) -> Value {
@@ -162,11 +103,7 @@ fn as_json(source: &Source, proof: &Proof) -> Value {
         .findings
         .iter()
         .map(|one| {
-            let steps: Vec<Value> = one
-                .trace
-                .iter()
-                .map(|step| json!({"lines": step.lines, "times": step.times, "other_files": step.files, "changed": step.changed}))
-                .collect();
+            let steps: Vec<Value> = one.trace.iter().map(step_as_json).collect();
             json!({
                 "property": one.name,
                 "file": one.at.as_ref().map(|(file, _)| file),
@@ -187,6 +124,33 @@ fn as_json(source: &Source, proof: &Proof) -> Value {
         "findings": findings,
         "assumptions": proof.assumptions,
     })
+}
+
+/// Draws the first failure: the states it enters, the transitions it takes, and where it ends.
+fn draw(app: &App, machine: &Machine, proof: &Proof, path: &Path) -> Done {
+    let fails = |one: &&Finding| one.verdict == Verdict::Fails;
+    let mut failing = proof.findings.iter().filter(fails);
+    let found = failing.find_map(|one| Some((one, one.played.as_ref()?)));
+    let Some((finding, played)) = found else {
+        app.output.remark(&format!(
+            "nothing fails with a trace, so `{}` is not written\n",
+            path.display()
+        ));
+        return Ok(());
+    };
+    let format = match path.extension().and_then(|ending| ending.to_str()) {
+        Some("dot") => GraphFormat::Dot,
+        Some("mmd") => GraphFormat::Mermaid,
+        _ => GraphFormat::Svg,
+    };
+    let text = graph::draw(machine, Some(&played.run), &played.events, format);
+    fs::write(path, text).with_context(|| format!("`{}` cannot be written", path.display()))?;
+    app.output.remark(&format!(
+        "`{}` shows the run that breaks `{}`\n",
+        path.display(),
+        finding.name
+    ));
+    Ok(())
 }
 
 /// Writes each trace as a case that `interlock test` plays.

@@ -176,6 +176,27 @@ cases:
     )
 }
 
+/// Writes what the workflow promises.
+pub(super) fn properties(parts: &Parts<'_>) -> String {
+    let name = parts.name;
+    format!(
+        "# What `{name}` promises, in every run it could have. Prove it with:  interlock prove {name}
+properties:
+  - name: it is completed only with tests that passed since the last edit
+    before: {{enter: completed}}
+    require: [{{guard: tests_passed}}]
+    since: last_edit
+  - name: it is completed only with a person
+    only_with_person: {{enter: completed}}
+  - name: files are edited in implementing only
+    only_in: [implementing]
+    what: {{tool: Edit}}
+  - name: it can be completed
+    possible: {{enter: completed}}
+"
+    )
+}
+
 /// Writes a text as YAML, in quotes where it needs any.
 fn quoted(text: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, ' ' | '_' | '/' | '.' | '-');

@@ -1,0 +1,118 @@
+//! `prove` as a program: pictures of failures, and versions compared.
+#![expect(clippy::unwrap_used, reason = "a test may end at the first surprise")]
+#![expect(
+    clippy::indexing_slicing,
+    reason = "absent keys of a JSON value are null"
+)]
+
+use std::process::Stdio;
+
+use interlock_testkit::room::Room;
+use serde_json::Value;
+
+const INTERLOCK: &str = env!("CARGO_BIN_EXE_interlock");
+
+const FLOW: &str = "id: flow
+initial: work
+guards:
+  tested: {evidence: {command: make check}}
+states:
+  work:
+    allowed_tools: [Read, Edit, Bash]
+    allowed_commands: [make check]
+    on: {SHIP: {target: shipped, guard: tested}, SKIP: looked, GIVE_UP: failed}
+  looked: {allowed_tools: [Read], on: {SHIP: shipped}}
+  shipped: {type: final}
+  failed: {type: final}
+properties:
+  - name: what is shipped was tested
+    before: {enter: shipped}
+    require: [{guard: tested}]
+";
+
+/// Returns what was printed, and asserts the exit code.
+fn out(room: &Room, arguments: &[&str], code: i32) -> String {
+    let output = room
+        .command(INTERLOCK)
+        .args(arguments)
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(code), "{arguments:?} {output:?}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn a_failure_is_drawn_with_the_way_that_its_run_took() {
+    let room = Room::new().unwrap();
+    room.write("flow.yaml", FLOW).unwrap();
+    out(&room, &["prove", "flow.yaml", "--graph", "broken.dot"], 1);
+    let drawn = room.read("broken.dot").unwrap();
+    let plain = out(&room, &["graph", "flow.yaml", "--format", "dot"], 0);
+    // The same states and transitions, but marked.
+    assert_ne!(drawn, plain);
+    assert!(drawn.contains("ended here"), "{drawn}");
+    assert!(!plain.contains("ended here"), "{plain}");
+    out(&room, &["prove", "flow.yaml", "--graph", "broken.svg"], 1);
+    assert!(room.read("broken.svg").unwrap().starts_with("<svg"));
+}
+
+#[test]
+fn nothing_is_drawn_where_nothing_fails() {
+    let room = Room::new().unwrap();
+    let sound = FLOW.replace("SKIP: looked, ", "").replace(
+        "  looked: {allowed_tools: [Read], on: {SHIP: shipped}}\n",
+        "",
+    );
+    room.write("flow.yaml", &sound).unwrap();
+    out(&room, &["prove", "flow.yaml", "--graph", "broken.svg"], 0);
+    assert_eq!(room.read("broken.svg"), None);
+}
+
+#[test]
+fn what_a_version_permits_newly_is_shown_and_ends_with_one() {
+    let room = Room::new().unwrap();
+    room.write("old.yaml", &FLOW.replace("SKIP: looked, ", ""))
+        .unwrap();
+    room.write("new.yaml", FLOW).unwrap();
+    let said = out(&room, &["prove", "new.yaml", "--against", "old.yaml"], 1);
+    assert!(
+        said.contains("permits more new.yaml against old.yaml"),
+        "{said}"
+    );
+    assert!(said.contains(r#"{"transition":"SKIP"}"#), "{said}");
+    let json = out(
+        &room,
+        &["prove", "new.yaml", "--against", "old.yaml", "--json"],
+        1,
+    );
+    let json: Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(json["verdict"], "permits more");
+    assert_eq!(json["permitted"]["what"], "`SKIP` from `work`");
+    let said = out(&room, &["prove", "old.yaml", "--against", "new.yaml"], 0);
+    assert!(
+        said.contains("no longer permitted: `SKIP` from `work`"),
+        "{said}"
+    );
+    let said = out(&room, &["prove", "new.yaml", "--against", "new.yaml"], 0);
+    assert!(said.starts_with("same"), "{said}");
+}
+
+#[test]
+fn a_bound_of_pairs_is_unknown() {
+    let room = Room::new().unwrap();
+    room.write("new.yaml", FLOW).unwrap();
+    let said = out(
+        &room,
+        &[
+            "prove",
+            "new.yaml",
+            "--against",
+            "new.yaml",
+            "--max-states",
+            "2",
+        ],
+        3,
+    );
+    assert!(said.contains("bound: more than 2 pairs"), "{said}");
+}

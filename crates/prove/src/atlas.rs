@@ -1,0 +1,332 @@
+//! States of the graph as numbers: each part of a run is kept once, and a state names its parts.
+
+use interlock_core::{
+    guard::{Guard, GuardRef, with_parts},
+    machine::Outcome,
+    names::FramePath,
+    run::{Frame, Phase, Region, Run},
+};
+use interlock_formats::Predicate;
+
+use crate::{
+    hash::{Map, Set, at, number},
+    key::{order_alike, strip},
+    model::{Model, Standing},
+};
+
+/// A run as far as rules read it, in numbers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct State {
+    pub(crate) rest: u32,
+    /// The regions of the outermost frame; that frame itself where it has none.
+    pub(crate) parts: Vec<u32>,
+    /// What each part has used up of its limits; it is no part of the state.
+    pub(crate) used: Vec<u32>,
+    /// What was seen of each key of evidence.
+    pub(crate) words: Vec<u32>,
+}
+
+impl State {
+    /// Writes it as the numbers that tell it from every other.
+    pub(crate) fn packed(&self) -> Box<[u32]> {
+        let mut all = Vec::with_capacity(2 + self.parts.len() + self.words.len());
+        all.push(self.rest);
+        all.push(crate::hash::short(self.parts.len()));
+        all.extend(&self.parts);
+        all.extend(&self.words);
+        all.into_boxed_slice()
+    }
+
+    /// Reads it back.
+    pub(crate) fn unpacked(packed: &[u32], used: &[u32]) -> Self {
+        let parts = at(packed.get(1).copied().unwrap_or_default());
+        Self {
+            rest: packed.first().copied().unwrap_or_default(),
+            parts: packed.iter().skip(2).take(parts).copied().collect(),
+            used: used.to_vec(),
+            words: packed.iter().skip(2 + parts).copied().collect(),
+        }
+    }
+}
+
+/// A frame that stands for itself.
+#[derive(Debug, Clone)]
+pub(crate) struct Leaf {
+    pub(crate) path: FramePath,
+    pub(crate) standing: Standing,
+    /// Whether a person is asked.
+    pub(crate) asks: bool,
+}
+
+/// What is known of a part.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct PartInfo {
+    /// Its frames, outermost first: what guards there ask, and what of the context they read.
+    pub(crate) frames: Vec<(u32, u32)>,
+    pub(crate) leaves: Vec<Leaf>,
+    pub(crate) ended: bool,
+    pub(crate) asks: bool,
+    /// Whether some open stay has used up a limit.
+    pub(crate) exhausted: bool,
+}
+
+/// What is known of a run beside its parts.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct RestInfo {
+    pub(crate) ended: Option<Outcome>,
+    pub(crate) open: bool,
+    /// The outermost frame, where it is no part.
+    pub(crate) frame: Option<(u32, u32)>,
+}
+
+/// What is asked of evidence in a state of the workflow.
+#[derive(Debug, Default)]
+pub(crate) struct Questions {
+    pub(crate) guards: Vec<Vec<GuardRef>>,
+    /// The keys of evidence that they read.
+    pub(crate) keys: Vec<usize>,
+}
+
+/// All parts that were seen.
+#[derive(Debug, Default)]
+pub(crate) struct Atlas {
+    rests: Map<Vec<u8>, RestInfo>,
+    parts: Map<Vec<u8>, PartInfo>,
+    contexts: Set<String>,
+    words: Set<String>,
+    used: Set<Vec<u64>>,
+    questions: Map<Standing, Questions>,
+    pub(crate) alike: Vec<Vec<usize>>,
+}
+
+impl Atlas {
+    pub(crate) fn new(model: &Model) -> Self {
+        let index = |key: &String| model.evidence.keys().position(|known| known == key);
+        let groups = model.alike.iter();
+        let mut atlas = Self {
+            alike: groups
+                .map(|group| group.iter().filter_map(index).collect())
+                .collect(),
+            ..Self::default()
+        };
+        // What satisfies no guard is number 0.
+        number(&mut atlas.words, String::new());
+        atlas
+    }
+
+    /// Names the state that a run is in, with what was seen where it was seen.
+    pub(crate) fn state(&mut self, model: &Model, run: &Run) -> State {
+        let stripped = strip(model, run);
+        let words = stripped.words.into_iter();
+        let words = words.map(|word| number(&mut self.words, word)).collect();
+        let whole = run.root.regions.is_empty();
+        let mut parts = Vec::with_capacity(stripped.parts.len());
+        let mut used = Vec::with_capacity(stripped.parts.len());
+        for (index, part) in stripped.parts.into_iter().enumerate() {
+            let id = match self.parts.get_index_of(&part.text) {
+                Some(known) => known,
+                None => {
+                    let info = match run.root.regions.get(index) {
+                        Some(region) => self.of_region(model, run, region),
+                        None => self.of_root(model, run),
+                    };
+                    self.parts.insert_full(part.text, info).0
+                }
+            };
+            parts.push(crate::hash::short(id));
+            used.push(number(&mut self.used, part.used));
+        }
+        let rest = match self.rests.get_index_of(&stripped.rest) {
+            Some(known) => known,
+            None => {
+                let info = RestInfo {
+                    ended: match &run.phase {
+                        Phase::Ended { outcome, .. } => Some(*outcome),
+                        _ => None,
+                    },
+                    open: run.phase == Phase::Open,
+                    frame: (!whole).then(|| self.frame(model, &run.root)),
+                };
+                self.rests.insert_full(stripped.rest, info).0
+            }
+        };
+        State {
+            rest: crate::hash::short(rest),
+            parts,
+            used,
+            words,
+        }
+    }
+
+    /// Orders what was seen of commands that count alike, and says what was moved.
+    pub(crate) fn order(&self, state: &mut State) -> Vec<(usize, usize)> {
+        let asks = |part: &u32| self.part(*part).is_some_and(|part| part.asks);
+        if self.alike.is_empty() || state.parts.iter().any(asks) {
+            return Vec::new();
+        }
+        order_alike(&self.alike, &mut state.words)
+    }
+
+    pub(crate) fn rest(&self, id: u32) -> Option<&RestInfo> {
+        self.rests.get_index(at(id)).map(|(_, info)| info)
+    }
+
+    pub(crate) fn part(&self, id: u32) -> Option<&PartInfo> {
+        self.parts.get_index(at(id)).map(|(_, info)| info)
+    }
+
+    pub(crate) fn word(&self, id: u32) -> &str {
+        self.words.get_index(at(id)).map_or("", String::as_str)
+    }
+
+    pub(crate) fn used(&self, id: u32) -> &[u64] {
+        self.used.get_index(at(id)).map_or(&[], Vec::as_slice)
+    }
+
+    pub(crate) fn questions(&self, id: u32) -> Option<(&Standing, &Questions)> {
+        self.questions.get_index(at(id))
+    }
+
+    /// Writes a state as text, for a failed test.
+    #[cfg(test)]
+    pub(crate) fn text(&self, state: &State) -> String {
+        let text = |bytes: &Vec<u8>| String::from_utf8_lossy(bytes).into_owned();
+        let parts = state
+            .parts
+            .iter()
+            .filter_map(|id| self.parts.get_index(at(*id)));
+        let parts: Vec<String> = parts.map(|(key, _)| text(key)).collect();
+        let rest = self
+            .rests
+            .get_index(at(state.rest))
+            .map(|(key, _)| text(key));
+        let words: Vec<&str> = state.words.iter().map(|id| self.word(*id)).collect();
+        format!("{} {parts:?} {words:?}", rest.unwrap_or_default())
+    }
+
+    fn of_root(&mut self, model: &Model, run: &Run) -> PartInfo {
+        let mut info = PartInfo {
+            frames: vec![self.frame(model, &run.root)],
+            ..PartInfo::default()
+        };
+        if run.phase == Phase::Open {
+            leaf(model, &run.root, &FramePath::root(), &mut info);
+        }
+        info
+    }
+
+    fn of_region(&mut self, model: &Model, run: &Run, region: &Region) -> PartInfo {
+        let mut info = PartInfo {
+            ended: region.ended.is_some(),
+            ..PartInfo::default()
+        };
+        let open = run.phase == Phase::Open && !info.ended;
+        let path = FramePath::root().child(&region.name);
+        self.collect(model, &region.frame, &path, open, &mut info);
+        info
+    }
+
+    fn collect(
+        &mut self,
+        model: &Model,
+        frame: &Frame,
+        path: &FramePath,
+        open: bool,
+        info: &mut PartInfo,
+    ) {
+        let own = self.frame(model, frame);
+        info.frames.push(own);
+        if frame.regions.is_empty() && open {
+            leaf(model, frame, path, info);
+        }
+        for region in &frame.regions {
+            let open = open && region.ended.is_none();
+            self.collect(model, &region.frame, &path.child(&region.name), open, info);
+        }
+    }
+
+    /// Names what guards ask in a frame, and what of its context they read.
+    fn frame(&mut self, model: &Model, frame: &Frame) -> (u32, u32) {
+        let standing = (frame.machine.clone(), frame.at.clone());
+        let questions = match self.questions.get_index_of(&standing) {
+            Some(known) => known,
+            None => {
+                let asked = Questions::of(model, &standing);
+                self.questions.insert_full(standing, asked).0
+            }
+        };
+        let classes: Vec<String> = model
+            .cells
+            .cells
+            .iter()
+            .enumerate()
+            .map(|(index, cell)| model.cells.class(index, frame.line.context.get(&cell.key)))
+            .collect();
+        let output = match model.reads_output {
+            true => frame.line.output.to_string(),
+            false => String::new(),
+        };
+        let context = number(&mut self.contexts, format!("{classes:?} {output}"));
+        (crate::hash::short(questions), context)
+    }
+}
+
+fn leaf(model: &Model, frame: &Frame, path: &FramePath, info: &mut PartInfo) {
+    let asks = frame.stay.request.is_some();
+    info.asks |= asks;
+    info.exhausted |= is_exhausted(model, frame);
+    info.leaves.push(Leaf {
+        path: path.clone(),
+        standing: (frame.machine.clone(), frame.at.clone()),
+        asks,
+    });
+}
+
+fn is_exhausted(model: &Model, frame: &Frame) -> bool {
+    let state = model.state(frame.machine.as_ref(), &frame.at);
+    state.is_some_and(|state| {
+        let used = &frame.stay.used;
+        let over = |limit: Option<u64>, now: u64| limit.is_some_and(|limit| now >= limit);
+        let files = u64::try_from(used.files.len()).unwrap_or(u64::MAX);
+        over(state.policy.iterations_max, used.calls)
+            || over(state.policy.result_bytes_max, used.bytes)
+            || over(state.policy.files_max, files)
+    })
+}
+
+impl Questions {
+    /// Collects the guards that a frame in this state may be asked, and that read evidence.
+    fn of(model: &Model, standing: &Standing) -> Self {
+        let mut asked = Self::default();
+        let Some(machine) = model.machine.called(standing.0.as_ref()) else {
+            return asked;
+        };
+        let mut add = |guards: &[GuardRef]| {
+            let parts = with_parts(&machine.guards, guards);
+            let keys = parts.iter().filter_map(|guard| match guard {
+                Guard::Evidence(one) => model.evidence.keys().position(|key| *key == one.of.key()),
+                _ => None,
+            });
+            let keys: Vec<usize> = keys.collect();
+            if !keys.is_empty() {
+                asked.guards.push(guards.to_vec());
+                asked.keys.extend(keys);
+            }
+        };
+        if let Some(state) = machine.states.get(&standing.1) {
+            for transition in state.on.values().flat_map(|rule| &rule.transitions) {
+                add(&transition.guards);
+            }
+        }
+        for atom in model.slots.iter().flat_map(Predicate::parts) {
+            if let Predicate::Guard(name) = atom
+                && let Some((name, _)) = machine.guards.get_key_value(name.as_str())
+            {
+                add(&[GuardRef::Named(name.clone())]);
+            }
+        }
+        asked.keys.sort_unstable();
+        asked.keys.dedup();
+        asked
+    }
+}

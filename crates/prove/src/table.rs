@@ -1,0 +1,206 @@
+//! The table of steps: what the engine once said, for all states that it treats alike.
+//!
+//! A step of a region reads that region, what is around it, and whether guards hold there; of the other regions it reads
+//! whether they go on. So what came of it counts wherever these are the same. What becomes of evidence is kept for each key
+//! by itself. A step that changes more than its region is kept for the whole state.
+
+use crate::{
+    atlas::State,
+    hash::{Map, at},
+};
+
+/// How a candidate is done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) enum Kind {
+    Plain,
+    /// Again and again, until no call is left.
+    Repeated,
+    /// With a result that takes all the bytes that are left.
+    Bytes,
+    /// On one file after the other, until none is left.
+    Files,
+}
+
+/// What came of a candidate.
+#[derive(Debug, Clone)]
+pub(crate) enum Slot {
+    /// Nothing.
+    Nothing {
+        stop: bool,
+    },
+    Step(Step),
+    /// It is kept for the whole state.
+    Wide,
+}
+
+/// A step, as far as it is the same wherever it is done.
+#[derive(Debug, Clone)]
+pub(crate) struct Step {
+    pub(crate) template: u32,
+    /// Whether it used up a call.
+    pub(crate) counts: bool,
+    pub(crate) stop: bool,
+    pub(crate) change: Change,
+    /// For each key of evidence what it was and what it is then.
+    words: Vec<Vec<(u32, u32)>>,
+}
+
+/// What a step changes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Change {
+    /// The part itself, and what that has used.
+    Part { part: u32, used: u32 },
+    /// More than that.
+    All {
+        rest: u32,
+        parts: Box<[u32]>,
+        used: Box<[u32]>,
+    },
+}
+
+impl Change {
+    /// Compares two states; `own` is the part that the step was done in.
+    pub(crate) fn between(before: &State, after: &State, own: usize) -> Self {
+        let same = |one: &[u32], other: &[u32]| {
+            one.len() == other.len()
+                && one
+                    .iter()
+                    .zip(other)
+                    .enumerate()
+                    .all(|(index, (one, other))| index == own || one == other)
+        };
+        let part = after.parts.get(own).zip(after.used.get(own));
+        match part {
+            Some((part, used))
+                if before.rest == after.rest
+                    && same(&before.parts, &after.parts)
+                    && same(&before.used, &after.used) =>
+            {
+                Self::Part {
+                    part: *part,
+                    used: *used,
+                }
+            }
+            _ => Self::All {
+                rest: after.rest,
+                parts: after.parts.clone().into_boxed_slice(),
+                used: after.used.clone().into_boxed_slice(),
+            },
+        }
+    }
+}
+
+impl Step {
+    pub(crate) fn new(template: u32, counts: bool, stop: bool, change: Change) -> Self {
+        Self {
+            template,
+            counts,
+            stop,
+            change,
+            words: Vec::new(),
+        }
+    }
+
+    /// Notes what became of the evidence; `false`: it was seen otherwise before.
+    pub(crate) fn learn(&mut self, before: &[u32], after: &[u32]) -> bool {
+        self.words.resize(before.len(), Vec::new());
+        let mut agrees = true;
+        for ((known, before), after) in self.words.iter_mut().zip(before).zip(after) {
+            match known.iter().find(|(from, _)| from == before) {
+                Some((_, to)) => agrees &= to == after,
+                None => known.push((*before, *after)),
+            }
+        }
+        agrees
+    }
+
+    /// Does the step in another state; `None`: what becomes of some evidence is not known yet.
+    pub(crate) fn apply(&self, state: &State, own: usize) -> Option<State> {
+        let mut words = Vec::with_capacity(state.words.len());
+        for (known, before) in self.words.iter().zip(&state.words) {
+            let (_, after) = known.iter().find(|(from, _)| from == before)?;
+            words.push(*after);
+        }
+        let (rest, parts, used) = match &self.change {
+            Change::Part {
+                part,
+                used: own_used,
+            } => {
+                let mut parts = state.parts.clone();
+                let mut used = state.used.clone();
+                *parts.get_mut(own)? = *part;
+                *used.get_mut(own)? = *own_used;
+                (state.rest, parts, used)
+            }
+            Change::All { rest, parts, used } => (*rest, parts.to_vec(), used.to_vec()),
+        };
+        Some(State {
+            rest,
+            parts,
+            used,
+            words,
+        })
+    }
+}
+
+/// What is known of a part where it stands.
+#[derive(Debug)]
+pub(crate) struct Entry {
+    plain: Vec<Option<Slot>>,
+    more: Map<(u32, Kind), Slot>,
+}
+
+impl Entry {
+    fn new(candidates: usize) -> Self {
+        Self {
+            plain: vec![None; candidates],
+            more: Map::default(),
+        }
+    }
+
+    pub(crate) fn slot(&self, candidate: u32, kind: Kind) -> Option<&Slot> {
+        match kind {
+            Kind::Plain => self.plain.get(at(candidate))?.as_ref(),
+            _ => self.more.get(&(candidate, kind)),
+        }
+    }
+
+    pub(crate) fn put(&mut self, candidate: u32, kind: Kind, slot: Slot) {
+        match kind {
+            Kind::Plain => {
+                if let Some(known) = self.plain.get_mut(at(candidate)) {
+                    *known = Some(slot);
+                }
+            }
+            _ => {
+                self.more.insert((candidate, kind), slot);
+            }
+        }
+    }
+}
+
+/// All that the engine has said.
+#[derive(Debug, Default)]
+pub(crate) struct Table {
+    entries: Map<Box<[u32]>, Entry>,
+    pub(crate) wide: Map<Box<[u32]>, Slot>,
+}
+
+impl Table {
+    /// Finds the entry of a part where it stands, with as many candidates.
+    pub(crate) fn entry(&mut self, key: &[u32], candidates: usize) -> usize {
+        if let Some(known) = self.entries.get_index_of(key) {
+            return known;
+        }
+        let entry = Entry::new(candidates);
+        self.entries.insert_full(key.into(), entry).0
+    }
+
+    pub(crate) fn get(&self, entry: usize) -> Option<&Entry> {
+        self.entries.get_index(entry).map(|(_, entry)| entry)
+    }
+
+    pub(crate) fn get_mut(&mut self, entry: usize) -> Option<&mut Entry> {
+        self.entries.get_index_mut(entry).map(|(_, entry)| entry)
+    }
+}

@@ -1,0 +1,101 @@
+//! Two versions of a workflow in a file each; the first line of the new one says what is found.
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::disallowed_methods,
+    reason = "a failed test panics, and the cases are files"
+)]
+
+use std::path::{Path, PathBuf};
+
+use interlock_core::machine::Machine;
+use interlock_formats::{NoWorkflows, Source, load};
+use interlock_prove::{Comparison, compare, written_steps};
+use interlock_simulate::{Scenario, Simulation};
+
+fn machine(path: &Path) -> (String, Machine) {
+    let text = std::fs::read_to_string(path).unwrap();
+    match load(
+        &Source::new(path.display().to_string(), text.clone()),
+        None,
+        &NoWorkflows,
+    ) {
+        Ok(loaded) => (text, loaded.machine),
+        Err(found) => panic!("{}: {found:#?}", path.display()),
+    }
+}
+
+fn found(compared: &Comparison) -> String {
+    match (&compared.permitted, &compared.doubt) {
+        (Some(permission), _) => format!("permits more: {}", permission.what),
+        (None, Some(_)) => "unknown".to_owned(),
+        (None, None) if compared.removed.is_empty() => "same".to_owned(),
+        (None, None) => "stricter".to_owned(),
+    }
+}
+
+/// Plays a trace; returns whether each line was let through.
+fn played(machine: &Machine, compared: &Comparison) -> Vec<bool> {
+    let permission = compared.permitted.as_ref().unwrap();
+    let mut simulation = Simulation::begun_with(
+        machine.clone(),
+        Scenario::default(),
+        permission.input.clone(),
+    );
+    written_steps(&permission.trace)
+        .iter()
+        .map(|line| {
+            simulation
+                .step(&line.to_string())
+                .is_ok_and(|answer| answer.ok)
+        })
+        .collect()
+}
+
+#[test]
+fn what_is_newly_permitted_is_found_and_what_is_not_is_not() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/against");
+    let mut files: Vec<PathBuf> = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.to_string_lossy().ends_with(".new.yaml"))
+        .collect();
+    files.sort();
+    for path in &files {
+        let (text, new) = machine(path);
+        let beside = path.to_string_lossy().replace(".new.yaml", ".old.yaml");
+        let (_, old) = machine(Path::new(&beside));
+        let wanted = text.lines().next().unwrap().trim_start_matches("# ");
+        let compared = compare(&new, &old, 20_000, None);
+        assert_eq!(
+            found(&compared),
+            wanted,
+            "{}: {compared:#?}",
+            path.display()
+        );
+        if compared.permitted.is_some() {
+            assert!(
+                played(&new, &compared).iter().all(|ok| *ok),
+                "{}",
+                path.display()
+            );
+            assert!(
+                !played(&old, &compared).iter().all(|ok| *ok),
+                "{}",
+                path.display()
+            );
+        }
+    }
+    assert!(files.len() >= 9, "{files:?}");
+}
+
+#[test]
+fn every_shipped_workflow_is_the_same_as_itself() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../workflows");
+    for name in ["research", "review"] {
+        let (_, machine) = machine(&folder.join(name).with_extension("yaml"));
+        let compared = compare(&machine, &machine.clone(), 3_000, None);
+        assert!(compared.permitted.is_none(), "{name}: {compared:#?}");
+        assert!(compared.removed.is_empty(), "{name}: {compared:#?}");
+    }
+}
