@@ -64,6 +64,7 @@ const KEPT_TO: &[(&str, &[&str])] = &[
     (
         "tokio",
         &[
+            "interlock-process",
             "interlock-models",
             "interlock-tools",
             "interlock-runner",

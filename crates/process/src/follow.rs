@@ -14,7 +14,7 @@ use rustix::{
 };
 
 use crate::{
-    Cancel, Exit, GroupRecords, Input, Program, StartError, Stop, Terminal,
+    At, Cancel, Exit, GroupRecords, Input, Program, StartError, Stop,
     group::{self, KILL_AFTER},
     pipe::{InputPipe, OutputPipe},
     spawn,
@@ -40,23 +40,6 @@ pub enum Stream {
     Out,
     /// Standard error.
     Err,
-}
-
-/// How a program has the terminal.
-#[derive(Debug, Clone, Copy)]
-pub enum At<'a> {
-    /// To read from.
-    Reading(&'a Terminal),
-    /// For all three of its streams.
-    Owning(&'a Terminal),
-}
-
-impl<'a> At<'a> {
-    pub(crate) const fn terminal(self) -> &'a Terminal {
-        match self {
-            Self::Reading(terminal) | Self::Owning(terminal) => terminal,
-        }
-    }
 }
 
 /// Runs `program` to its end and to the end of its group.

@@ -19,13 +19,13 @@ mod waker;
 
 pub use cancel::{Cancel, Stop};
 pub use ends::HeadTail;
-pub use follow::{At, Stream, run};
+pub use follow::{Stream, run};
 pub use group::end_leftovers;
 pub use pipe::{InputPipe, OutputPipe};
 pub use records::{GroupRecords, RecordError};
 pub use search::find_program;
 pub use spawn::StartError;
-pub use terminal::Terminal;
+pub use terminal::{At, Terminal};
 
 /// The variable that lets scripts of a person answer for them; no program that is started here gets it.
 pub const PERSONS_TOKEN: &str = "INTERLOCK_TOKEN";

@@ -96,6 +96,23 @@ impl Terminal {
     }
 }
 
+/// How a program has the terminal.
+#[derive(Debug, Clone, Copy)]
+pub enum At<'a> {
+    /// To read from.
+    Reading(&'a Terminal),
+    /// For all three of its streams.
+    Owning(&'a Terminal),
+}
+
+impl<'a> At<'a> {
+    pub(crate) const fn terminal(self) -> &'a Terminal {
+        match self {
+            Self::Reading(terminal) | Self::Owning(terminal) => terminal,
+        }
+    }
+}
+
 /// The foreground, lent to a program's group.
 #[derive(Debug)]
 pub(crate) struct ForegroundGuard<'a> {

@@ -6,7 +6,6 @@ use interlock_core::{
     machine::{Activity, State as WrittenState},
     run::Run,
 };
-use interlock_formats::Predicate;
 
 use crate::{
     atlas::{Atlas, Leaf, State},
@@ -170,11 +169,6 @@ pub(crate) fn explore(
     (graph, contradicted)
 }
 
-/// Returns for each predicate whether it is about where a run stands.
-pub(crate) fn at_states(model: &Model) -> impl Iterator<Item = Option<&Predicate>> {
-    model.slots.iter().map(|slot| slot.stands().then_some(slot))
-}
-
 impl Explorer<'_> {
     fn begin(&mut self) {
         for done in starts(self.model) {
@@ -320,7 +314,7 @@ impl Explorer<'_> {
 
     /// Notes what properties about where a run stands say of a state.
     fn look(&mut self, node: u32, visit: u32, state: &State) {
-        if self.pairs.is_empty() && at_states(self.model).all(|slot| slot.is_none()) {
+        if self.pairs.is_empty() && self.model.at_states().all(|slot| slot.is_none()) {
             return;
         }
         let truths = self.truths(at(visit), state);

@@ -147,11 +147,13 @@ fn word(model: &Model, run: &Run, key: &str, entries: &[u64]) -> String {
     if !word.contains('1') {
         return String::new();
     }
-    if let Some(report) = &seen.report {
-        word.push_str(&format!(" {:?}", substance::plain(report)));
-    }
-    if let Some(frozen) = &seen.frozen {
-        word.push_str(&format!(" {frozen:?}"));
+    if model
+        .machine
+        .evidence_guards()
+        .any(|one| one.substance_shown().is_some())
+    {
+        let report = seen.report.as_ref().map(substance::plain);
+        word.push_str(&format!(" {report:?} {:?}", seen.frozen));
     }
     word
 }

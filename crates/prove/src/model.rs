@@ -44,6 +44,11 @@ pub(crate) struct Model {
 }
 
 impl Model {
+    /// Returns for each predicate whether it is about where a run stands.
+    pub(crate) fn at_states(&self) -> impl Iterator<Item = Option<&Predicate>> {
+        self.slots.iter().map(|slot| slot.stands().then_some(slot))
+    }
+
     /// Returns the state that a frame stands in.
     pub(crate) fn state(&self, machine: Option<&MachineId>, at: &StateName) -> Option<&State> {
         self.machine.called(machine)?.states.get(at)

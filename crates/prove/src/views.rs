@@ -8,7 +8,6 @@ use interlock_core::{
 
 use crate::{
     atlas::{Atlas, State},
-    explore::at_states,
     facts::{leaves, stands_at, stands_below},
     hash::{Map, Set, number, short},
     model::Model,
@@ -139,7 +138,7 @@ impl View {
             run.phase != Phase::Open || path.names().first().map(String::as_str) == name
         };
         let own: Vec<_> = all.iter().filter(is_own).collect();
-        let stands = at_states(model)
+        let stands = model.at_states()
             .map(|slot| {
                 slot.is_some_and(|slot| own.iter().any(|path| stands_at(model, slot, run, path)))
             })

@@ -209,5 +209,4 @@ fn split(a: &[u64], b: &[u64]) -> (usize, usize) {
 }
 
 #[cfg(test)]
-#[path = "myers_tests.rs"]
 mod tests;
