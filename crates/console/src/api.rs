@@ -17,6 +17,8 @@ mod transcript;
 mod trust;
 mod workflows;
 
+pub use export::export;
+
 use std::{sync::Arc, time::Duration};
 
 use axum::{
@@ -49,7 +51,7 @@ pub(crate) fn router(shared: Arc<Shared>) -> Router {
 }
 
 /// Makes the routes of the API.
-pub(crate) fn routes() -> Router<Arc<Shared>> {
+fn routes() -> Router<Arc<Shared>> {
     Router::new()
         .route("/pair", post(pair::begin))
         .route("/pair/finish", post(pair::finish))
@@ -79,7 +81,7 @@ pub(crate) fn routes() -> Router<Arc<Shared>> {
         .route("/runs/{id}/graph", get(picture::graph))
         .route("/runs/{id}/answers", post(answers::answer))
         .route("/runs/{id}/challenge", post(passkeys::challenge))
-        .route("/runs/{id}/export", get(export::export))
+        .route("/runs/{id}/export", get(export::save))
         .route("/runs/{id}/pause", post(answers::pause))
         .route("/runs/{id}/resume", post(answers::resume))
         .route("/runs/{id}/cancel", post(answers::cancel))
