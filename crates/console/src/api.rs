@@ -19,6 +19,8 @@ mod trust;
 mod what_if;
 mod workflows;
 
+pub use export::export;
+
 use std::{sync::Arc, time::Duration};
 
 use axum::{
@@ -51,7 +53,7 @@ pub(crate) fn router(shared: Arc<Shared>) -> Router {
 }
 
 /// Makes the routes of the API.
-pub(crate) fn routes() -> Router<Arc<Shared>> {
+fn routes() -> Router<Arc<Shared>> {
     Router::new()
         .route("/pair", post(pair::begin))
         .route("/pair/finish", post(pair::finish))
@@ -81,7 +83,7 @@ pub(crate) fn routes() -> Router<Arc<Shared>> {
         .route("/runs/{id}/graph", get(picture::graph))
         .route("/runs/{id}/answers", post(answers::answer))
         .route("/runs/{id}/challenge", post(passkeys::challenge))
-        .route("/runs/{id}/export", get(export::export))
+        .route("/runs/{id}/export", get(export::save))
         .route("/runs/{id}/what-if", post(what_if::what_if))
         .route("/compare", get(compare::compare))
         .route("/runs/{id}/pause", post(answers::pause))

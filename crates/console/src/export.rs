@@ -3,7 +3,10 @@
 //! INVARIANT: the file holds what the page would show and nothing else, masked as there; it loads nothing, sends
 //! nothing and runs no script but the page's, which its policy names by its hash.
 
-use std::{fmt, sync::Arc};
+use std::{
+    fmt,
+    time::{SystemTime, UNIX_EPOCH},
+};
 
 use axum::{Router, body::Body, http::Request};
 use http_body_util::BodyExt as _;
@@ -13,11 +16,7 @@ use interlock_core::names::RunId;
 use serde_json::{Value, json, value::RawValue};
 use sha2::{Digest as _, Sha256};
 
-use crate::{
-    api, page,
-    reply::Problem,
-    shared::{Settings, Shared, now_ms},
-};
+use crate::{page, reply::Problem};
 
 /// Bytes of what is recorded; a browser still opens such a file at once.
 const BYTES_MAX: usize = 32 * 1024 * 1024;
@@ -47,25 +46,10 @@ impl fmt::Debug for Exported {
     }
 }
 
-/// Makes one file of a run, without a console that listens.
-///
-/// # Errors
-/// The run cannot be read, in a sentence for people.
-pub fn export(settings: Settings, run: &RunId) -> Result<Exported, String> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| format!("the run cannot be exported: {error}"))?;
-    let (shared, _pairings) = Shared::new(settings, 0);
-    runtime
-        .block_on(export_of(&Arc::new(shared), run))
-        .map_err(|problem| problem.message)
-}
-
-/// Makes one file of a run.
-pub(crate) async fn export_of(shared: &Arc<Shared>, run: &RunId) -> Result<Exported, Problem> {
+/// Makes one file of a run, of what `api` answers about it.
+pub(crate) async fn export_of(api: Router, run: &RunId) -> Result<Exported, Problem> {
     let mut recorder = Recorder {
-        api: TowerToHyperService::new(api::routes().with_state(Arc::clone(shared))),
+        api: TowerToHyperService::new(api),
         run: run.clone(),
         left: BYTES_MAX,
         left_out: vec![
@@ -125,10 +109,14 @@ impl Recorder {
         let (first, lines) = self.lines(total).await?;
         let moments = self.moments(total).await?;
         let (events, calls) = self.details(total).await?;
+        let since = SystemTime::now().duration_since(UNIX_EPOCH);
+        let now_ms = since.map_or(0, |since| {
+            u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+        });
         let recording = json!({
             "run": self.run,
             "version": env!("CARGO_PKG_VERSION"),
-            "exported_ms": now_ms(),
+            "exported_ms": now_ms,
             "left_out": self.left_out,
             "answers": answers,
             "first": first,

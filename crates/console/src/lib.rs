@@ -28,7 +28,8 @@ mod spoken;
 mod turns;
 mod workflows;
 
-pub use export::{Exported, export};
+pub use api::export;
+pub use export::Exported;
 pub use pairing::PairingRequest;
 pub use passkeys::Enrolment;
 pub use server::{Console, ConsoleError};

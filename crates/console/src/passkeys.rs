@@ -19,7 +19,7 @@ use interlock_core::{
 use interlock_passkeys::{NewPasskey, enrol, verify};
 use interlock_store::{Enrolled, Home, Passkey, Used};
 
-use crate::{reply::Problem, shared::now_ms};
+use crate::reply::Problem;
 
 /// Answers and new passkeys that wait for a signature at once; the oldest go.
 const WAITING_MAX: usize = 32;
@@ -176,7 +176,7 @@ fn unsigned(yes: &Yes, nonce: &str) -> Assertion {
 pub(crate) fn sign(
     challenges: &Challenges,
     home: &Home,
-    port: u16,
+    (port, now_ms): (u16, u64),
     yes: &Yes,
     signed: Signed,
 ) -> Result<Assertion, Problem> {
@@ -207,7 +207,7 @@ pub(crate) fn sign(
     };
     let counter = verify(&assertion, said(yes, &ids(yes))).map_err(flawed)?;
     let (credential, key) = (&assertion.credential, &assertion.public_key);
-    match home.use_passkey(credential, key, counter, now_ms())? {
+    match home.use_passkey(credential, key, counter, now_ms)? {
         Used::Noted => Ok(assertion),
         Used::Unknown => Err(refused("this passkey was removed just now")),
         Used::CountsBack => Err(refused(
@@ -246,7 +246,7 @@ pub(crate) fn begin_enrolment(
 pub(crate) fn enrol_made(
     challenges: &Challenges,
     home: &Home,
-    port: u16,
+    (port, now_ms): (u16, u64),
     name: &str,
     made: &Made,
 ) -> Result<String, Problem> {
@@ -268,7 +268,7 @@ pub(crate) fn enrol_made(
         name: name.to_owned(),
         public_key,
         counter,
-        enrolled_ms: now_ms(),
+        enrolled_ms: now_ms,
         used_ms: None,
     };
     match home.add_passkey(passkey)? {

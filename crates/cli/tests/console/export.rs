@@ -23,7 +23,6 @@ fn recording(html: &str) -> Value {
 fn a_file_holds_the_run_as_the_console_shows_it() {
     let world = World::new();
     let secret = "hunter2hunter2hunter2";
-    world.proposes("1", "Read", &json!({ "file_path": "a.txt" }));
     world.proposes(
         "2",
         "Write",
@@ -59,7 +58,7 @@ fn a_file_holds_the_run_as_the_console_shows_it() {
     assert_eq!(found["moments"].as_array().unwrap().len(), events + 1);
     assert_eq!(
         found["calls"].as_object().unwrap().len(),
-        3,
+        2,
         "each call has its why"
     );
     // It is what the console says, but for what could be pressed.
@@ -112,12 +111,12 @@ fn a_file_holds_the_run_as_the_console_shows_it() {
 #[test]
 fn below_a_guarded_agent_no_run_is_exported() {
     let world = World::new();
-    let read = json!({ "file_path": "a.txt" });
+    let write = json!({ "file_path": "a.txt", "content": "x" });
     let line = format!(
         "'{INTERLOCK}' export {} -o out.html 2>&1 || true",
         world.run
     );
-    let said = world.below_a_client(("1", "Read", &read), &line);
+    let said = world.below_a_client(("1", "Write", &write), &line);
     assert!(said.contains("below an agent"), "{said}");
     assert!(!world.room.project().join("out.html").exists());
 }

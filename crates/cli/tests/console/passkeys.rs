@@ -27,7 +27,9 @@ context: {version: '1.3'}
 states:
   draft:
     on:
-      SHIP: {target: draft, approval: passkey, approval_message: Ship the release?}
+      SHIP: {target: shipped, approval: passkey, approval_message: Ship the release?}
+  shipped: {on: {DONE: done}}
+  done: {type: final}
 ";
 
 /// An authenticator with one passkey.

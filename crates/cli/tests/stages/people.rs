@@ -200,7 +200,7 @@ fn at_the_terminal_no_yes_is_given_that_takes_a_passkey() {
     for (keys, code) in [("y\nn\n", 1), ("yes\nd\n", 75)] {
         let submits = vec![vec![call("submit", &json!({}))]];
         let place = Place::new("anthropic", SIGNED, Script::turns(submits));
-        let command = place.command(&["run", "flow", "it", "-n", "one"]);
+        let command = place.command(&["run", "flow", "-n", "one"]);
         let mut terminal = Terminal::start(&command, 40, 120).unwrap();
         let prompt = |screen: &str| screen.contains("[n]o, [d]efer > ");
         let shown = terminal.wait_for("the question", prompt).unwrap();

@@ -26,7 +26,7 @@ use super::body;
 use crate::{
     passkeys::{Signed, Yes, sign},
     reply::{Answered, Problem, json_reply},
-    shared::{Opened, Shared},
+    shared::{Opened, Shared, now_ms},
 };
 
 /// Characters of a note.
@@ -106,7 +106,13 @@ pub(super) async fn answer(
             let passkey = match sent.passkey.filter(|_| sent.decision == Word::Yes) {
                 Some(signed) => {
                     let (challenges, home) = (&shared.challenges, &shared.home);
-                    Some(sign(challenges, home, shared.port, &yes, signed)?)
+                    Some(sign(
+                        challenges,
+                        home,
+                        (shared.port, now_ms()),
+                        &yes,
+                        signed,
+                    )?)
                 }
                 None => None,
             };

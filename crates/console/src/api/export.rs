@@ -10,12 +10,33 @@ use axum::{
 };
 use interlock_core::names::RunId;
 
-use crate::{export::export_of, reply::Answered, shared::Shared};
+use crate::{
+    export::{Exported, export_of},
+    reply::Answered,
+    shared::{Settings, Shared},
+};
 
-pub(super) async fn export(State(shared): State<Arc<Shared>>, Path(id): Path<String>) -> Answered {
+/// Makes one file of a run, without a console that listens.
+///
+/// # Errors
+/// The run cannot be read, in a sentence for people.
+pub fn export(settings: Settings, run: &RunId) -> Result<Exported, String> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| format!("the run cannot be exported: {error}"))?;
+    let (shared, _pairings) = Shared::new(settings, 0);
+    let api = super::routes().with_state(Arc::new(shared));
+    runtime
+        .block_on(export_of(api, run))
+        .map_err(|problem| problem.message)
+}
+
+pub(super) async fn save(State(shared): State<Arc<Shared>>, Path(id): Path<String>) -> Answered {
     // It is costly, like the work on texts.
     let _turn = shared.exports.take().await?;
-    let exported = export_of(&shared, &RunId::new(id)).await?;
+    let api = super::routes().with_state(Arc::clone(&shared));
+    let exported = export_of(api, &RunId::new(id)).await?;
     let mut response = Response::new(Body::from(exported.html));
     let headers = response.headers_mut();
     let kind = HeaderValue::from_static("text/html; charset=utf-8");

@@ -18,7 +18,7 @@ use super::{
 use crate::{
     passkeys::{Creation, Made, begin_enrolment, enrol_made, id_of},
     reply::{Answered, Problem, json_reply},
-    shared::{Opened, Shared},
+    shared::{Opened, Shared, now_ms},
 };
 
 #[derive(Debug, Deserialize)]
@@ -80,7 +80,8 @@ pub(super) async fn finish(State(shared): State<Arc<Shared>>, sent: Body) -> Ans
     let message = shared
         .blocking(move |shared| {
             let name = wanted(shared)?;
-            enrol_made(&shared.challenges, &shared.home, shared.port, name, &made)
+            let at = (shared.port, now_ms());
+            enrol_made(&shared.challenges, &shared.home, at, name, &made)
         })
         .await?;
     if let Some(enrolment) = &shared.enrolment {
