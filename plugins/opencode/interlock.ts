@@ -143,7 +143,10 @@ export const InterlockPlugin = async ({ client, directory }) => {
 
     "chat.message": async (input) => {
       const copy = await isCopy(input.sessionID)
-      const answer = await about("chat.message", input.sessionID, { plugins, copy })
+      const answer = await about("chat.message", input.sessionID, { plugins, copy }).catch((error) => {
+        tellPerson(error.message, "error")
+        throw error
+      })
       const stops = typeof answer.stop === "string"
       const person = stops ? answer.stop : answer.person
       if (typeof person === "string") tellPerson(person, stops ? "error" : "warning")

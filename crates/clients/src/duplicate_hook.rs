@@ -79,7 +79,17 @@ pub(crate) fn judged_once(
         }
         _ => return Ok(answer),
     };
-    let left = left.unwrap_or_default();
+    let mut left = left.unwrap_or_default();
+    // Of hooks that run one after the other, the next one is told what this one has made of the call.
+    if let (Say::Rewrite { input: made, .. }, Event::BeforeTool(used)) = (&answer.say, &input.event)
+    {
+        let key = digest(&used.name, made);
+        let again = left.clone().into_iter();
+        left.extend(again.map(|kept| DuplicateCall {
+            key: key.clone(),
+            ..kept
+        }));
+    }
     let alive = |kept: &DuplicateCall| kept.run == run && still_counts(&guarded.run, kept);
     duplicates.leave(left, alive).map_err(said)?;
     Ok(answer)

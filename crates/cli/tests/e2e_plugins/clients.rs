@@ -197,7 +197,11 @@ impl Plugin {
 
     /// Writes the hooks as well, and returns what was said.
     pub(crate) fn init(&self) -> String {
-        let output = self.interlock().run(&["init", "--yes"]).unwrap();
+        let mut command = self.room.command(INTERLOCK);
+        if self.client == Client::Opencode {
+            command.env("XDG_CACHE_HOME", self.room.path("cache"));
+        }
+        let output = command.args(["init", "--yes"]).output().unwrap();
         expect_success("interlock init", &output).unwrap();
         String::from_utf8(output.stdout).unwrap()
     }

@@ -151,10 +151,7 @@ fn places(name: &str, look: &Look<'_>) -> Vec<PathBuf> {
     if Path::new(name).is_absolute() || name.starts_with('.') {
         return vec![look.directory.join(name)];
     }
-    let cache = look
-        .variable("XDG_CACHE_HOME")
-        .map_or_else(|| look.site.home.join(".cache"), PathBuf::from)
-        .join("opencode");
+    let cache = look.site.cache.join("opencode");
     let own = name.rsplit_once('@').filter(|(own, _)| !own.is_empty());
     let own = own.map_or(name, |(own, _)| own);
     let latest = format!("{own}@latest");

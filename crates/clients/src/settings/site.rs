@@ -51,6 +51,8 @@ pub struct Site {
     pub in_plugin: bool,
     /// The person's directory of configuration.
     pub configuration: PathBuf,
+    /// The person's directory of caches.
+    pub cache: PathBuf,
     /// Claude Code's own directory of the person.
     pub claude_home: PathBuf,
     /// Codex's.
@@ -80,6 +82,7 @@ impl Site {
             by_name: false,
             in_plugin: false,
             configuration: home.join(".config"),
+            cache: home.join(".cache"),
             claude_home: home.join(".claude"),
             codex_home: home.join(".codex"),
             copilot_home: home.join(".copilot"),
@@ -109,6 +112,7 @@ impl Site {
                 variable(name).is_some_and(|value| value == *word)
             }),
             configuration: moved("XDG_CONFIG_HOME", self.configuration),
+            cache: moved("XDG_CACHE_HOME", self.cache),
             claude_home: moved("CLAUDE_CONFIG_DIR", self.claude_home),
             codex_home: moved("CODEX_HOME", self.codex_home),
             copilot_home: moved("COPILOT_HOME", self.copilot_home),
