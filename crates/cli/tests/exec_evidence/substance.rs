@@ -96,7 +96,7 @@ impl Session {
             ..Answer::default()
         });
         submit(&mut log, &machine, &mut run, &Command { at_ms: 2, ask }).unwrap();
-        assert_eq!(run.approved.is_some(), true);
+        assert!(run.approved.is_some());
     }
 }
 
