@@ -169,15 +169,22 @@ struct Pair {
     alone: bool,
 }
 
+/// A call as both versions judge it.
+type Judged = (Option<Usable>, Option<Usable>);
+/// A key of evidence, where each version has it.
+type Place = (Option<usize>, Option<usize>);
+/// A state of each version.
+type Key = (Box<[u32]>, Box<[u32]>);
+
 struct Search {
     new: Side,
     old: Side,
     max: usize,
     whole: bool,
-    keys: Set<(Box<[u32]>, Box<[u32]>)>,
+    keys: Set<Key>,
     pairs: Vec<Pair>,
     waiting: VecDeque<usize>,
-    calls: Map<(Standing, Standing), Vec<(Option<Usable>, Option<Usable>)>>,
+    calls: Map<(Standing, Standing), Vec<Judged>>,
     /// Groups of keys of evidence that count alike in both versions.
     alike: Vec<Vec<String>>,
     permitted: Option<(usize, Act, String)>,
@@ -254,7 +261,7 @@ impl Search {
         let word =
             |state: &State, at: Option<usize>| at.and_then(|at| state.words.get(at)).copied();
         for group in &self.alike {
-            let places: Vec<(Option<usize>, Option<usize>)> = group
+            let places: Vec<Place> = group
                 .iter()
                 .map(|key| (index(&self.new.model, key), index(&self.old.model, key)))
                 .collect();
@@ -264,10 +271,12 @@ impl Search {
                 .collect();
             let all = vec![(0..words.len()).collect::<Vec<usize>>()];
             let moved = order_alike(&all, &mut words);
-            let of = |side: fn(&(Option<usize>, Option<usize>)) -> Option<usize>| -> Vec<(usize, usize)> {
+            let of = |side: fn(&Place) -> Option<usize>| -> Vec<(usize, usize)> {
                 moved
                     .iter()
-                    .filter_map(|(from, to)| Some((side(places.get(*from)?)?, side(places.get(*to)?)?)))
+                    .filter_map(|(from, to)| {
+                        Some((side(places.get(*from)?)?, side(places.get(*to)?)?))
+                    })
                     .collect()
             };
             move_seen(&self.new.model, new, &of(|place| place.0));
@@ -492,10 +501,7 @@ impl Search {
     }
 
     /// Judges every call in both states; of those alike in both, the first is kept.
-    fn classes(
-        &self,
-        (one, other): &(Standing, Standing),
-    ) -> Vec<(Option<Usable>, Option<Usable>)> {
+    fn classes(&self, (one, other): &(Standing, Standing)) -> Vec<Judged> {
         let both = judged(&self.new.model, one)
             .into_iter()
             .zip(judged(&self.old.model, other));

@@ -143,7 +143,7 @@ impl Made {
             None,
         );
         let last = self.classes.last();
-        if !last.is_some_and(|class| class.call.facts.writes.len() == paths.len()) {
+        if last.is_none_or(|class| class.call.facts.writes.len() != paths.len()) {
             self.missed
                 .push("patches of several files are not tried".to_owned());
         }
