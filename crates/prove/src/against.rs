@@ -501,10 +501,7 @@ impl Search {
     }
 
     /// Judges every call in both states; of those alike in both, the first is kept.
-    fn classes(
-        &self,
-        (one, other): &(Standing, Standing),
-    ) -> Vec<(Option<Usable>, Option<Usable>)> {
+    fn classes(&self, (one, other): &(Standing, Standing)) -> Vec<Judged> {
         let both = judged(&self.new.model, one)
             .into_iter()
             .zip(judged(&self.old.model, other));

@@ -204,14 +204,12 @@ impl Explorer<'_> {
     }
 
     fn template(&mut self, done: &Done) -> u32 {
-        let happens = done.bits.iter().zip(&self.model.slots);
-        let bits = happens.map(|(bit, slot)| *bit && !slot.stands()).collect();
         number(
             &mut self.templates,
             Label {
                 act: done.act.clone(),
                 facts: done.facts.clone(),
-                bits,
+                bits: done.bits.clone(),
             },
         )
     }

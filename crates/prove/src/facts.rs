@@ -206,6 +206,14 @@ pub(crate) fn bits(model: &Model, step: Step<'_>) -> Vec<bool> {
         .collect()
 }
 
+/// Says the same of what happens alone: where the run stands is asked of the state that is reached, once for all steps to it.
+pub(crate) fn happening(model: &Model, step: Step<'_>) -> Vec<bool> {
+    let slots = model.slots.iter();
+    slots
+        .map(|slot| !slot.stands() && happens(model, slot, step))
+        .collect()
+}
+
 /// Tells whether a predicate holds of one of the branches of a run.
 pub(crate) fn stands(model: &Model, what: &Predicate, run: &Run) -> bool {
     leaves(run)

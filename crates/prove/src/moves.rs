@@ -16,7 +16,7 @@ use interlock_simulate::with_what_it_takes;
 use crate::{
     atlas::Leaf,
     calls::{End, Usable},
-    facts::{Facts, Step, bits},
+    facts::{Facts, Step, happening},
     hash::{Set, number},
     key::answer_path,
     model::Model,
@@ -119,7 +119,7 @@ fn done(
     let mut facts = Facts::of(model, before, events, &run);
     facts.by_person |= act.is_by_person();
     let call = class.and_then(|class| model.classes.get(class));
-    let bits = bits(
+    let bits = happening(
         model,
         Step {
             before,

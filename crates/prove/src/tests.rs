@@ -386,19 +386,19 @@ fn slots(machine: &interlock_core::machine::Machine) -> Vec<Predicate> {
 fn the_table_gives_the_graph_that_asking_for_each_step_gives() {
     let mut machines = 0;
     let mut saved = 0;
-    for seed in 1..40_u64 {
+    for seed in 1..16_u64 {
         let mut chance = Chance(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
         let text = machine(&mut chance);
         let Ok(loaded) = load(&Source::new("f.yaml", text.clone()), None, &NoWorkflows) else {
             continue;
         };
         let model = Model::new(&loaded.machine, slots(&loaded.machine), 4);
-        let (once, always) = check_table(&format!("seed {seed}\n{text}"), &model, 150);
+        let (once, always) = check_table(&format!("seed {seed}\n{text}"), &model, 100);
         machines += 1;
         saved += always.saturating_sub(once);
     }
     assert!(
-        machines >= 15 && saved > 10_000,
+        machines >= 6 && saved > 2_000,
         "{machines} machines, {saved} steps saved"
     );
 }
@@ -416,7 +416,7 @@ fn the_table_gives_the_same_graph_of_every_shipped_workflow() {
         let source = Source::new(name.clone(), std::fs::read_to_string(&path).unwrap());
         let machine = load(&source, None, &NoWorkflows).unwrap().machine;
         let model = Model::new(&machine, slots(&machine), 4);
-        let (once, always) = check_table(&name, &model, 400);
+        let (once, always) = check_table(&name, &model, 120);
         assert!(once < always, "{name}: {once} of {always}");
         seen += 1;
     }
