@@ -138,7 +138,8 @@ impl View {
             run.phase != Phase::Open || path.names().first().map(String::as_str) == name
         };
         let own: Vec<_> = all.iter().filter(is_own).collect();
-        let stands = model.at_states()
+        let stands = model
+            .at_states()
             .map(|slot| {
                 slot.is_some_and(|slot| own.iter().any(|path| stands_at(model, slot, run, path)))
             })
