@@ -422,6 +422,27 @@ mod tests {
     }
 
     #[test]
+    fn a_yes_that_comes_when_the_page_has_gone_lets_nobody_in() {
+        for (ago, is_in) in [(Duration::ZERO, true), (GONE_AFTER, false)] {
+            let (pairings, mut asked) = Pairings::new();
+            let (id, _) = pairings.begin(&key()).unwrap();
+            let request = asked.try_recv().unwrap();
+            let seen = Instant::now().checked_sub(ago).unwrap();
+            for waiting in pairings.lock().waiting.values() {
+                *lock(&waiting.seen) = seen;
+            }
+            assert_eq!(request.is_waiting(), is_in, "{ago:?}");
+            assert_eq!(request.answer(true), is_in, "{ago:?}");
+            let finished = pairings.finish(&id, SECRET);
+            assert_eq!(
+                matches!(finished, Ok(Finished::Bearer(_))),
+                is_in,
+                "{ago:?}"
+            );
+        }
+    }
+
+    #[test]
     fn few_pages_wait_at_once() {
         let (pairings, _asked) = Pairings::new();
         for _ in 0..WAITING_MAX {

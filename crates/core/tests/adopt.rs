@@ -212,3 +212,42 @@ fn other_branches_are_another_path() {
     let mut driven = Driven::start(forked("y"));
     assert!(matches!(driven.adopt(&forked("z")), Reply::Refused(_)));
 }
+
+/// A call of one of two machines that are alike.
+fn calling(called: &str) -> Machine {
+    let inner =
+        |id: &str| json!({ "id": id, "initial": "in", "states": { "in": task(&plain(id), None) } });
+    let machine = json!({
+        "id": "flow", "initial": "c", "durable": true,
+        "machines": { "one": inner("one"), "two": inner("two") },
+        "states": { "c": {
+            "activity": { "call": { "machine": called } },
+            "on": { "done": { "transitions": [{ "target": { "end": "success" } }] } },
+        } },
+    });
+    serde_json::from_value::<Machine>(machine).unwrap().seal()
+}
+
+#[test]
+fn another_called_machine_is_another_path() {
+    let mut driven = Driven::start(calling("one"));
+    assert_eq!(
+        driven.running(),
+        [("c/one/in".to_owned(), "one".to_owned())]
+    );
+    let reply = driven.adopt(&calling("two"));
+    assert!(matches!(reply, Reply::Refused(_)), "{reply:?}");
+    // A state that forks where the run has called is no less another.
+    let mut forks = forked("y");
+    let par = forks.states.shift_remove("par").unwrap();
+    forks.states.insert("c".into(), par);
+    let reply = driven.adopt(&forks.seal());
+    assert!(matches!(reply, Reply::Refused(_)), "{reply:?}");
+    let mut same = calling("one");
+    same.context = json!({ "z": "1" }).as_object().unwrap().clone();
+    assert_eq!(driven.adopt(&same.seal()), Reply::Accepted);
+    assert_eq!(
+        driven.running(),
+        [("c/one/in".to_owned(), "one".to_owned())]
+    );
+}

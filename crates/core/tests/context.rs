@@ -7,47 +7,109 @@ mod started;
 
 use interlock_core::{
     Reply,
-    command::{Ask, Command, TransitionRequest},
+    command::{Answer, Ask, Command, TransitionRequest},
     decide, evolve,
-    machine::{Limits, Machine},
+    machine::{Limits, Machine, Object},
+    pending::pending,
+    run::Run,
 };
 use serde_json::{Value, json};
 use started::started;
 
-/// Sends each data in turn, where the context may hold 100 bytes; tells which were taken.
-fn taken(data: &[Value]) -> Vec<bool> {
-    let mut limits = json!(Limits::default());
-    limits["context_bytes_max"] = json!(100);
-    let machine: Machine = serde_json::from_value(json!({
-        "id": "m", "initial": "a", "limits": limits,
-        "states": {"a": {"on": {"SET": {"transitions": [{"target": {"state": "a"}}]}}}},
-    }))
-    .unwrap();
-    let mut run = started(&machine);
-    let mut ask = |ask: Ask| {
-        let decision = decide(&machine, &run, &Command { at_ms: 1, ask });
-        run = decision.events.iter().fold(run.clone(), evolve);
-        decision.reply
-    };
-    let sent = data.iter().map(|data| {
-        let reply = ask(Ask::Transition(TransitionRequest {
-            event: "SET".to_owned(),
-            data: data.as_object().unwrap().clone(),
+/// A run whose context may hold 100 bytes.
+struct Play {
+    machine: Machine,
+    run: Run,
+}
+
+impl Play {
+    fn new() -> Self {
+        let mut limits = json!(Limits::default());
+        limits["context_bytes_max"] = json!(100);
+        let machine: Machine = serde_json::from_value(json!({
+            "id": "m", "initial": "a", "limits": limits,
+            "states": {"a": {"safe_next": "a", "on": {
+                "SET": {"transitions": [{"target": {"state": "a"}}]},
+                "SHOW": {"transitions": [{"target": {"state": "a"}, "approval": {"message": "?"}}]},
+            }}},
+        }))
+        .unwrap();
+        let run = started(&machine);
+        Self { machine, run }
+    }
+
+    fn ask(&mut self, ask: Ask) -> bool {
+        let decision = decide(&self.machine, &self.run, &Command { at_ms: 1, ask });
+        self.run = decision.events.iter().fold(self.run.clone(), evolve);
+        !matches!(decision.reply, Reply::Refused(_))
+    }
+
+    fn send(&mut self, event: &str, data: &Value) -> bool {
+        self.ask(Ask::Transition(TransitionRequest {
+            event: event.to_owned(),
+            data: object(data),
             branch: None,
             agent: None,
             by: "agent".to_owned(),
             approved_by: None,
-        }));
-        !matches!(reply, Reply::Refused(_))
-    });
-    sent.collect()
+        }))
+    }
+
+    fn approve(&mut self, data: &Value) -> bool {
+        self.ask(Ask::Approve(Answer {
+            by: "ana".to_owned(),
+            data: object(data),
+            ..Answer::default()
+        }))
+    }
+}
+
+fn object(data: &Value) -> Object {
+    data.as_object().unwrap().clone()
+}
+
+/// Text of so many bytes under a key.
+fn of(key: &str, bytes: usize) -> Value {
+    json!({ key: "x".repeat(bytes) })
+}
+
+/// Sends each data in turn; tells which were taken.
+fn taken(data: &[Value]) -> Vec<bool> {
+    let mut play = Play::new();
+    data.iter().map(|data| play.send("SET", data)).collect()
 }
 
 #[test]
 fn a_value_that_takes_the_place_of_another_counts_alone() {
-    let of = |key: &str, bytes: usize| json!({ key: "x".repeat(bytes) });
     assert_eq!(taken(&[of("k", 80), of("k", 80)]), [true, true]);
     assert_eq!(taken(&[of("k", 80), of("l", 80)]), [true, false]);
     assert_eq!(taken(&[of("k", 80), of("k", 120)]), [true, false]);
     assert_eq!(taken(&[of("k", 80), of("k", 1), of("l", 80)]), [true; 3]);
+}
+
+#[test]
+fn whichever_way_data_comes_in_the_context_is_bounded() {
+    for (bytes, fits) in [(10, true), (80, false)] {
+        for event in ["SET", "SHOW", "UNKNOWN"] {
+            let mut play = Play::new();
+            assert!(play.send("SET", &of("k", 30)));
+            assert_eq!(play.send(event, &of("l", bytes)), fits, "{event} {bytes}");
+            let waits = !pending(&play.machine, &play.run).is_empty();
+            assert_eq!(waits, fits && event == "SHOW", "{event} {bytes}");
+        }
+    }
+    // A person's data is added to what was asked, and the question stays open where it does not fit.
+    for (asked, added, fits) in [(5, 5, true), (30, 30, false), (5, 80, false)] {
+        let mut play = Play::new();
+        assert!(play.send("SET", &of("k", 20)));
+        assert!(play.send("SHOW", &of("l", asked)));
+        let before = play.run.clone();
+        assert_eq!(play.approve(&of("m", added)), fits, "{asked} {added}");
+        let waits = !pending(&play.machine, &play.run).is_empty();
+        assert_eq!(waits, !fits, "{asked} {added}");
+        if !fits {
+            assert_eq!(play.run, before, "{asked} {added}");
+            assert!(play.approve(&json!({})), "{asked} {added}");
+        }
+    }
 }

@@ -43,10 +43,17 @@ fn machine() -> Machine {
 }
 
 /// Makes a call of the kind its id begins with; `@` names the sub-agent whose it is.
+///
+/// `line` runs the check, `hidden` hides how it ends, `build` runs other code before it; `lineto` is foreseen to write.
 fn call(id: &str) -> ToolCall {
     let (kind, tool) = match id {
         id if id.starts_with("write") => (CallKind::Edit, "Write"),
-        id if id.starts_with("line") => (CallKind::Shell, "Bash"),
+        id if ["line", "hidden", "build"]
+            .iter()
+            .any(|kind| id.starts_with(kind)) =>
+        {
+            (CallKind::Shell, "Bash")
+        }
         _ => (CallKind::Other, "Check"),
     };
     let mut facts = json!(CallFacts::default());
@@ -55,9 +62,18 @@ fn call(id: &str) -> ToolCall {
         CallKind::Edit => facts["writes"] = json!([write("a")]),
         CallKind::Shell => {
             let words = json!([{"literal": "npm"}, {"literal": "test"}]);
-            let command = json!({"words": words, "directory": "/p", "class": "project_code", "opaque": "it runs code", "proves_success": true, "proves_exit": true, "step": 1});
+            let mut command = json!({"words": words, "directory": "/p", "class": "project_code", "opaque": "it runs code", "proves_success": true, "proves_exit": true, "step": 1});
+            if id.starts_with("hidden") {
+                command["proves_success"] = json!(false);
+                command["proves_exit"] = json!(false);
+            }
             facts["shell"] = json!({"commands": [command]});
             facts["directories"] = json!([""]);
+            if id.starts_with("build") {
+                let build = json!({"words": [{"literal": "./build.sh"}], "directory": "/p", "class": "project_code", "opaque": "it runs code", "step": 0});
+                facts["shell"] = json!({"commands": [build, command]});
+                facts["directories"] = json!(["", ""]);
+            }
             if id.starts_with("lineto") {
                 facts["writes"] = json!([write("db/x")]);
             }
@@ -80,34 +96,44 @@ fn call(id: &str) -> ToolCall {
     }
 }
 
-fn result(id: &str, ok: bool) -> Ask {
+/// Tells what the client says of a call: `id`, or `id:path` of one that was seen to write.
+fn result(text: &str, ok: bool) -> Ask {
+    let mut parts = text.split(':');
+    let id = parts.next().unwrap();
     Ask::Record(CallResult {
         id: Some(CallId::new(id)),
         ok,
         exit: None,
         bytes: 0,
-        wrote: Vec::new(),
+        wrote: parts.map(written).collect(),
         commands: Vec::new(),
         checked: interlock_core::substance::Checked::default(),
     })
 }
 
-/// Tells what `interlock exec` would of a line: `id:exit`, or `id:exit:path` of one that wrote.
-fn line_end(text: &str) -> Ask {
-    let mut parts = text.split(':');
-    let id = parts.next().unwrap();
-    let exit = parts.next().and_then(|exit| exit.parse().ok());
-    let wrote = parts.map(|path| WrittenPath {
+fn written(path: &str) -> WrittenPath {
+    WrittenPath {
         path: format!("/p/{path}"),
         relative: Some(path.to_owned()),
-    });
+    }
+}
+
+/// Tells what `interlock exec` would of a line: `id:exit`, or `id:exit:path` of one that wrote.
+///
+/// Behind `id?` its writes could not be seen; `-` is an exit that is not known.
+fn line_end(text: &str) -> Ask {
+    let mut parts = text.split(':');
+    let named = parts.next().unwrap();
+    let id = named.trim_end_matches('?');
+    let exit = parts.next().and_then(|exit| exit.parse().ok());
+    let wrote = parts.map(written);
     Ask::EndLine(LineEnd {
         call: CallId::new(id),
         path: FramePath::root(),
         exit,
         wrote: wrote.collect(),
         commands: Vec::new(),
-        unseen: false,
+        unseen: named != id,
         checked: interlock_core::substance::Checked::default(),
     })
 }
@@ -219,6 +245,45 @@ fn a_newer_call_without_an_end_suspends_older_success() {
         ("+line1 >line1 <line1:0 +line2 >line2 -line2", false),
         ("+line1 >line1 <line1:0 +line2 -line2", false),
         ("+line1 >line1 <line1:0 +line2 >line2 <line2:0", true),
+        // Whatever its end could prove: it may fail.
+        ("+line1 >line1 <line1:0 +hidden2", false),
+        ("+line1 >line1 <line1:0 +hidden2 >hidden2", false),
+        ("+line1 >line1 <line1:0 +build2", false),
+        ("+hidden1 +line2 >line2 <line2:0", true),
+    ]);
+}
+
+#[test]
+fn what_a_call_was_seen_to_write_is_an_edit_however_it_ended() {
+    check(&[
+        ("+check1 -check1 +line1 -line1", true),
+        ("+check1 -check1 +line1 !line1", true),
+        ("+check1 -check1 +line1 -line1:a", false),
+        ("+check1 -check1 +line1 !line1:a", false),
+        ("+check1 -check1 +check2 -check2:a", false),
+        ("+check1 -check1 +check2 !check2:a", false),
+        ("+check1 -check1 +line1 >line1 <line1:0:a", false),
+        ("+check1 -check1 +line1 >line1 <line1:1:a", false),
+        // What ended before the check began has aged nothing.
+        ("+line1 !line1:a +check1 -check1", true),
+        ("+line1 >line1 <line1:1:a +check1 -check1", true),
+    ]);
+}
+
+#[test]
+fn a_check_covers_what_its_own_line_did_before_it_and_nothing_else() {
+    check(&[
+        ("+build1 >build1 <build1:0", true),
+        ("+build1 >build1 <build1:1", false),
+        // What was seen written may have been written behind the check.
+        ("+build1 >build1 <build1:0:a", false),
+        ("+build1 >build1 -build1 <build1:0:a", false),
+        // So may have been what others wrote meanwhile.
+        ("+write1 -write1 +build1 >build1 <build1:0", true),
+        ("+build1 >build1 +write1 -write1 <build1:0", false),
+        ("+build1 +line2 -line2:a >build1 <build1:0", false),
+        ("+build1 >build1 <build1:0 +write1 -write1", false),
+        ("+build1 >build1 <build1:0 +line2 >line2 <line2:0:a", false),
     ]);
 }
 
@@ -264,6 +329,13 @@ fn what_a_line_was_seen_to_write_raises_at_its_end() {
         // What was seen of its end is not assumed otherwise when the agent goes on.
         ("+lineto1 >lineto1 <lineto1:0 ?", "work"),
         ("+lineto1 >lineto1 ?", "review"),
+        // What it wrote could not be seen: what was foreseen counts once it has succeeded, or may have.
+        ("+lineto1 >lineto1 <lineto1?:0", "review"),
+        ("+lineto1 >lineto1 <lineto1?:1", "work"),
+        ("+lineto1 >lineto1 <lineto1?:1 ?", "work"),
+        ("+lineto1 >lineto1 <lineto1?:-", "work"),
+        ("+lineto1 >lineto1 <lineto1?:- ?", "review"),
+        ("+lineto1 >lineto1 <lineto1?:- -lineto1", "review"),
         // Not carried: its client's word is all there is.
         ("+lineto1 -lineto1", "review"),
         ("+lineto1 !lineto1", "work"),

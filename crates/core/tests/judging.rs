@@ -120,3 +120,34 @@ fn an_edit_of_unknown_size_passes_no_limit() {
     let unknown = json!({"edit_lines": null});
     assert_eq!(judged(&free, CallKind::Edit, "Edit", &unknown), "");
 }
+
+#[test]
+fn a_call_of_several_parts_needs_each_of_them_and_none_that_is_disallowed() {
+    let policy = |allowed: &[&str], disallowed: &[&str]| json!({"allowed_tools": allowed, "disallowed_tools": disallowed});
+    let all = &["Edit", "Write", "Delete"][..];
+    for (allowed, disallowed, parts, wanted) in [
+        (all, &[][..], &["Edit", "Write"][..], ""),
+        (all, &[], &["Write"], ""),
+        (&["Edit"], &[], &["Edit"], ""),
+        (&["Edit"], &[], &["Edit", "Write"], "tool_not_allowed"),
+        (&["Edit"], &[], &["Write", "Edit"], "tool_not_allowed"),
+        (&["Edit"], &[], &[], "tool_not_allowed"),
+        (all, &["Delete"], &["Edit", "Write"], ""),
+        (all, &["Delete"], &["Edit", "Delete"], "tool_disallowed"),
+        (all, &["Delete"], &["Delete", "Edit"], "tool_disallowed"),
+        (all, &["Delete"], &["Delete"], "tool_disallowed"),
+        // The name of the call itself counts as well.
+        (&["patch"], &[], &["Write"], ""),
+        (
+            &["patch"],
+            &["Write"],
+            &["Edit", "Write"],
+            "tool_disallowed",
+        ),
+        (all, &["patch"], &["Edit"], "tool_disallowed"),
+    ] {
+        let policy = policy(allowed, disallowed);
+        let found = judged(&policy, CallKind::Edit, "patch", &json!({"parts": parts}));
+        assert_eq!(found, wanted, "{policy} {parts:?}");
+    }
+}

@@ -451,3 +451,90 @@ fn what_a_yes_rests_on_is_told() {
     let meant = meaning(&played.machine, &played.run, &path, &"SHIP".into(), Some(0)).unwrap();
     assert!(meant.bases.is_empty());
 }
+
+#[test]
+fn a_call_that_was_asked_about_twice_is_settled_by_the_one_that_runs() {
+    for runs in ["t1", "t2"] {
+        let mut played = Played::new();
+        played.proposes("t1", "Write", true, Some("s"));
+        // The same again, before anybody has answered: it is one question, shown in the newer prompt.
+        played.proposes("t2", "Write", true, Some("s"));
+        assert_eq!(played.open().len(), 1, "{runs}");
+        let id = played.open().remove(0);
+        played.ends(runs);
+        assert!(played.open().is_empty(), "{runs}");
+        let settled: Vec<(String, Settlement)> = played
+            .run
+            .settled
+            .iter()
+            .map(|one| (one.id.to_string(), one.how))
+            .collect();
+        assert_eq!(settled, [(id, Settlement::Approved)], "{runs}");
+    }
+}
+
+#[test]
+fn data_goes_with_an_answer_that_is_not_about_calls_alone() {
+    let data: interlock_core::machine::Object = serde_json::from_value(json!({"w": 2})).unwrap();
+    for (transition, call, taken) in [
+        (true, true, true),
+        (true, false, true),
+        (false, true, false),
+    ] {
+        let mut played = Played::new();
+        if call {
+            played.proposes("t2", "Write", true, Some("s"));
+        }
+        if transition {
+            played.asks("s", None, "t1");
+        }
+        let decision = played.ask(Ask::Approve(Answer {
+            by: "ana".to_owned(),
+            data: data.clone(),
+            ..Answer::default()
+        }));
+        let accepted = decision.reply == Reply::Accepted;
+        assert_eq!(accepted, taken, "{transition} {call}: {decision:?}");
+        assert_eq!(played.state() == "done", taken, "{transition} {call}");
+        let merged = played.run.root.line.context.get("w");
+        assert_eq!(merged, taken.then_some(&json!(2)), "{transition} {call}");
+    }
+}
+
+#[test]
+fn a_question_is_another_with_any_other_data() {
+    let played = Played::new();
+    let digest = |data: &Value| {
+        let request = TransitionRequest {
+            data: serde_json::from_value(data.clone()).unwrap(),
+            ..ship(None, None)
+        };
+        let asked = question(&played.machine, &played.run, &request);
+        asked.unwrap().digest.to_string()
+    };
+    let all = [
+        json!({}),
+        json!({"a": 1}),
+        json!({"a": 2}),
+        json!({"a": "1"}),
+        json!({"a": null}),
+        json!({"b": 1}),
+        json!({"a": 1, "b": 2}),
+        json!({"a": 2, "b": 1}),
+        json!({"a": {"b": 1}}),
+        json!({"a": {"b": 2}}),
+        json!({"a": [1, 2]}),
+        json!({"a": [2, 1]}),
+    ];
+    for (at, one) in all.iter().enumerate() {
+        for other in &all[at + 1..] {
+            assert_ne!(digest(one), digest(other), "{one} {other}");
+        }
+    }
+    // The order of keys is none of its own.
+    let turned: Value = serde_json::from_str(r#"{"b": {"d": 1, "c": 2}, "a": 3}"#).unwrap();
+    assert_eq!(
+        digest(&turned),
+        digest(&json!({"a": 3, "b": {"c": 2, "d": 1}}))
+    );
+}

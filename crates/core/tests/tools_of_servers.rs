@@ -45,8 +45,12 @@ fn report(found: &str) -> Ask {
 }
 
 fn report_of(tool: &str, found: &str) -> Ask {
+    report_at("web", tool, found)
+}
+
+fn report_at(server: &str, tool: &str, found: &str) -> Ask {
     Ask::ReportTool(ToolChange {
-        server: "web".to_owned(),
+        server: server.to_owned(),
         tool: tool.to_owned(),
         pinned: Digest::new("0"),
         found: Digest::new(found),
@@ -119,4 +123,20 @@ fn nothing_is_accepted_that_did_not_change() {
         "{}",
         refusal.message
     );
+}
+
+#[test]
+fn one_accepted_definition_is_of_its_server_its_tool_and_its_text_alone() {
+    let (run, _, _) = ask(started(), report("1"));
+    let (run, _, _) = ask(run, accept("look"));
+    for (server, tool, found, is_news) in [
+        ("web", "look", "1", false),
+        ("web", "look", "2", true),
+        ("web", "find", "1", true),
+        ("files", "look", "1", true),
+        ("files", "find", "2", true),
+    ] {
+        let (_, events, _) = ask(run.clone(), report_at(server, tool, found));
+        assert_eq!(!events.is_empty(), is_news, "{server} {tool} {found}");
+    }
 }

@@ -24,7 +24,8 @@ fn machine() -> Machine {
         "limits": interlock_core::machine::Limits::default(),
         "states": {
             "a": {
-                "policy": {"allowed_tools": ["Read"], "on_denied": "ask", "edit_lines_max": 5},
+                "policy": {"allowed_tools": ["Read"], "on_denied": "ask", "edit_lines_max": 5,
+                    "iterations_max": 9, "result_bytes_max": 100, "files_max": 2},
                 "on": {"DONE": {"branched": false, "transitions": [{"target": {"state": "b"}, "guards": []}]}},
             },
             "b": {"activity": {"final": {"outcome": "success"}}},
@@ -141,4 +142,37 @@ fn it_is_for_the_stay_in_which_it_was_asked_whatever_else_forgets_it() {
     assert!(matches!(allowed.proposes(edit("1")), Reply::Ask(_)));
     allowed.run.root.stay.entered_seq -= 1;
     assert_eq!(allowed.proposes(edit("2")), Reply::Accepted);
+}
+
+#[test]
+fn it_does_not_go_beyond_what_the_state_has_left() {
+    type Use = fn(&mut interlock_core::run::Used);
+    let used: [(Use, Option<Code>); 8] = [
+        (|used| used.calls = 8, None),
+        (|used| used.calls = 9, Some(Code::IterationLimit)),
+        (|used| used.bytes = 99, None),
+        (|used| used.bytes = 100, Some(Code::ContextBudget)),
+        (|used| used.files.extend(["/p/b".to_owned()]), None),
+        (
+            |used| used.files.extend(["/p/b", "/p/c"].map(str::to_owned)),
+            Some(Code::TooManyFiles),
+        ),
+        // A file that counts already is no further one.
+        (
+            |used| used.files.extend(["/p/a", "/p/c"].map(str::to_owned)),
+            None,
+        ),
+        (|_| {}, None),
+    ];
+    for (at, (spend, wanted)) in used.into_iter().enumerate() {
+        let mut allowed = Allowed::new();
+        spend(&mut allowed.run.root.stay.used);
+        let reply = allowed.proposes(edit("1"));
+        let found = match &reply {
+            Reply::Refused(refusal) => Some(refusal.code),
+            _ => None,
+        };
+        assert_eq!(found, wanted, "{at}: {reply:?}");
+        assert_eq!(reply == Reply::Accepted, wanted.is_none(), "{at}");
+    }
 }

@@ -141,6 +141,111 @@ fn a_path_that_two_programs_read_in_two_ways_is_refused() {
 }
 
 #[test]
+fn each_way_to_change_a_file_goes_through_links_as_the_shell_does() {
+    let room = project();
+    fs::write(room.path().join("outside/a.rs"), "1\n").unwrap();
+    for line in [
+        "touch {f}",
+        "echo x > {f}",
+        "echo x >> {f}",
+        "tee {f}",
+        "cp src/a.rs {f}",
+        "mv src/a.rs {f}",
+        "rm {f}",
+        "rm -f {f}",
+        "mv {f} b",
+        "truncate -s 0 {f}",
+        "sed -i s/1/2/ {f}",
+        "chmod 600 {f}",
+    ] {
+        let through = in_line(&room, &line.replace("{f}", "away/../a.rs"));
+        assert!(
+            relative(&through).contains(&None),
+            "{line}: {:?}",
+            through.writes
+        );
+        let plain = in_line(&room, &line.replace("{f}", "src/../a.rs"));
+        assert!(
+            !relative(&plain).contains(&None),
+            "{line}: {:?}",
+            plain.writes
+        );
+    }
+}
+
+#[test]
+fn what_changes_a_directory_as_a_whole_changes_the_files_in_it() {
+    let room = project();
+    for line in [
+        "rm -r src",
+        "chmod -R 600 src",
+        "chown -R you src",
+        "chgrp -R you src",
+        "mv src elsewhere",
+        "git checkout src",
+        "git restore src",
+    ] {
+        let facts = in_line(&room, line);
+        assert!(
+            relative(&facts).contains(&Some("src/a.rs")),
+            "{line}: {:?}",
+            facts.writes
+        );
+    }
+    // The directory alone is no file in it.
+    let facts = in_line(&room, "chmod 700 src");
+    assert_eq!(relative(&facts), [Some("src")]);
+}
+
+#[test]
+fn a_path_is_where_the_nearest_known_directory_says() {
+    use interlock_core::call::PathArea::{Outside, Project, Scratch, Whole};
+    use interlock_facts::{GivenDisk, locate};
+    let around = |project: &str, temporary: &str| Surroundings {
+        home: Some("/home/u".to_owned()),
+        temporary: Some(temporary.to_owned()),
+        caches: vec!["/home/u/.cache".to_owned(), "/var/tmp".to_owned()],
+        writable: vec!["/srv/data".to_owned(), format!("{project}/out")],
+        ..Surroundings::of_project(project.to_owned())
+    };
+    let usual = around("/home/u/work/p", "/tmp");
+    let in_scratch = around("/tmp/w/p", "/tmp");
+    let around_scratch = around("/home/u/work/p", "/home/u/work/p/tmp");
+    let in_cache = around("/home/u/.cache/w/p", "/tmp");
+    for (place, path, wanted) in [
+        (&usual, "/home/u/work/p/a", Project),
+        (&usual, "/home/u/work/p/a/b", Project),
+        (&usual, "/home/u/work/p/out/a", Scratch),
+        (&usual, "/home/u/work/p2/a", Outside),
+        (&usual, "/home/u/work/q", Outside),
+        (&usual, "/home/u/a", Outside),
+        (&usual, "/home/u/.cache/a", Scratch),
+        (&usual, "/tmp/a", Scratch),
+        (&usual, "/var/tmp/a", Scratch),
+        (&usual, "/srv/data/a", Scratch),
+        (&usual, "/srv/a", Outside),
+        (&usual, "/etc/a", Outside),
+        (&usual, "/home/u/work/p", Whole),
+        (&usual, "/home/u/work", Whole),
+        (&usual, "/home/u", Whole),
+        (&usual, "/", Whole),
+        (&in_scratch, "/tmp/w/p/a", Project),
+        (&in_scratch, "/tmp/w/p/out/a", Scratch),
+        (&in_scratch, "/tmp/w/a", Outside),
+        (&in_scratch, "/tmp/a", Scratch),
+        (&around_scratch, "/home/u/work/p/tmp/a", Scratch),
+        (&around_scratch, "/home/u/work/p/a", Project),
+        (&in_cache, "/home/u/.cache/w/p/a", Project),
+        (&in_cache, "/home/u/.cache/w/a", Outside),
+        (&in_cache, "/home/u/.cache/a", Scratch),
+        (&in_cache, "/home/u/a", Outside),
+    ] {
+        let found = locate(path, place, &GivenDisk::empty()).unwrap();
+        assert_eq!(found.place, wanted, "{path} of {}", place.project_root);
+    }
+}
+
+#[test]
 fn removing_a_link_removes_the_link() {
     let room = project();
     assert_eq!(relative(&in_line(&room, "rm link.rs")), [Some("link.rs")]);

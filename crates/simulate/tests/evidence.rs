@@ -97,6 +97,11 @@ fn a_check_is_known_in_other_words_than_the_entry_has() {
         ("cargo test", "LOG_LEVEL=x cargo test", false),
         // Its value is taken, and no goal is left.
         ("npm test", "npm --loglevel test", false),
+        // It is missing: what the program makes of that is not known.
+        ("npm test", "npm test --loglevel", false),
+        ("pytest", "pytest -n auto", true),
+        ("pytest", "pytest --timeout 60 -q", true),
+        ("pytest", "pytest -q --timeout", false),
         ("mvn test", "mvn -q clean test", true),
         ("pytest", "venv/bin/pytest -q", true),
         ("pytest", "/project/.venv/bin/pytest", true),
@@ -160,6 +165,48 @@ fn a_variable_that_is_exported_already_is_set_for_the_check() {
         assert!(counts_given(&machine, line, &["HOME"]), "{line}");
         assert!(!counts_given(&machine, line, &["HOME", "PREFIX"]), "{line}");
     }
+}
+
+/// Ways to give a variable to a command; `{n}` is its name, `{c}` the command.
+const WAYS: [&str; 14] = [
+    "{n}=1 {c}",
+    "env {n}=1 {c}",
+    "export {n}=1; {c}",
+    "export {n}=1 && {c}",
+    "{n}=1; export {n}; {c}",
+    "{n}=1 && export {n} && {c}",
+    "export {n}; {n}=1; {c}",
+    "declare -x {n}=1; {c}",
+    "typeset -x {n}=1; {c}",
+    "set -a; {n}=1; {c}",
+    "set -o allexport; {n}=1; {c}",
+    "export CI=1 {n}=1; {c}",
+    "(export {n}=1; {c})",
+    "bash -c 'export {n}=1; {c}'",
+];
+
+#[test]
+fn a_variable_that_chooses_tests_does_so_however_it_is_set() {
+    let mut wrong = Vec::new();
+    for (check, name, keeps) in [
+        ("cargo test", "RUST_BACKTRACE", true),
+        ("cargo test", "RUST_TEST_THREADS", false),
+        ("cargo test", "RUST_TEST_NOCAPTURE", false),
+        ("cargo test", "CARGO_BUILD_TARGET", false),
+        ("npm test", "NODE_ENV", true),
+        ("npm test", "JEST_FILTER", false),
+        ("pytest", "PYTHONUNBUFFERED", true),
+        ("pytest", "PYTEST_ADDOPTS", false),
+    ] {
+        let machine = machine(check);
+        for way in WAYS {
+            let line = way.replace("{n}", name).replace("{c}", check);
+            if counts(&machine, &line) != keeps {
+                wrong.push(line);
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
 }
 
 #[test]

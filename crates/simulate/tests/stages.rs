@@ -303,3 +303,30 @@ fn a_refusal_of_a_call_says_what_it_is_about_and_by_whom_it_is() {
     ];
     assert_eq!(refused, wanted);
 }
+
+#[test]
+fn what_a_stage_ends_with_is_sent_by_nobody() {
+    let to =
+        |state: &str| json!({"branched": false, "transitions": [{"target": {"state": state}}]});
+    let own = ["done", "error", "CAP", "FAIL", "SKIP", "ERROR"];
+    for safe_next in [false, true] {
+        let mut told = json!(machine());
+        for event in own {
+            told["states"]["Plan"]["on"][event] = to("failed");
+        }
+        told["states"]["Plan"]["on"]["OTHER"] = to("failed");
+        if safe_next {
+            told["states"]["Plan"]["safe_next"] = json!("failed");
+        }
+        let machine: Machine = serde_json::from_value(told).unwrap();
+        for event in own {
+            let mut play = Play(Simulation::new(machine.clone().seal(), Scenario::default()));
+            let line = play.say(json!({"transition": event}));
+            assert_eq!(line["ok"], false, "{event}: {line}");
+            assert_eq!(line["state"], "Plan", "{event}: {line}");
+        }
+        let mut play = Play(Simulation::new(machine.seal(), Scenario::default()));
+        let line = play.say(json!({"transition": "OTHER"}));
+        assert_eq!(line["ok"], true, "{line}");
+    }
+}

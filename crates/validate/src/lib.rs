@@ -298,4 +298,56 @@ mod tests {
         check(state(task, "go"), &["never_holds"]);
         check(state(json!("await"), "done"), &["never_holds"]);
     }
+
+    #[test]
+    fn a_state_is_reached_by_every_way_that_leads_to_it() {
+        let end = json!({ "activity": { "final": { "outcome": "success" } } });
+        let ways = [
+            json!({ "on": { "x": { "transitions": [{ "target": { "state": "b" } }] } } }),
+            json!({ "safe_next": "b" }),
+            json!({ "safe_next": "b", "on": { "x": { "transitions": [{ "target": { "state": "a" } }] } } }),
+        ];
+        for mut a in ways {
+            a["policy"] = json!({ "allowed_tools": [], "iterations_max": 3 });
+            check(json!({ "a": a, "b": end }), &[]);
+            check(
+                json!({ "a": a, "b": end, "c": end }),
+                &["unreachable_state"],
+            );
+        }
+    }
+
+    #[test]
+    fn an_approval_that_is_promised_is_looked_for_in_every_machine() {
+        let asks = |asks: bool| {
+            let mut states = json!({ "a": leads(json!({ "end": "success" })) });
+            if asks {
+                states["a"]["on"]["x"]["transitions"][0]["approval"] = json!({});
+            }
+            states
+        };
+        for (own, called, found) in [
+            (true, false, false),
+            (false, true, false),
+            (false, false, true),
+        ] {
+            let mut states = asks(own);
+            states["b"] = json!({ "activity": { "call": { "machine": "sub" } },
+                "on": { "done": { "transitions": [{ "target": { "end": "success" } }] } } });
+            states["a"]["on"]["y"] = json!({ "transitions": [{ "target": { "state": "b" } }] });
+            let sub = json!({ "id": "sub", "initial": "a", "states": asks(called) });
+            let machine = json!({ "id": "m", "initial": "a", "states": states, "machines": { "sub": sub },
+                "meta": { "requires_human_approval": true } });
+            let machine: Machine = serde_json::from_value(machine).unwrap();
+            let words: Vec<&str> = validate(&machine)
+                .iter()
+                .map(|finding| finding.code.as_str())
+                .collect();
+            assert_eq!(
+                words.contains(&"no_approval"),
+                found,
+                "{own} {called}: {words:?}"
+            );
+        }
+    }
 }

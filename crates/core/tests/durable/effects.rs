@@ -138,6 +138,39 @@ fn no_try_begins_while_the_run_is_paused() {
 }
 
 #[test]
+fn nothing_comes_of_time_while_the_run_is_paused() {
+    let retry =
+        json!({ "retry": { "attempts": 2, "wait_ms": 100, "backoff": "1", "wait_max_ms": 100 } });
+    let tried = task(&plain("a"), &json!({ "done": end() }), &retry);
+    let late = task(
+        &plain("a"),
+        &json!({ "done": end() }),
+        &json!({ "timeout_ms": 100 }),
+    );
+    let waits = json!({ "activity": { "wait": { "wait_ms": 100 } }, "on": { "done": end() } });
+    for (what, state) in [("a retry", tried), ("a limit", late), ("a wait", waits)] {
+        let mut driven = Driven::start(machine(&json!({}), &json!({ "one": state }), &json!({})));
+        if what == "a retry" {
+            driven.failed("one", 5, "");
+        }
+        driven.accept(Ask::Pause {
+            by: "ana".to_owned(),
+            reason: None,
+        });
+        driven.at_ms += 1_000_000;
+        let before = driven.log.len();
+        driven.accept(Ask::Advance);
+        assert_eq!(driven.log.len(), before, "{what}");
+        driven.accept(Ask::Resume {
+            by: "ana".to_owned(),
+        });
+        let before = driven.log.len();
+        driven.accept(Ask::Advance);
+        assert!(driven.log.len() > before, "{what}");
+    }
+}
+
+#[test]
 fn only_a_run_of_steps_goes_on_after_its_end() {
     let guarded = json!({ "id": "m", "initial": "a", "states": { "a": {} } });
     let mut driven = Driven::start(guarded);

@@ -108,3 +108,50 @@ fn a_filter_may_be_a_text_with_an_entry_a_line() {
     assert_eq!(machine(r#""*.md\n!draft.md""#), listed);
     assert_ne!(machine(r#""*.md""#), listed);
 }
+
+#[test]
+fn an_agent_has_the_tools_it_is_given_and_no_more() {
+    let allowed = |assistant: &str| {
+        let text = format!(
+            "assistants: [{{id: x, system_prompt: Help, {assistant}}}]\n\
+             states: [{{id: a, assistant_id: x, task: Work, next: {{state_id: end}}}}]\n"
+        );
+        let loaded = load(&Source::new("case.yaml", text), None, &Configuration).unwrap();
+        let policy = &loaded.machine.states.get("a").unwrap().policy;
+        policy.allowed_tools.clone().unwrap_or_default()
+    };
+    let knowledge = ["search_knowledge_base", "get_document_by_id"];
+    let server = "mcp_servers: [{name: s, config: {command: x}}]";
+    for (assistant, wanted) in [
+        ("tools: []", &[][..]),
+        ("tools: [{name: read_file}]", &["read_file"]),
+        ("datasource_ids: [handbook]", &knowledge),
+        (
+            "datasource_ids: [handbook], exclude_extra_context_tools: false",
+            &knowledge,
+        ),
+        (
+            "datasource_ids: [handbook], exclude_extra_context_tools: true",
+            &[],
+        ),
+        (
+            "tools: [{name: read_file}], datasource_ids: [handbook], exclude_extra_context_tools: true",
+            &["read_file"],
+        ),
+        (server, &["mcp__s__*"]),
+        (
+            "mcp_servers: [{name: s, enabled: true, config: {command: x}}]",
+            &["mcp__s__*"],
+        ),
+        (
+            "mcp_servers: [{name: s, enabled: false, config: {command: x}}]",
+            &[],
+        ),
+        (
+            "mcp_servers: [{name: s, enabled: false, config: {command: x}}, {name: t, config: {command: x}}]",
+            &["mcp__t__*"],
+        ),
+    ] {
+        assert_eq!(allowed(assistant), wanted, "{assistant}");
+    }
+}

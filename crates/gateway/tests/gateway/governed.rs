@@ -661,6 +661,88 @@ fn resources_and_prompts_pass_unless_protected_or_disallowed() {
 }
 
 #[test]
+fn in_branches_a_resource_passes_unless_each_of_them_disallows_it() {
+    let disallows = "disallowed_tools: [\"resources/read\"]";
+    for (one, two, read) in [
+        (true, true, false),
+        (true, false, true),
+        (false, true, true),
+        (false, false, true),
+    ] {
+        let policy = |is: bool| {
+            if is {
+                disallows
+            } else {
+                "allowed_tools: [look]"
+            }
+        };
+        let world = World::with(&format!(
+            "{{id: w, initial: a, states: {{
+                a: {{on: {{GO: {{fork: {{branches: {{one: {{initial: b, terminal: d}}, two: {{initial: c, terminal: d}}}}, on_complete: e, on_fail: e}}}}}}}},
+                b: {{{}, on: {{X: d}}}}, c: {{{}, on: {{X: d}}}}, d: {{type: final}}, e: {{type: final}}}}}}",
+            policy(one),
+            policy(two)
+        ));
+        let run = started(&world);
+        transition(&world, &run, "GO");
+        let mut session = Session::new(&world);
+        let found = session.reads(ReadingOf::Resource("demo://x"));
+        assert_eq!(found.is_none(), read, "{one} {two}: {found:?}");
+    }
+}
+
+#[test]
+fn a_file_of_a_call_is_where_its_server_works() {
+    for (cwd, wanted) in [
+        ("", "a.rs"),
+        ("cwd = \"sub\"\n", "sub/a.rs"),
+        ("cwd = \"sub/deep\"\n", "sub/deep/a.rs"),
+    ] {
+        let world = World::with(
+            "{id: w, initial: a, states: {a: {allowed_tools: [write_file], on: {GO: b}}, b: {type: final}}}",
+        );
+        let run = started(&world);
+        let servers = format!("[mcp.fs]\ncommand = \"fs\"\n{cwd}[mcp.web]\ncommand = \"web\"\n");
+        let input = json!({"path": "a.rs", "content": "x"});
+        let files = |run: &interlock_core::run::Run| -> Vec<String> {
+            let calls = run.calls.iter();
+            calls.flat_map(|call| call.marks.files.clone()).collect()
+        };
+        let mut session = Session::of(&world, Caller::Stdio, &servers);
+        session.passes("fs", "write_file", &input);
+        let found = files(&world.run(&run));
+        let wanted = world.project.canonicalize().unwrap().join(wanted);
+        assert_eq!(found, [wanted.to_str().unwrap()], "{cwd}");
+        // Another server works where it is told.
+        session.passes("web", "write_file", &input);
+        let plain = world.project.canonicalize().unwrap().join("a.rs");
+        let found = files(&world.run(&run));
+        assert_eq!(found.last().map(String::as_str), plain.to_str(), "{cwd}");
+    }
+}
+
+#[test]
+fn a_tool_reads_only_where_its_server_says_just_that() {
+    for (hint, reads) in [
+        (json!(true), true),
+        (json!(false), false),
+        (json!(null), false),
+        (json!("true"), false),
+        (json!(1), false),
+    ] {
+        let world = World::with(
+            "{id: w, initial: a, states: {a: {allowed_tools: [write_note, Read], on: {GO: b}}, b: {type: final}}}",
+        );
+        started(&world);
+        let mut session = Session::new(&world);
+        session.definition["annotations"] = json!({"readOnlyHint": hint});
+        let ruling = session.call("fs", "write_note", &json!({"path": "/elsewhere/a.rs"}));
+        let passes = matches!(ruling, CallDecision::Pass(_));
+        assert_eq!(passes, reads, "{hint}: {ruling:?}");
+    }
+}
+
+#[test]
 fn a_tool_that_changes_after_the_run_began_is_denied_until_a_person_accepts_it() {
     let world = World::with(WORK);
     let run = started(&world);

@@ -89,6 +89,23 @@ impl Session {
         })
     }
 
+    /// Makes a call without arguments, with what the client says of it.
+    pub(crate) fn told(&mut self, server: &str, tool: &str, meta: Option<&Object>) -> CallDecision {
+        self.governor.call(&GatewayCall {
+            tool: ListedTool {
+                server,
+                name: tool,
+                shown: tool,
+                definition: &self.definition,
+            },
+            arguments: &Object::new(),
+            meta,
+            request_state: None,
+            answers_input: false,
+            at_ms: NOW + 10,
+        })
+    }
+
     /// Makes a call that must pass.
     #[track_caller]
     pub(crate) fn passes(&mut self, server: &str, tool: &str, arguments: &Value) -> Ticket {

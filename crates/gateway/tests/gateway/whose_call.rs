@@ -338,3 +338,96 @@ fn a_call_that_a_person_was_asked_about_passes_where_their_own_client_makes_it()
         );
     }
 }
+
+/// Leaves the note of a hook that has judged a call of `write_file`.
+fn leave_judged(world: &World, input: &serde_json::Value, id: &str) {
+    let control = interlock_core::call::ControlTool::Pause;
+    world.note(control, &input.to_string(), |note| {
+        note.tool = NotedTool::served("write_file");
+        note.judged = Some(CallId::new(id));
+    });
+}
+
+#[test]
+fn no_verdict_of_a_hook_opens_what_the_gateway_itself_would_refuse() {
+    for (input, code) in [
+        (json!({"path": "a.rs", "content": "x"}), None),
+        (
+            json!({"path": ".interlock/config.toml", "content": "x"}),
+            Some("protected"),
+        ),
+        (
+            json!({"path": "a\0b", "content": "x"}),
+            Some("invalid_arguments"),
+        ),
+    ] {
+        let world = World::with(WORK);
+        let run = world.started_for("s1");
+        transition(&world, &run, "READY");
+        world.ask(
+            &run,
+            Ask::Propose(Box::new(served("toolu_1", "write_file"))),
+        );
+        leave_judged(&world, &input, "toolu_1");
+        let mut at_gateway = Session::new(&world);
+        match code {
+            None => {
+                let ticket = at_gateway.passes("fs", "write_file", &input);
+                assert_eq!(ticket.call, Some(CallId::new("toolu_1")), "{input}");
+            }
+            Some(code) => {
+                let (found, _) = at_gateway.denied("fs", "write_file", &input);
+                assert_eq!(found, code, "{input}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_verdict_of_a_hook_counts_in_the_stay_in_which_it_was_given() {
+    let input = json!({"path": "a.rs", "content": "x"});
+    for moves in [false, true] {
+        let world = World::with(
+            "{id: w, initial: a, states: {a: {on: {GO: b}}, b: {on: {GO: c}}, c: {type: final}}}",
+        );
+        let run = world.started_for("s1");
+        world.ask(
+            &run,
+            Ask::Propose(Box::new(served("toolu_1", "write_file"))),
+        );
+        if moves {
+            transition(&world, &run, "GO");
+        }
+        leave_judged(&world, &input, "toolu_1");
+        let ticket = Session::new(&world).passes("fs", "write_file", &input);
+        let is_judged = ticket.call == Some(CallId::new("toolu_1"));
+        assert_eq!(is_judged, !moves, "{moves}: {ticket:?}");
+        assert_eq!(world.run(&run).root.stay.used.calls, 1, "{moves}");
+    }
+}
+
+#[test]
+fn a_note_of_a_call_with_an_id_is_of_that_call() {
+    for (noted, called, taken) in [
+        (Some("toolu_1"), Some("toolu_1"), true),
+        (Some("toolu_1"), Some("toolu_2"), false),
+        (Some("toolu_1"), None, true),
+        (None, Some("toolu_1"), true),
+    ] {
+        let world = World::with(WORK);
+        let (_, second) = (world.started_for("s1"), world.started_for("s2"));
+        world.note(interlock_core::call::ControlTool::Pause, "{}", |note| {
+            note.tool = NotedTool::served("look");
+            note.session = session("s2");
+            note.run = Some(second.clone());
+            note.process = Some(crate::world::process(77));
+            note.call = noted.map(CallId::new);
+        });
+        let meta =
+            called.map(|id| crate::world::object(&json!({"claudecode/toolUseId": id}).to_string()));
+        let ruling = Session::new(&world).told("web", "look", meta.as_ref());
+        let passes = matches!(ruling, CallDecision::Pass(_));
+        assert_eq!(passes, taken, "{noted:?} {called:?}: {ruling:?}");
+        assert_eq!(world.run(&second).root.stay.used.calls, u64::from(taken));
+    }
+}

@@ -663,3 +663,86 @@ fn the_session_of_a_process_is_the_one_bound_last() {
     world.home.forget_process("claude-code", &process).unwrap();
     assert_eq!(last(), None);
 }
+
+#[test]
+fn a_run_takes_the_place_of_the_one_that_was_named_and_of_no_other() {
+    for which in ["nobody", "another", "it"] {
+        let world = World::new();
+        let (held, other, next) = (world.run(), world.run(), world.run());
+        let replacing = match which {
+            "it" => Some(&held),
+            "another" => Some(&other),
+            _ => None,
+        };
+        world.bind(&held, key("s1"), None).unwrap();
+        let bound = world.bind(&next, key("s1"), replacing);
+        assert_eq!(bound.is_ok(), which == "it", "{which}: {bound:?}");
+        let world = World::new();
+        let (held, other, next) = (world.run(), world.run(), world.run());
+        let replacing = match which {
+            "it" => Some(&held),
+            "another" => Some(&other),
+            _ => None,
+        };
+        world.wait(&held, None).unwrap();
+        let waits = world.wait(&next, replacing);
+        assert_eq!(waits.is_ok(), which == "it", "{which}: {waits:?}");
+        let taken = world.take("s1");
+        let wanted = if which == "it" { next } else { held };
+        assert_eq!(taken, Some(wanted), "{which}");
+    }
+}
+
+#[test]
+fn what_ends_one_run_leaves_another_that_waits() {
+    type End = fn(&World, &RunId);
+    let ends: [(&str, End); 4] = [
+        ("it waits no more", |world, run| {
+            let bindings = world.home.lock_bindings().unwrap();
+            bindings.stop_waiting(run, PROJECT.as_ref()).unwrap();
+        }),
+        ("it is released", |world, run| {
+            let bindings = world.home.lock_bindings().unwrap();
+            bindings.release(run, PROJECT.as_ref()).unwrap();
+        }),
+        ("it is bound", |world, run| {
+            world.bind(run, key(run.as_str()), None).unwrap();
+        }),
+        ("it is let go", |world, run| {
+            world.home.lock_bindings().unwrap().let_go(run).unwrap();
+        }),
+    ];
+    for (what, end) in ends {
+        let world = World::new();
+        let (ends, waits) = (world.run(), world.run());
+        world.wait(&waits, None).unwrap();
+        end(&world, &ends);
+        assert_eq!(
+            world.found(&key("s1")),
+            Lookup::Waiting(waits.clone()),
+            "{what}"
+        );
+        // Of the one that waits it is the end.
+        let is_waiting = |world: &World| world.home.waiting_in(PROJECT.as_ref()).unwrap().is_some();
+        end(&world, &waits);
+        assert_eq!(is_waiting(&world), what == "it is let go", "{what}");
+    }
+}
+
+#[test]
+fn a_session_is_as_old_as_its_first_binding() {
+    let world = World::new();
+    let (first, second) = (world.run(), world.run());
+    world.bind(&first, key("s1"), None).unwrap();
+    for (run, at_ms) in [(&first, NOW + 5), (&second, NOW + 9)] {
+        let again = Binding {
+            at_ms,
+            ..binding(run, key("s1"))
+        };
+        let bindings = world.home.lock_bindings().unwrap();
+        bindings.bind(again, Some(&first)).unwrap();
+        drop(bindings);
+        let found = world.home.presence(&key("s1"), PROJECT.as_ref()).unwrap();
+        assert_eq!(found.unwrap().since_ms, NOW, "{at_ms}");
+    }
+}

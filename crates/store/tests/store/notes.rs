@@ -315,13 +315,18 @@ fn credentials_of_runs_that_are_over_or_gone_are_deleted() {
     let home = &world.home;
     let gone = interlock_store::run_id(NOW).unwrap();
     let credentials = [&open, &over, &over, &gone].map(|run| home.make_credential(run).unwrap());
+    // Whether this one is over cannot be told.
+    let damaged = world.start(1).run().clone();
+    let kept = home.make_credential(&damaged).unwrap();
+    fs::write(world.database(&damaged), "hello\n".repeat(2_000)).unwrap();
     let directory = home.path().join("credentials");
     fs::write(directory.join("damaged.json"), "{").unwrap();
     assert_eq!(home.drop_ended_credentials().unwrap(), 3);
     let led = credentials.map(|credential| home.run_of_credential(&credential).unwrap());
     assert_eq!(led, [Some(open), None, None, None]);
+    assert_eq!(home.run_of_credential(&kept).unwrap(), Some(damaged));
     let left = fs::read_dir(&directory).unwrap().count();
-    assert_eq!(left, 2, "what cannot be read is left as it is");
+    assert_eq!(left, 3, "what cannot be read is left as it is");
     assert_eq!(home.drop_ended_credentials().unwrap(), 0);
 }
 
@@ -354,4 +359,36 @@ fn a_credential_is_kept_only_as_its_hash() {
         assert!(!path.to_string_lossy().contains(secret));
         assert!(!fs::read_to_string(&path).unwrap().contains(secret));
     }
+}
+
+#[test]
+fn a_mod_is_accepted_as_a_person_saw_it_and_no_other() {
+    use interlock_store::ClientMod;
+    let world = World::new();
+    let home = &world.home;
+    let of = |path: &str, digit: &str| ClientMod {
+        path: path.to_owned(),
+        digest: digit.repeat(64),
+    };
+    let seen = of("/p/a.ts", "1");
+    assert!(!home.is_accepted_mod(&seen).unwrap());
+    home.accept_mod(&seen).unwrap();
+    let short = ClientMod {
+        path: "/p/a.ts".to_owned(),
+        digest: "1".repeat(63),
+    };
+    for (found, wanted) in [
+        (seen.clone(), true),
+        (of("/p/a.ts", "2"), false),
+        (of("/p/b.ts", "1"), false),
+        (short.clone(), false),
+    ] {
+        assert_eq!(home.is_accepted_mod(&found).unwrap(), wanted, "{found:?}");
+    }
+    // The newest word counts.
+    home.accept_mod(&of("/p/a.ts", "2")).unwrap();
+    assert!(!home.is_accepted_mod(&seen).unwrap());
+    // What was not read as a whole is accepted by nobody.
+    home.accept_mod(&short).unwrap();
+    assert!(!home.is_accepted_mod(&short).unwrap());
 }

@@ -1,0 +1,145 @@
+//! Calls that wait for a person in several branches at once.
+#![expect(clippy::unwrap_used, reason = "a failed test panics")]
+#![expect(clippy::indexing_slicing, reason = "a failed test panics")]
+
+#[path = "support/started.rs"]
+mod started;
+
+use interlock_core::{
+    Reply,
+    call::{CallFacts, CallKind, CallResult, ToolCall},
+    command::{Answer, Ask, Command},
+    decide,
+    event::PromptEnd,
+    evolve,
+    machine::Machine,
+    names::{CallId, Digest},
+    pending::pending,
+    run::Run,
+};
+use serde_json::json;
+use started::started;
+
+struct Played {
+    machine: Machine,
+    run: Run,
+}
+
+impl Played {
+    /// Two branches at work, in each of which a person is asked about calls that are not listed.
+    fn new() -> Self {
+        let work = json!({"policy": {"allowed_tools": ["Read"], "on_denied": "ask"}, "on": {}});
+        let is_final = json!({"activity": {"final": {"outcome": "success"}}});
+        let machine: Machine = serde_json::from_value(json!({
+            "id": "m", "initial": "f",
+            "limits": interlock_core::machine::Limits::default(),
+            "states": {
+                "f": {
+                    "activity": {"parallel": {"over": {"branches": {
+                        "a": {"initial": "a1", "terminal": "done"},
+                        "b": {"initial": "b1", "terminal": "done"},
+                    }}}},
+                    "on": {"done": {"transitions": [{"target": {"state": "end"}}]}},
+                },
+                "a1": work, "b1": work, "done": is_final, "end": is_final,
+            },
+        }))
+        .unwrap();
+        let run = started(&machine);
+        Self { machine, run }
+    }
+
+    fn ask(&mut self, ask: Ask) -> Reply {
+        let decision = decide(&self.machine, &self.run, &Command { at_ms: 1, ask });
+        self.run = decision.events.iter().fold(self.run.clone(), evolve);
+        decision.reply
+    }
+
+    /// Proposes a call in a branch; a person is asked in the prompt of session `s`.
+    fn proposes(&mut self, branch: &str, id: &str, tool: &str) {
+        let mut facts = json!(CallFacts::default());
+        facts["writes"] = json!([{"path": "/p/a", "relative": "a", "place": "project", "by": tool, "removes": false,
+            "recursive": false, "lines": null, "before": null}]);
+        let reply = self.ask(Ask::Propose(Box::new(ToolCall {
+            id: CallId::new(id),
+            tool: tool.to_owned(),
+            common: None,
+            served_as: Vec::new(),
+            foreign: false,
+            kind: CallKind::Edit,
+            digest: Digest::new(format!("of {tool}")),
+            summary: String::new(),
+            agent: None,
+            branch: Some(branch.to_owned()),
+            prompts_in: Some("s".to_owned()),
+            facts: serde_json::from_value(facts).unwrap(),
+        })));
+        assert!(matches!(reply, Reply::Ask(_)), "{branch} {id}: {reply:?}");
+    }
+
+    /// The branches of what waits.
+    fn waiting(&self) -> Vec<String> {
+        let all = pending(&self.machine, &self.run);
+        all.iter().map(|one| one.path().to_string()).collect()
+    }
+}
+
+#[test]
+fn an_answer_without_a_name_is_for_one_place() {
+    for (branches, meant) in [
+        (&["a"][..], true),
+        (&["a", "a"], true),
+        (&["b", "b", "b"], true),
+        (&["a", "b"], false),
+        (&["a", "a", "b"], false),
+        (&["a", "b", "a"], false),
+        (&["b", "a", "a"], false),
+        (&["a", "a", "a", "b"], false),
+    ] {
+        for yes in [true, false] {
+            let mut played = Played::new();
+            for (at, branch) in branches.iter().enumerate() {
+                played.proposes(branch, &format!("c{at}"), &format!("Tool{at}"));
+            }
+            assert_eq!(played.waiting().len(), branches.len(), "{branches:?}");
+            let answer = Answer {
+                by: "ana".to_owned(),
+                ..Answer::default()
+            };
+            let reply = match yes {
+                true => played.ask(Ask::Approve(answer)),
+                false => played.ask(Ask::Reject(answer)),
+            };
+            assert_eq!(reply == Reply::Accepted, meant, "{branches:?}: {reply:?}");
+            assert_eq!(played.waiting().is_empty(), meant, "{branches:?}");
+        }
+    }
+}
+
+#[test]
+fn a_call_that_runs_settles_no_question_of_another_branch() {
+    for (first, second) in [("a", "b"), ("b", "a")] {
+        let mut played = Played::new();
+        played.proposes(first, "c1", "Write");
+        played.proposes(second, "c2", "Write");
+        assert_eq!(played.waiting(), [first, second]);
+        // Its question has been closed before it runs.
+        played.ask(Ask::ClosePrompts {
+            session: "s".to_owned(),
+            agent: None,
+            call: Some(CallId::new("c2")),
+            why: PromptEnd::NextCall,
+        });
+        assert_eq!(played.waiting(), [second]);
+        played.ask(Ask::Record(CallResult {
+            id: Some(CallId::new("c1")),
+            ok: true,
+            exit: None,
+            bytes: 0,
+            wrote: Vec::new(),
+            commands: Vec::new(),
+            checked: interlock_core::substance::Checked::default(),
+        }));
+        assert_eq!(played.waiting(), [second], "{first}");
+    }
+}

@@ -1,0 +1,222 @@
+//! Calls of a model stage: whose result is taken, and what a crash while one runs leads to.
+#![expect(clippy::unwrap_used, reason = "a failed test panics")]
+#![expect(clippy::indexing_slicing, reason = "a failed test panics")]
+
+use interlock_core::{
+    Reply,
+    attempt::{Finish, MessageCall, MessageCallKind, ModelMessage, Usage},
+    call::{CallFacts, CallKind, CallResult, ToolCall},
+    command::{Answer, Ask, Command, EffectStatus, StageAsk, ToolThere},
+    decide, effects, evolve,
+    machine::Machine,
+    names::{CallId, Digest, FramePath, RunId},
+    run::{DurableRun, Run},
+};
+use serde_json::json;
+
+/// What the tools do: `Look` and `Write` are not listed, so that a person is asked.
+const TOOLS: [(&str, bool); 4] = [
+    ("Read", true),
+    ("Edit", false),
+    ("Look", true),
+    ("Write", false),
+];
+
+fn reads(tool: &str) -> bool {
+    TOOLS.iter().any(|(name, reads)| *name == tool && *reads)
+}
+
+struct Stage {
+    machine: Machine,
+    run: Run,
+}
+
+impl Stage {
+    /// A stage whose model has called these tools.
+    fn called(tools: &[&str]) -> Self {
+        let end = json!({"branched": false, "transitions": [{"target": {"state": "end"}}]});
+        let machine: Machine = serde_json::from_value(json!({
+            "id": "m", "initial": "s", "durable": true,
+            "limits": interlock_core::machine::Limits::default(),
+            "stages": {"grant_timeout_ms": 60000},
+            "states": {
+                "s": {
+                    "activity": {"stage": {"body": [{"plain": "x"}], "ending": {"tool": {"name": "submit", "schema": {}}}, "turns_max": 9}},
+                    "policy": {"allowed_tools": ["Read", "Edit"]},
+                    "on": {"done": end},
+                },
+                "end": {"activity": {"final": {"outcome": "success"}}},
+            },
+        }))
+        .unwrap();
+        let mut stage = Self {
+            machine,
+            run: Run::new(RunId::new("r")),
+        };
+        stage.accept(Ask::Start {
+            input: Default::default(),
+            by: "ana".to_owned(),
+            durable: Some(DurableRun::default()),
+        });
+        let calls = tools.iter().map(|tool| MessageCall {
+            tool: (*tool).to_owned(),
+            digest: Digest::new(format!("of {tool}")),
+            kind: MessageCallKind::Tool { reads: reads(tool) },
+        });
+        let message = ModelMessage {
+            digest: Digest::new("m"),
+            finish: Finish::ToolCalls,
+            calls: calls.collect(),
+            answer: None,
+            usage: Usage::default(),
+            ms: 1,
+        };
+        let there = TOOLS.iter().map(|(name, _)| ToolThere::own(name));
+        for ask in [
+            StageAsk::Begin {
+                tools: there.collect(),
+            },
+            StageAsk::CallModel {
+                provider: "p".to_owned(),
+                model: "m".to_owned(),
+                request: Digest::new("r"),
+            },
+            StageAsk::Message(Box::new(message)),
+        ] {
+            assert_eq!(stage.asks(ask), Reply::Accepted);
+        }
+        stage
+    }
+
+    fn ask(&mut self, ask: Ask) -> Reply {
+        let decision = decide(&self.machine, &self.run, &Command { at_ms: 1, ask });
+        self.run = decision.events.iter().fold(self.run.clone(), evolve);
+        decision.reply
+    }
+
+    fn accept(&mut self, ask: Ask) {
+        assert_eq!(self.ask(ask), Reply::Accepted);
+    }
+
+    fn asks(&mut self, ask: StageAsk) -> Reply {
+        self.ask(Ask::Stage {
+            path: FramePath::root(),
+            attempt: 1,
+            ask,
+        })
+    }
+
+    fn id(&self, at: usize) -> CallId {
+        self.run.root.stay.acting.as_ref().unwrap().calls[at]
+            .id
+            .clone()
+    }
+
+    /// Proposes the call at `at`.
+    fn proposes(&mut self, at: usize, tool: &str) -> Reply {
+        let mut facts = json!(CallFacts::default());
+        facts["only_reads"] = json!(reads(tool));
+        if !reads(tool) {
+            facts["writes"] = json!([{"path": "/p/a", "relative": "a", "place": "project", "by": tool, "removes": false,
+                "recursive": false, "lines": null, "before": null}]);
+        }
+        let call = ToolCall {
+            id: self.id(at),
+            tool: tool.to_owned(),
+            common: None,
+            served_as: Vec::new(),
+            foreign: false,
+            kind: CallKind::Other,
+            digest: Digest::new(format!("of {tool}")),
+            summary: String::new(),
+            agent: None,
+            branch: None,
+            prompts_in: None,
+            facts: serde_json::from_value(facts).unwrap(),
+        };
+        self.asks(StageAsk::Propose(Box::new(call)))
+    }
+
+    /// Lets the call at `at` run, with a person's yes where one is needed.
+    fn runs(&mut self, at: usize, tool: &str) {
+        if matches!(self.proposes(at, tool), Reply::Ask(_)) {
+            self.accept(Ask::Approve(Answer {
+                by: "ana".to_owned(),
+                ..Answer::default()
+            }));
+        }
+    }
+
+    fn ends(&mut self, id: CallId) -> Reply {
+        self.asks(StageAsk::Record {
+            result: CallResult {
+                id: Some(id),
+                ok: true,
+                exit: None,
+                bytes: 1,
+                wrote: Vec::new(),
+                commands: Vec::new(),
+                checked: interlock_core::substance::Checked::default(),
+            },
+            code: None,
+            ms: 1,
+            told: Digest::new("t"),
+        })
+    }
+}
+
+#[test]
+fn after_a_crash_a_person_is_asked_where_the_call_that_ran_may_have_written() {
+    for (tools, asks) in [
+        (&["Read"][..], false),
+        (&["Edit"], true),
+        (&["Look"], false),
+        (&["Write"], true),
+        (&["Read", "Edit"], true),
+        (&["Read", "Write"], true),
+        (&["Edit", "Read"], false),
+        (&["Write", "Look"], false),
+        (&["Read", "Look", "Edit"], true),
+        (&["Edit", "Edit", "Read"], false),
+    ] {
+        let mut stage = Stage::called(tools);
+        let (last, before) = tools.split_last().unwrap();
+        for (at, tool) in before.iter().enumerate() {
+            stage.runs(at, tool);
+            let id = stage.id(at);
+            assert_eq!(stage.ends(id), Reply::Accepted, "{tools:?}");
+        }
+        stage.runs(before.len(), last);
+        stage.accept(Ask::LoseEffects);
+        let status = &effects(&stage.machine, &stage.run)[0].stage;
+        assert_eq!(*status == EffectStatus::Lost, asks, "{tools:?}: {status:?}");
+    }
+}
+
+#[test]
+fn a_result_is_of_a_call_that_runs() {
+    let mut stage = Stage::called(&["Read", "Write", "Read"]);
+    let [first, second, third] = [0, 1, 2].map(|at| stage.id(at));
+    let mut refuses = |stage: &mut Stage, id: &CallId, when: &str| {
+        let before = stage.run.clone();
+        let reply = stage.ends(id.clone());
+        assert!(matches!(reply, Reply::Refused(_)), "{id} {when}: {reply:?}");
+        assert_eq!(stage.run, before, "{id} {when}");
+    };
+    refuses(&mut stage, &first, "before it is judged");
+    stage.runs(0, "Read");
+    refuses(&mut stage, &second, "while another runs");
+    refuses(&mut stage, &CallId::new("c9"), "unknown");
+    assert_eq!(stage.ends(first.clone()), Reply::Accepted);
+    refuses(&mut stage, &first, "a second time");
+    assert!(matches!(stage.proposes(1, "Write"), Reply::Ask(_)));
+    refuses(&mut stage, &second, "while a person is asked");
+    stage.accept(Ask::Reject(Answer {
+        by: "ana".to_owned(),
+        ..Answer::default()
+    }));
+    refuses(&mut stage, &second, "after a no");
+    stage.runs(2, "Read");
+    refuses(&mut stage, &second, "when the next one runs");
+    assert_eq!(stage.ends(third), Reply::Accepted);
+}
