@@ -13,6 +13,7 @@ use http_body_util::BodyExt as _;
 use hyper::service::Service as _;
 use hyper_util::service::TowerToHyperService;
 use interlock_core::names::RunId;
+use interlock_tools::Secrets;
 use serde_json::{Value, json, value::RawValue};
 use sha2::{Digest as _, Sha256};
 
@@ -47,7 +48,13 @@ impl fmt::Debug for Exported {
 }
 
 /// Makes one file of a run, of what `api` answers about it.
-pub(crate) async fn export_of(api: Router, run: &RunId) -> Result<Exported, Problem> {
+///
+/// A file goes where the console does not: secrets are masked in all of its texts.
+pub(crate) async fn export_of(
+    api: Router,
+    secrets: &Secrets,
+    run: &RunId,
+) -> Result<Exported, Problem> {
     let mut recorder = Recorder {
         api: TowerToHyperService::new(api),
         run: run.clone(),
@@ -57,8 +64,9 @@ pub(crate) async fn export_of(api: Router, run: &RunId) -> Result<Exported, Prob
                 .to_owned(),
         ],
     };
-    let recording = recorder.record().await?;
-    let html = file(&recording, run);
+    let mut recording = recorder.record().await?;
+    mask(secrets, &mut recording);
+    let html = file(&recording.to_string(), run);
     Ok(Exported {
         html,
         left_out: recorder.left_out,
@@ -78,7 +86,7 @@ struct Recorder {
 type Raw = Box<RawValue>;
 
 impl Recorder {
-    async fn record(&mut self) -> Result<String, Problem> {
+    async fn record(&mut self) -> Result<Value, Problem> {
         let mut detail: Value = parsed(&self.ask("").await?)?;
         if let Value::Object(fields) = &mut detail {
             // Nothing is answered or changed in a file.
@@ -113,7 +121,7 @@ impl Recorder {
         let now_ms = since.map_or(0, |since| {
             u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
         });
-        let recording = json!({
+        Ok(json!({
             "run": self.run,
             "version": env!("CARGO_PKG_VERSION"),
             "exported_ms": now_ms,
@@ -124,8 +132,7 @@ impl Recorder {
             "moments": moments,
             "events": events,
             "calls": calls,
-        });
-        Ok(recording.to_string())
+        }))
     }
 
     /// Takes the last events of the log, and the number of the first of them.
@@ -252,6 +259,16 @@ impl Recorder {
 
 fn parsed(answer: &RawValue) -> Result<Value, Problem> {
     serde_json::from_str(answer.get()).map_err(|error| Problem::input(error.to_string()))
+}
+
+/// Masks the secrets in every text; names stay.
+fn mask(secrets: &Secrets, value: &mut Value) {
+    match value {
+        Value::String(text) => *text = secrets.masked(text).into_owned(),
+        Value::Array(items) => items.iter_mut().for_each(|item| mask(secrets, item)),
+        Value::Object(fields) => fields.values_mut().for_each(|field| mask(secrets, field)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
 }
 
 /// Writes the file: the page's script and style, and what is recorded as data that no script is.

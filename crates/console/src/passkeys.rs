@@ -14,7 +14,7 @@ use axum::http::StatusCode;
 use interlock_core::{
     machine::Object,
     names::{ApprovalId, Digest, RunId},
-    passkey::{Assertion, Flaw, Statement, base64url, hex},
+    passkey::{Flaw, PasskeyAssertion, Statement, base64url, hex},
 };
 use interlock_passkeys::{NewPasskey, enrol, verify};
 use interlock_store::{Enrolled, Home, Passkey, Used};
@@ -154,8 +154,8 @@ fn said<'a>(yes: &'a Yes, (request, question): &'a Ids) -> Statement<'a> {
 }
 
 /// Begins the assertion of a yes: what is signed depends on no other field.
-fn unsigned(yes: &Yes, nonce: &str) -> Assertion {
-    Assertion {
+fn unsigned(yes: &Yes, nonce: &str) -> PasskeyAssertion {
+    PasskeyAssertion {
         credential: String::new(),
         name: String::new(),
         public_key: String::new(),
@@ -179,7 +179,7 @@ pub(crate) fn sign(
     (port, now_ms): (u16, u64),
     yes: &Yes,
     signed: Signed,
-) -> Result<Assertion, Problem> {
+) -> Result<PasskeyAssertion, Problem> {
     match challenges.take(&signed.nonce) {
         Some(Wanted::Yes(asked)) if asked == *yes => {}
         _ => {
@@ -195,7 +195,7 @@ pub(crate) fn sign(
             "this passkey is not enrolled: `interlock passkey list` shows those that are",
         ));
     };
-    let assertion = Assertion {
+    let assertion = PasskeyAssertion {
         credential,
         name: passkey.name,
         public_key: passkey.public_key,

@@ -14,7 +14,7 @@ use crate::{
     machine::{Machine, Object},
     names::{AgentId, CallId, Digest, FramePath},
     parts::{Cause, ProbedCommand, PromptCall, PromptEnd, ProtectedChange, TokenPlace, ToolChange},
-    passkey::Assertion,
+    passkey::PasskeyAssertion,
     run::DurableRun,
     substance::{Checked, FrozenChange},
 };
@@ -318,7 +318,7 @@ pub struct Answer {
     /// Which state's output is meant, where lines have met.
     pub of: Option<String>,
     /// The assertion of a passkey that came with it.
-    pub passkey: Option<Box<Assertion>>,
+    pub passkey: Option<Box<PasskeyAssertion>>,
 }
 
 /// How an activity ended.

@@ -21,7 +21,7 @@ use crate::{
         AgentId, ApprovalId, CallId, Digest, EventName, FramePath, InterruptName, MachineId, RunId,
         StateName,
     },
-    passkey::Assertion,
+    passkey::PasskeyAssertion,
     refusal::Refusal,
     run::RunKind,
     substance::{Checked, FrozenChange},
@@ -404,7 +404,7 @@ pub enum Event {
         note: Option<String>,
         /// The assertion of a passkey that came with a yes; a verification of the log checks it again.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        passkey: Option<Box<Assertion>>,
+        passkey: Option<Box<PasskeyAssertion>>,
         /// When, in milliseconds since 1970.
         at_ms: u64,
     },

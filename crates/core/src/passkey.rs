@@ -32,7 +32,7 @@ const VERIFIED: u8 = 0x04;
 /// Bytes are written in hex.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Assertion {
+pub struct PasskeyAssertion {
     /// Id of the passkey.
     pub credential: String,
     /// The name that the person gave it.
@@ -110,7 +110,7 @@ impl fmt::Display for Flaw {
 
 impl std::error::Error for Flaw {}
 
-impl Assertion {
+impl PasskeyAssertion {
     /// Returns what is signed: the hash of run, request, digest, moment, answer and the server's number.
     #[must_use]
     pub fn challenge(&self, said: Statement<'_>) -> [u8; 32] {

@@ -14,7 +14,7 @@ use interlock_core::{
     evolve,
     machine::{Machine, Object},
     names::{CallId, Digest, RunId},
-    passkey::{Assertion, Statement},
+    passkey::{PasskeyAssertion, Statement},
     pending::pending,
     question,
     refusal::Code,
@@ -93,7 +93,7 @@ impl Played {
             question: one.digest(),
             note: None,
         };
-        let passkey = Assertion::unsigned(said, self.run.seq, Object::new());
+        let passkey = PasskeyAssertion::unsigned(said, self.run.seq, Object::new());
         Answer {
             by: "ana".to_owned(),
             passkey: Some(Box::new(passkey)),

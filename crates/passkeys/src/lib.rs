@@ -7,7 +7,7 @@ mod key;
 mod log;
 
 use interlock_core::passkey::{
-    Assertion, AuthenticatorData, Flaw, Statement, check_client_data, hex, unhex,
+    AuthenticatorData, Flaw, PasskeyAssertion, Statement, check_client_data, hex, unhex,
 };
 use sha2::{Digest as _, Sha256};
 
@@ -82,7 +82,7 @@ pub fn enrol(
 ///
 /// # Errors
 /// Says what is not as it must be.
-pub fn verify(assertion: &Assertion, said: Statement<'_>) -> Result<u32, Flaw> {
+pub fn verify(assertion: &PasskeyAssertion, said: Statement<'_>) -> Result<u32, Flaw> {
     assertion.check(said)?;
     let bytes = |text: &str| unhex(text).ok_or(Flaw::Malformed);
     let mut signed = bytes(&assertion.authenticator_data)?;

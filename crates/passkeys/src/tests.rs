@@ -60,8 +60,8 @@ impl Authenticator {
     }
 
     /// Says yes to `said`, as it counts.
-    fn assert(&self, said: Statement<'_>, counter: u32) -> Assertion {
-        let mut made = Assertion::unsigned(said, 9, Object::new());
+    fn assert(&self, said: Statement<'_>, counter: u32) -> PasskeyAssertion {
+        let mut made = PasskeyAssertion::unsigned(said, 9, Object::new());
         made.public_key = hex(&self.key());
         let mut data = unhex(&made.authenticator_data).unwrap();
         data.truncate(33);
@@ -113,7 +113,7 @@ fn a_signature_is_the_keys_over_all_that_was_said() {
     for authenticator in [Authenticator::es256(), Authenticator::ed25519()] {
         let good = authenticator.assert(ids.said(), 5);
         assert_eq!(verify(&good, ids.said()), Ok(5));
-        let changed = |change: &dyn Fn(&mut Assertion)| {
+        let changed = |change: &dyn Fn(&mut PasskeyAssertion)| {
             let mut made = good.clone();
             change(&mut made);
             verify(&made, ids.said())
@@ -135,7 +135,7 @@ fn a_signature_is_the_keys_over_all_that_was_said() {
             changed(&|made| made.public_key.clone_from(&other)),
             signature
         );
-        let unsigned = Assertion::unsigned(ids.said(), 9, Object::new());
+        let unsigned = PasskeyAssertion::unsigned(ids.said(), 9, Object::new());
         assert_eq!(verify(&unsigned, ids.said()), Err(Flaw::UnknownKey));
         let unknown = changed(&|made| made.public_key.push_str("00"));
         assert_eq!(unknown, Err(Flaw::UnknownKey));
@@ -188,7 +188,7 @@ fn a_new_passkey_is_read_whole_or_not_at_all() {
 }
 
 /// The events of a request that takes a passkey, and of the answer to it.
-fn log(passkey: Option<Assertion>, yes: bool, opened: Digest) -> Result<u64, BrokenAnswer> {
+fn log(passkey: Option<PasskeyAssertion>, yes: bool, opened: Digest) -> Result<u64, BrokenAnswer> {
     let ids = ids();
     let about = json!({"entry": {"message": "may it begin?"}});
     let events = [

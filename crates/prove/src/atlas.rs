@@ -68,7 +68,12 @@ pub(crate) struct PartInfo {
     pub(crate) asks: bool,
     /// Whether some open stay has used up a limit.
     pub(crate) exhausted: bool,
+    /// How many there may be of what its open stays count.
+    limits: Vec<u64>,
 }
+
+/// A call may use up to this many of what is counted, less one: as long as more are left, a limit is not noticed.
+const MARGIN: u64 = 16;
 
 /// What is known of a run beside its parts.
 #[derive(Debug, Clone, Default)]
@@ -126,10 +131,11 @@ impl Atlas {
             let id = match self.parts.get_index_of(&part.text) {
                 Some(known) => known,
                 None => {
-                    let info = match run.root.regions.get(index) {
+                    let mut info = match run.root.regions.get(index) {
                         Some(region) => self.of_region(model, run, region),
                         None => self.of_root(model, run),
                     };
+                    info.limits = part.limits;
                     self.parts.insert_full(part.text, info).0
                 }
             };
@@ -181,6 +187,37 @@ impl Atlas {
 
     pub(crate) fn used(&self, id: u32) -> &[u64] {
         self.used.get_index(at(id)).map_or(&[], Vec::as_slice)
+    }
+
+    /// Names what is left of the limits of a part, as far as one call notices it.
+    pub(crate) fn left(&self, part: u32, used: u32) -> Vec<u32> {
+        match self.part(part) {
+            Some(info) if info.leaves.len() == 1 => {
+                let left = info.limits.iter().zip(self.used(used));
+                left.map(|(limit, used)| {
+                    let left = limit.saturating_sub(*used).min(MARGIN);
+                    u32::try_from(left).unwrap_or(u32::MAX)
+                })
+                .collect()
+            }
+            // Several frames count by themselves: what each has used stays apart.
+            _ => vec![u32::MAX, used],
+        }
+    }
+
+    /// Adds to what a part has used.
+    pub(crate) fn add_used(&mut self, used: u32, more: &[u64]) -> u32 {
+        let all = self.used(used).iter().zip(more);
+        let sum = all.map(|(one, more)| one.saturating_add(*more)).collect();
+        number(&mut self.used, sum)
+    }
+
+    /// Returns what was used beyond `before`; `None`: it is not counted on from there.
+    pub(crate) fn used_more(&self, before: u32, after: u32) -> Option<Box<[u64]>> {
+        let (before, after) = (self.used(before), self.used(after));
+        let more = before.iter().zip(after);
+        let more = more.map(|(before, after)| after.checked_sub(*before));
+        (before.len() == after.len()).then(|| more.collect())?
     }
 
     pub(crate) fn questions(&self, id: u32) -> Option<(&Standing, &Questions)> {

@@ -31,6 +31,9 @@ use crate::{
 /// Commands that stand for those that no workflow names.
 const COMMANDS: [&str; 3] = ["ls", "./zz-program", "curl https://example.com"];
 
+/// The tool that writes several files at once.
+const PATCH: &str = "apply_patch";
+
 /// Tools that every client has.
 const TOOLS: [&str; 9] = [
     "Read",
@@ -105,6 +108,12 @@ impl Made {
         let on_files = |input: fn(&str) -> Value| {
             paths.iter().map(move |path| json!({"tool": tool, "input": input(path), "files": {path.clone(): "a\n"}}))
         };
+        if tool == PATCH {
+            for path in paths {
+                self.patch(std::slice::from_ref(path));
+            }
+            return;
+        }
         let lines: Vec<Value> = match tool {
             "Edit" => on_files(|path| json!({"file_path": path, "old_string": "a", "new_string": "b"})).collect(),
             "MultiEdit" => on_files(|path| json!({"file_path": path, "edits": [{"old_string": "a", "new_string": "b"}]})).collect(),
@@ -131,21 +140,17 @@ impl Made {
         self.add(line, Some(command.to_owned()));
     }
 
-    /// Adds a patch that writes several files.
+    /// Adds a patch that writes files.
     fn patch(&mut self, paths: &[String]) {
         let files: String = paths
             .iter()
             .map(|path| format!("*** Add File: {path}\n+a\n"))
             .collect();
         let text = format!("*** Begin Patch\n{files}*** End Patch");
-        self.add(
-            json!({"tool": "apply_patch", "input": {"command": text}}),
-            None,
-        );
+        self.add(json!({"tool": PATCH, "input": {"command": text}}), None);
         let last = self.classes.last();
         if last.is_none_or(|class| class.call.facts.writes.len() != paths.len()) {
-            self.missed
-                .push("patches of several files are not tried".to_owned());
+            self.missed.push("not every patch is tried".to_owned());
         }
     }
 

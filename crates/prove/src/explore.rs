@@ -15,7 +15,7 @@ use crate::{
     machine::machines,
     model::Model,
     moves::{Candidate, Done, candidates, starts},
-    perform::{counts, perform},
+    perform::{counts, perform, stays},
     table::{Change, Kind, Slot, Step, Table},
     views::{Truths, View, pairs_of},
 };
@@ -56,7 +56,8 @@ struct Move {
 struct Here {
     visit: usize,
     state: State,
-    entries: Vec<usize>,
+    /// For each part where its steps are kept, and where those are that ask no guard.
+    entries: Vec<[usize; 2]>,
     candidates: Vec<Rc<Vec<Candidate>>>,
     truths: Vec<Vec<u32>>,
 }
@@ -93,6 +94,8 @@ struct Explorer<'a> {
     edges: Set<Edge>,
     /// Whether a state that goes on by itself asks for evidence: then a step may read all of it.
     reads_all: bool,
+    /// Whether a property is about something that happens where a guard holds.
+    guards_happen: bool,
     /// Whether a region reads where others stand.
     meets: bool,
     salt: u32,
@@ -141,6 +144,10 @@ pub(crate) fn explore(
         waiting: VecDeque::new(),
         edges: Set::default(),
         reads_all: crate::machine::goes_on_by_evidence(&model.machine),
+        guards_happen: model.slots.iter().any(|slot| {
+            let mut parts = slot.parts().into_iter();
+            !slot.stands() && parts.any(|part| matches!(part, Predicate::Guard(_)))
+        }),
         meets: states().any(|state: &WrittenState| match &state.activity {
             Activity::Parallel(parallel) => parallel.meets(),
             _ => false,
@@ -461,17 +468,22 @@ impl Explorer<'_> {
         };
         for part in 0..here.state.parts.len() {
             let (around, _) = self.surroundings(&here.state, part);
-            let mut key = vec![around];
-            key.extend(here.state.parts.get(part));
-            key.extend(here.state.used.get(part));
+            let (id, used) = (
+                here.state.parts.get(part).copied().unwrap_or(NONE),
+                here.state.used.get(part).copied().unwrap_or(NONE),
+            );
+            let mut key = vec![around, id];
+            key.extend(self.atlas.left(id, used));
+            key.extend(salt);
+            let tries = self.tries(id);
+            let unasked = self.table.entry(&key, tries.len());
+            key.push(NONE);
             key.extend(here.truths.get(part).into_iter().flatten());
             if self.reads_all {
                 key.extend(&here.state.words);
             }
-            key.extend(salt);
-            let tries = self.tries(here.state.parts.get(part).copied().unwrap_or(NONE));
             let entry = self.table.entry(&key, tries.len());
-            here.entries.push(entry);
+            here.entries.push([entry, unasked]);
             here.candidates.push(tries);
         }
         self.edges.clear();
@@ -586,7 +598,7 @@ impl Explorer<'_> {
 
     /// Finds what comes of a candidate: in the table, or from the engine.
     fn step(&mut self, here: &Here, by: Move) -> (Option<Found>, bool) {
-        let entry = here.entries.get(at(by.part)).copied().unwrap_or_default();
+        let entry = self.entry(here, by);
         let kept = self
             .table
             .get(entry)
@@ -598,7 +610,7 @@ impl Explorer<'_> {
         match kept {
             Some(Slot::Nothing { stop }) => return (None, *stop),
             Some(Slot::Step(step)) => {
-                if let Some(mut to) = step.apply(&here.state, at(by.part)) {
+                if let Some(mut to) = step.apply(&mut self.atlas, &here.state, at(by.part)) {
                     let (template, counts, stop) = (step.template, step.counts, step.stop);
                     self.atlas.order(&mut to);
                     let found = Found {
@@ -613,6 +625,19 @@ impl Explorer<'_> {
             Some(Slot::Wide) | None => {}
         }
         self.ask(here, by, entry)
+    }
+
+    /// Finds where a step is kept: no guard is asked about a call.
+    fn entry(&self, here: &Here, by: Move) -> usize {
+        let [asked, unasked] = here.entries.get(at(by.part)).copied().unwrap_or_default();
+        let all = here.candidates.get(at(by.part));
+        let candidate = all.and_then(|all| all.get(at(by.candidate)));
+        let is_call = candidate.is_some_and(Candidate::is_call);
+        if is_call && !self.reads_all && !self.guards_happen {
+            unasked
+        } else {
+            asked
+        }
     }
 
     /// Asks the engine, and keeps what it says.
@@ -633,11 +658,10 @@ impl Explorer<'_> {
             return (None, stop);
         };
         let counted = run.is_some_and(|run| counts(run, &done, &leaf.path));
+        let goes_on = run.is_some_and(|run| stays(run, &done, &leaf.path));
         let template = self.template(&done);
         let mut to = self.atlas.state(self.model, &done.run);
-        let change = Change::between(&here.state, &to, at(by.part));
-        let (_, full) = self.surroundings(&here.state, at(by.part));
-        let wide = matches!(change, Change::All { .. }) && !full;
+        let (change, wide) = self.change(here, by, &to, goes_on);
         let step = Step::new(template, counted, stop, change);
         self.keep(here, by, entry, (step, wide), &to.words);
         let moved = self.atlas.order(&mut to);
@@ -649,6 +673,23 @@ impl Explorer<'_> {
             run: Some(Box::new(done.run)),
         };
         (Some(found), stop)
+    }
+
+    /// Says what a step changes, and whether that has to be kept for the whole state.
+    fn change(&mut self, here: &Here, by: Move, to: &State, goes_on: bool) -> (Change, bool) {
+        let change = Change::between(&here.state, to, at(by.part));
+        let (_, full) = self.surroundings(&here.state, at(by.part));
+        let before = here.state.used.get(at(by.part)).copied().unwrap_or(NONE);
+        match change {
+            // How often it is done depends on what is left.
+            _ if by.kind != Kind::Plain => (change, true),
+            Change::All { .. } => (change, goes_on || !full),
+            Change::Part { part, used } if goes_on => match self.atlas.used_more(before, used) {
+                Some(more) => (Change::Counted { part, more }, false),
+                None => (Change::Part { part, used }, true),
+            },
+            other => (other, false),
+        }
     }
 
     /// Keeps a step for all states that it is the same in.
@@ -706,7 +747,7 @@ fn wide_key(here: &Here, by: Move) -> Vec<u32> {
     ];
     key.extend(state.parts.iter().chain(&state.used));
     key.extend(here.truths.iter().flatten());
-    key.extend(here.entries.iter().map(|entry| short(*entry)));
+    key.extend(here.entries.iter().flatten().map(|entry| short(*entry)));
     key
 }
 

@@ -39,6 +39,15 @@ pub(crate) struct Part {
     pub(crate) text: Vec<u8>,
     /// Calls and files used in its open stays; with fewer, more is permitted.
     pub(crate) used: Vec<u64>,
+    /// How many of each there may be.
+    pub(crate) limits: Vec<u64>,
+}
+
+impl Part {
+    fn new(text: Vec<u8>, used: Vec<(u64, u64)>) -> Self {
+        let (used, limits) = used.into_iter().unzip();
+        Self { text, used, limits }
+    }
 }
 
 /// Takes a run apart.
@@ -88,17 +97,14 @@ pub(crate) fn strip(model: &Model, run: &Run) -> Stripped {
         let blank = Frame::entering(None, StateName::new(""), Arc::default(), 0, 0);
         let frame = std::mem::replace(&mut copy.root, blank);
         let text = bytes(serde_json::to_vec(&frame), &frame);
-        let parts = vec![Part { text, used }];
+        let parts = vec![Part::new(text, used)];
         let rest = bytes(serde_json::to_vec(&copy), &copy);
         return Stripped { rest, parts, words };
     }
     let parts = regions.into_iter().map(|mut region| {
         let mut used = Vec::new();
         below(model, &mut region, &above, &mut used, &waits, &root);
-        Part {
-            text: bytes(serde_json::to_vec(&region), &region),
-            used,
-        }
+        Part::new(bytes(serde_json::to_vec(&region), &region), used)
     });
     let parts = parts.collect();
     Stripped {
@@ -240,7 +246,7 @@ fn below(
     model: &Model,
     region: &mut Arc<Region>,
     above: &Object,
-    used: &mut Vec<u64>,
+    used: &mut Vec<(u64, u64)>,
     waits: &[(FramePath, bool)],
     path: &FramePath,
 ) {
@@ -269,7 +275,7 @@ fn frame_alone(
     model: &Model,
     frame: &mut Frame,
     (above, ended): (Option<&Object>, bool),
-    used: &mut Vec<u64>,
+    used: &mut Vec<(u64, u64)>,
     waits: &[(FramePath, bool)],
     path: &FramePath,
 ) {
@@ -325,7 +331,7 @@ fn context(model: &Model, context: &Object, above: Option<&Object>) -> Object {
 const OUT: u64 = 1_000_000;
 
 /// Counts what is used up as far as a limit makes it count.
-fn limits(model: &Model, frame: &mut Frame, used: &mut Vec<u64>, leaf: bool) {
+fn limits(model: &Model, frame: &mut Frame, used: &mut Vec<(u64, u64)>, leaf: bool) {
     let policy = model
         .state(frame.machine.as_ref(), &frame.at)
         .filter(|_| leaf)
@@ -340,8 +346,8 @@ fn limits(model: &Model, frame: &mut Frame, used: &mut Vec<u64>, leaf: bool) {
         None => now.calls = 0,
         Some(_) if out => now.calls = OUT,
         Some(limit) if limit <= model.counted_to => {}
-        Some(_) => {
-            used.push(now.calls);
+        Some(limit) => {
+            used.push((now.calls, limit));
             now.calls = 0;
         }
     }
@@ -359,7 +365,7 @@ fn limits(model: &Model, frame: &mut Frame, used: &mut Vec<u64>, leaf: bool) {
             if count >= limit {
                 now.files.insert("full".to_owned());
             } else {
-                used.push(count);
+                used.push((count, limit));
             }
         }
     }

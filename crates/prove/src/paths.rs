@@ -19,6 +19,8 @@ const OTHER: &str = "zz-other/zz-file.zz";
 const SETS_MAX: usize = 20_000;
 /// Sets of paths that one call may write at most.
 const UNIONS_MAX: usize = 64;
+/// Files that one call writes at most: fewer than are told apart of what is left of a limit.
+const TOGETHER_MAX: usize = 12;
 /// Letters of the paths that are tried, the plainest first.
 const LETTERS: &[u8] = b"xabcdefghijklmnopqrstuvwyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./";
 
@@ -115,7 +117,7 @@ impl Paths {
                 if !known.insert(both.clone()) {
                     continue;
                 }
-                if self.several.len() >= UNIONS_MAX {
+                if self.several.len() >= UNIONS_MAX || paths.len() >= TOGETHER_MAX {
                     self.missed.push(
                         "files that match different patterns are not written together in every combination".to_owned(),
                     );

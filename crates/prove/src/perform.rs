@@ -57,6 +57,12 @@ pub(crate) fn counts(run: &Run, done: &Done, path: &FramePath) -> bool {
             .is_some_and(|(before, after)| after > before)
 }
 
+/// Tells whether a leaf stays in its state, so that it goes on counting.
+pub(crate) fn stays(run: &Run, done: &Done, path: &FramePath) -> bool {
+    let entered = |run: &Run| run.frame(path).map(|frame| frame.stay.entered_seq);
+    entered(run).is_some() && entered(run) == entered(&done.run)
+}
+
 /// Does a call whose result takes all the bytes that a state allows.
 fn with_bytes(
     model: &Model,

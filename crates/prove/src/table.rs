@@ -5,7 +5,7 @@
 //! by itself. A step that changes more than its region is kept for the whole state.
 
 use crate::{
-    atlas::State,
+    atlas::{Atlas, State},
     hash::{Map, at},
 };
 
@@ -48,8 +48,10 @@ pub(crate) struct Step {
 /// What a step changes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Change {
-    /// The part itself, and what that has used.
+    /// The part itself, and what that has used then.
     Part { part: u32, used: u32 },
+    /// The part itself, which goes on counting; how much more it has used.
+    Counted { part: u32, more: Box<[u64]> },
     /// More than that.
     All {
         rest: u32,
@@ -115,25 +117,36 @@ impl Step {
     }
 
     /// Does the step in another state; `None`: what becomes of some evidence is not known yet.
-    pub(crate) fn apply(&self, state: &State, own: usize) -> Option<State> {
+    pub(crate) fn apply(&self, atlas: &mut Atlas, state: &State, own: usize) -> Option<State> {
         let mut words = Vec::with_capacity(state.words.len());
         for (known, before) in self.words.iter().zip(&state.words) {
             let (_, after) = known.iter().find(|(from, _)| from == before)?;
             words.push(*after);
         }
-        let (rest, parts, used) = match &self.change {
+        let (mut parts, mut used) = (state.parts.clone(), state.used.clone());
+        let mut rest = state.rest;
+        match &self.change {
             Change::Part {
                 part,
                 used: own_used,
             } => {
-                let mut parts = state.parts.clone();
-                let mut used = state.used.clone();
                 *parts.get_mut(own)? = *part;
                 *used.get_mut(own)? = *own_used;
-                (state.rest, parts, used)
             }
-            Change::All { rest, parts, used } => (*rest, parts.to_vec(), used.to_vec()),
-        };
+            Change::Counted { part, more } => {
+                *parts.get_mut(own)? = *part;
+                let own_used = used.get_mut(own)?;
+                *own_used = atlas.add_used(*own_used, more);
+            }
+            Change::All {
+                rest: other,
+                parts: all,
+                used: all_used,
+            } => {
+                rest = *other;
+                (parts, used) = (all.to_vec(), all_used.to_vec());
+            }
+        }
         Some(State {
             rest,
             parts,

@@ -3,7 +3,7 @@
 use interlock_core::{
     command::Answer,
     machine::Machine,
-    passkey::{Assertion, Statement},
+    passkey::{PasskeyAssertion, Statement},
     pending::pending,
     run::Run,
 };
@@ -34,7 +34,7 @@ pub(crate) fn with_passkey(machine: &Machine, run: &Run, answer: Answer) -> Answ
         question: meant.digest(),
         note: answer.note.as_deref(),
     };
-    let assertion = Assertion::unsigned(said, run.seq, answer.data.clone());
+    let assertion = PasskeyAssertion::unsigned(said, run.seq, answer.data.clone());
     Answer {
         passkey: Some(Box::new(assertion)),
         ..answer

@@ -1,12 +1,12 @@
 //! Passkeys over HTTP: who enrols one, and which assertion is a yes.
 
-use std::process::Stdio;
+use std::process::{Output, Stdio};
 
 use interlock_core::{
     command::{Answer as Yes, Ask, Command},
     machine::Object,
     names::RunId,
-    passkey::{Assertion, Statement, base64url, unhex},
+    passkey::{PasskeyAssertion, Statement, base64url, unhex},
     pending::pending,
 };
 use interlock_store::{EventLog as _, Home, submit};
@@ -95,6 +95,12 @@ fn client_data(kind: &str, told: &Value, port: u16) -> String {
     let origin = format!("http://localhost:{port}");
     json!({ "type": kind, "challenge": told["challenge"], "origin": origin, "crossOrigin": false })
         .to_string()
+}
+
+/// What a command has printed, errors too.
+fn printed(output: &Output) -> String {
+    let all = [&output.stdout[..], &output.stderr[..]].concat();
+    String::from_utf8_lossy(&all).into_owned()
 }
 
 /// A console that waits for a passkey to be made.
@@ -224,10 +230,7 @@ fn a_yes_that_a_passkey_signed_is_taken_and_checked_again() {
     let remove = |word: &str| {
         let mut command = waiting.world.room.command(INTERLOCK);
         let output = terminal::output(command.args(["passkey", "remove", word])).unwrap();
-        (
-            output.status.success(),
-            String::from_utf8_lossy(&output.stdout).into_owned(),
-        )
+        (output.status.success(), printed(&output))
     };
     let (ok, said) = remove("laptop");
     assert!(!ok && said.contains("guards an agent"), "{said}");
@@ -347,7 +350,7 @@ fn a_terminal_a_token_and_watch_say_no_alone() {
     let (room, run) = (&waiting.world.room, waiting.world.run.as_str());
     let mut command = room.command(INTERLOCK);
     let output = terminal::output(command.args(["approve", run])).unwrap();
-    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    let said = printed(&output);
     assert!(!output.status.success(), "{said}");
     assert!(said.contains("refused (passkey_required)"), "{said}");
     assert!(said.contains("`interlock console` opens"), "{said}");
@@ -400,7 +403,7 @@ fn a_verification_finds_a_yes_that_no_key_has_signed() {
         question: one.digest(),
         note: None,
     };
-    let forged = Assertion::unsigned(said, run.seq, Object::new());
+    let forged = PasskeyAssertion::unsigned(said, run.seq, Object::new());
     let command = Command {
         at_ms: 1,
         ask: Ask::Approve(Yes {
@@ -462,7 +465,7 @@ fn passkeys_are_enrolled_from_a_terminal_while_no_agent_is_guarded() {
     assert_eq!(finish(&authenticator.made(&told, port)).code(), "guarded");
     let mut command = room.command(INTERLOCK);
     let output = terminal::output(command.args(["passkey", "add", "phone"])).unwrap();
-    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    let said = printed(&output);
     assert!(!output.status.success() && said.contains(&run), "{said}");
     interlock.by_a_person(&["cancel", &run]).unwrap();
     assert_eq!(finish(&authenticator.made(&told, port)).status, 200);

@@ -52,7 +52,7 @@ const FINDS: &str = concat!(
     r#"p=$(command -v "$1"); c=$CLAUDE_PROJECT_DIR; [ -n "$c" ] || c=$PWD; "#,
     r#"case $p in "$PWD"/*|"$c"/*|[!/]*|*/node_modules/.bin/*) p= ;; esac; "#,
     r#"for d in "$PWD" "$c"; do while [ -n "$d" ] && [ "$d" != "$HOME" ]; do "#,
-    r#"[ ! -e "$d/.git" ] && [ ! -e "$d/.interlock" ] || case $p in "$d"/*) p= ;; esac; d=${d%/*}; done; done; "#,
+    r#"if [ -e "$d/.git" ] || [ -e "$d/.interlock" ]; then case $p in "$d"/*) p= ;; esac; break; fi; d=${d%/*}; done; done; "#,
     r#"[ -n "$p" ] || { "#,
 );
 /// Refuses a call where it is not found.
@@ -340,6 +340,11 @@ mod tests {
                 assert_eq!((code, &*said), (Some(2), ""), "{}", missing.display());
             }
             assert_eq!(find(&tools, &deep, ending).0, Some(0));
+        }
+        // A project inside of a larger repository has its own root: a program beside it is none of its files.
+        folder(".git");
+        for ending in [Ending::Found, Ending::FoundAndCloses] {
+            assert_eq!(find(&tools, &deep, ending).0, Some(0), "{ending:?}");
         }
         let passes = Ending::FoundOrPasses;
         assert_eq!(find(&empty, &project, passes).1.trim(), "{}");

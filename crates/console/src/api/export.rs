@@ -26,9 +26,10 @@ pub fn export(settings: Settings, run: &RunId) -> Result<Exported, String> {
         .build()
         .map_err(|error| format!("the run cannot be exported: {error}"))?;
     let (shared, _pairings) = Shared::new(settings, 0);
-    let api = super::routes().with_state(Arc::new(shared));
+    let shared = Arc::new(shared);
+    let api = super::routes().with_state(Arc::clone(&shared));
     runtime
-        .block_on(export_of(api, run))
+        .block_on(export_of(api, &shared.secrets, run))
         .map_err(|problem| problem.message)
 }
 
@@ -36,7 +37,7 @@ pub(super) async fn save(State(shared): State<Arc<Shared>>, Path(id): Path<Strin
     // It is costly, like the work on texts.
     let _turn = shared.exports.take().await?;
     let api = super::routes().with_state(Arc::clone(&shared));
-    let exported = export_of(api, &RunId::new(id)).await?;
+    let exported = export_of(api, &shared.secrets, &RunId::new(id)).await?;
     let mut response = Response::new(Body::from(exported.html));
     let headers = response.headers_mut();
     let kind = HeaderValue::from_static("text/html; charset=utf-8");

@@ -14,7 +14,7 @@ use crate::{
     instant::utc,
     machine::{Object, Refused, Target},
     names::{ApprovalId, Digest, FramePath},
-    passkey::Assertion,
+    passkey::PasskeyAssertion,
     pending::{Pending, pending},
     refusal::{Code, Refusal},
     run::{Request, Run, Settled, Settlement},
@@ -186,7 +186,7 @@ impl Work<'_> {
         request: &Request,
         (by, yes): (&str, bool),
         note: Option<&str>,
-        passkey: Option<Box<Assertion>>,
+        passkey: Option<Box<PasskeyAssertion>>,
     ) {
         self.emit(Event::RequestAnswered {
             path: request.path.clone(),

@@ -12,11 +12,11 @@ fn ids() -> (RunId, ApprovalId, Digest) {
 
 /// Checks an assertion that is changed before, or read for another statement.
 fn checked(
-    change: impl FnOnce(&mut Assertion),
+    change: impl FnOnce(&mut PasskeyAssertion),
     other: impl FnOnce(&mut (RunId, ApprovalId, Digest)),
 ) -> Result<(), Flaw> {
     let mut ids = ids();
-    let mut assertion = Assertion::unsigned(said(&ids, Some("well")), 9, Object::new());
+    let mut assertion = PasskeyAssertion::unsigned(said(&ids, Some("well")), 9, Object::new());
     change(&mut assertion);
     other(&mut ids);
     assertion.check(said(&ids, Some("well")))
@@ -31,7 +31,7 @@ fn said<'a>(ids: &'a (RunId, ApprovalId, Digest), note: Option<&'a str>) -> Stat
     }
 }
 
-fn changed(change: impl FnOnce(&mut Assertion)) -> Flaw {
+fn changed(change: impl FnOnce(&mut PasskeyAssertion)) -> Flaw {
     checked(change, |_| ()).unwrap_err()
 }
 
@@ -69,12 +69,12 @@ fn an_assertion_is_for_one_answer() {
         changed(|made| made.nonce = "00".to_owned()),
         Flaw::OtherAnswer
     );
-    let corrected = |made: &mut Assertion| {
+    let corrected = |made: &mut PasskeyAssertion| {
         made.data.insert("version".to_owned(), json!("2"));
     };
     assert_eq!(changed(corrected), Flaw::OtherAnswer);
     let ids = ids();
-    let made = Assertion::unsigned(said(&ids, None), 9, Object::new());
+    let made = PasskeyAssertion::unsigned(said(&ids, None), 9, Object::new());
     assert_eq!(made.check(said(&ids, Some("well"))), other);
 }
 
@@ -82,7 +82,7 @@ fn an_assertion_is_for_one_answer() {
 fn data_is_the_same_in_any_order() {
     let ids = ids();
     let data = |text: &str| serde_json::from_str::<Object>(text).unwrap();
-    let mut made = Assertion::unsigned(said(&ids, None), 9, data(r#"{"a":1,"b":2}"#));
+    let mut made = PasskeyAssertion::unsigned(said(&ids, None), 9, data(r#"{"a":1,"b":2}"#));
     made.data = data(r#"{"b":2,"a":1}"#);
     assert_eq!(made.check(said(&ids, None)), Ok(()));
 }
