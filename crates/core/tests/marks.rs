@@ -113,7 +113,7 @@ fn every_write_but_one_to_a_temporary_place_ages_what_was_seen() {
                     facts = json!({});
                 }
                 facts["writes"] = writes.clone();
-                let found = marks(&machine, kind.clone(), tool, &facts);
+                let found = marks(&machine, kind, tool, &facts);
                 assert_eq!(found["writes"], is_edit, "{tool} {place} {removes}");
             }
             let found = marks(&machine, CallKind::Edit, "Edit", &json!({"writes": writes}));

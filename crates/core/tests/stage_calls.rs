@@ -197,7 +197,7 @@ fn after_a_crash_a_person_is_asked_where_the_call_that_ran_may_have_written() {
 fn a_result_is_of_a_call_that_runs() {
     let mut stage = Stage::called(&["Read", "Write", "Read"]);
     let [first, second, third] = [0, 1, 2].map(|at| stage.id(at));
-    let mut refuses = |stage: &mut Stage, id: &CallId, when: &str| {
+    let refuses = |stage: &mut Stage, id: &CallId, when: &str| {
         let before = stage.run.clone();
         let reply = stage.ends(id.clone());
         assert!(matches!(reply, Reply::Refused(_)), "{id} {when}: {reply:?}");

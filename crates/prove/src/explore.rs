@@ -146,7 +146,8 @@ pub(crate) fn explore(
         reads_all: crate::machine::goes_on_by_evidence(&model.machine),
         guards_happen: model.slots.iter().any(|slot| {
             let mut parts = slot.parts().into_iter();
-            !slot.stands() && parts.any(|part| matches!(part, Predicate::Guard(_)))
+            !slot.stands()
+                && parts.any(|part| matches!(part, interlock_formats::Predicate::Guard(_)))
         }),
         meets: states().any(|state: &WrittenState| match &state.activity {
             Activity::Parallel(parallel) => parallel.meets(),
