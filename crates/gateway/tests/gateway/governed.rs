@@ -722,27 +722,6 @@ fn a_file_of_a_call_is_where_its_server_works() {
 }
 
 #[test]
-fn a_tool_reads_only_where_its_server_says_just_that() {
-    for (hint, reads) in [
-        (json!(true), true),
-        (json!(false), false),
-        (json!(null), false),
-        (json!("true"), false),
-        (json!(1), false),
-    ] {
-        let world = World::with(
-            "{id: w, initial: a, states: {a: {allowed_tools: [write_note, Read], on: {GO: b}}, b: {type: final}}}",
-        );
-        started(&world);
-        let mut session = Session::new(&world);
-        session.definition["annotations"] = json!({"readOnlyHint": hint});
-        let ruling = session.call("fs", "write_note", &json!({"path": "/elsewhere/a.rs"}));
-        let passes = matches!(ruling, CallDecision::Pass(_));
-        assert_eq!(passes, reads, "{hint}: {ruling:?}");
-    }
-}
-
-#[test]
 fn a_tool_that_changes_after_the_run_began_is_denied_until_a_person_accepts_it() {
     let world = World::with(WORK);
     let run = started(&world);
