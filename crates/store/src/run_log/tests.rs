@@ -156,5 +156,7 @@ fn a_log_that_is_opened_again_keeps_the_locks_of_the_first() {
     assert!(before > 0);
     let second = RunLog::open(first.run(), first.directory()).unwrap();
     second.load().unwrap();
-    assert_eq!(held(), before);
+    // The kernel reads its table in pieces: a line may be left out of one
+    // reading while other processes lock and unlock.
+    assert!((0..1_000).any(|_| held() == before), "a lock was lost");
 }
