@@ -22,8 +22,8 @@ pub(crate) use runs::{
 };
 pub(crate) use steps::{Asking, CarryArgs, ModeWord, ProceedArgs, StageArgs};
 pub(crate) use workflows::{
-    CheckArgs, ConvertArgs, ConvertTo, ExplainArgs, FormatName, GraphArgs, GraphFormat, NewArgs,
-    ProveArgs, SchemaArgs, ShellName, SimulateArgs, TestArgs,
+    CheckArgs, ConvertArgs, ConvertTo, ExplainArgs, FindingFormat, FormatName, GraphArgs,
+    GraphFormat, NewArgs, ProveArgs, SchemaArgs, ShellName, SimulateArgs, TestArgs,
 };
 
 /// A state machine between an AI agent and its tools.
@@ -97,6 +97,8 @@ Nothing that exists is written over. What is written was checked and tested befo
   interlock check .interlock/workflows/bugfix.yaml
   interlock check flows/            every workflow in a folder
   interlock check --deny-warnings *.yaml
+  interlock check --format github   annotations on a pull request
+  interlock check --format sarif > check.sarif
   interlock check --json flow.json | jq .")]
     Check(CheckArgs),
     /// Feed a workflow commands without an agent, and see what it answers.
@@ -109,7 +111,8 @@ Nothing that exists is written over. What is written was checked and tested befo
     /// Run the cases of *.test.yaml files.
     #[command(after_help = "Examples:
   interlock test                    every case below .interlock/workflows/
-  interlock test flows/bugfix.test.yaml")]
+  interlock test flows/bugfix.test.yaml
+  interlock test --format junit > interlock.xml")]
     Test(TestArgs),
     /// Check a workflow against every run it could have.
     #[command(after_help = "Examples:
