@@ -145,6 +145,12 @@ is newly permitted, 1 something is, 2 usage, 3 unknown.")]
 With the YAML language server, the first line of a file names its schema:
   # yaml-language-server: $schema=./flowstate.schema.json")]
     Schema(SchemaArgs),
+    /// Serve editors: diagnostics, completion, hover, outline and definitions of workflow files.
+    #[command(
+        after_help = "An editor starts it and speaks the language server protocol on standard input and output.
+The book describes VS Code, Neovim and Helix."
+    )]
+    Lsp,
     /// The names that FlowState's own command has, for those who come with scripts.
     #[command(after_help = "Examples:
   interlock fs run hello -n friday      the same as `interlock run hello --name friday`
