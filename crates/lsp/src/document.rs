@@ -13,6 +13,8 @@ use crate::{
 #[derive(Debug)]
 pub(crate) struct Document {
     pub(crate) version: i64,
+    /// Counts its changes; no two texts of a server have the same.
+    pub(crate) edition: u64,
     pub(crate) text: Text,
     /// Its path, or its address where it has none.
     pub(crate) name: String,
@@ -29,6 +31,7 @@ impl Document {
     pub(crate) fn new(uri: &str, version: i64, text: &str) -> Self {
         Self {
             version,
+            edition: 0,
             text: Text::new(text),
             name: path_of(uri),
             names: None,
@@ -62,26 +65,29 @@ impl Document {
         self.is_at_home() || self.workflow.unwrap_or_else(|| self.is_workflow())
     }
 
-    /// Tells whether it is a workflow; one whose syntax breaks while it is changed stays one.
-    pub(crate) fn is_workflow(&mut self) -> bool {
-        let source = self.source();
-        let was = self.workflow == Some(true);
-        let is_one = !self.is_of_another_kind()
-            && may_be_workflow(&source)
-            && (was || self.is_at_home() || format_of(&source).is_some());
+    fn is_workflow(&mut self) -> bool {
+        let is_one = kind_of(&self.source(), self.was_workflow());
         self.workflow = Some(is_one);
         is_one
     }
 
-    fn is_at_home(&self) -> bool {
-        let home = ["/.interlock/workflows/", "/.flowstate/"];
-        !self.is_of_another_kind() && home.iter().any(|folder| self.name.contains(folder))
+    /// Tells whether it was a workflow when that was last looked at.
+    pub(crate) fn was_workflow(&self) -> bool {
+        self.workflow == Some(true)
     }
 
-    /// Tells whether it is a file that belongs to a workflow.
-    fn is_of_another_kind(&self) -> bool {
-        let other = [".test.yaml", ".test.yml", ".properties.yaml"];
-        other.iter().any(|end| self.name.ends_with(end))
+    fn is_at_home(&self) -> bool {
+        is_at_home(&self.name)
+    }
+
+    /// Takes in what was found of it, if it is still the one that was looked at.
+    pub(crate) fn learn(&mut self, is_workflow: bool, names: Option<(Names, &'static str)>) {
+        self.workflow = Some(is_workflow);
+        if let Some((names, format)) = names {
+            self.set_format(format);
+            self.names = Some(names);
+            self.names_are_current = true;
+        }
     }
 
     /// Returns the names it defines, those of before where its syntax is broken now.
@@ -135,4 +141,23 @@ fn format_by_lines(text: &str) -> &'static str {
         }
     }
     "native"
+}
+
+/// Tells whether a file is a workflow; one whose syntax breaks while it is changed stays one.
+pub(crate) fn kind_of(source: &Source, was_workflow: bool) -> bool {
+    !is_of_another_kind(&source.name)
+        && may_be_workflow(source)
+        && (was_workflow || is_at_home(&source.name) || format_of(source).is_some())
+}
+
+/// Tells whether a file lies where workflows are.
+fn is_at_home(name: &str) -> bool {
+    let home = ["/.interlock/workflows/", "/.flowstate/"];
+    !is_of_another_kind(name) && home.iter().any(|folder| name.contains(folder))
+}
+
+/// Tells whether it is a file that belongs to a workflow.
+fn is_of_another_kind(name: &str) -> bool {
+    let other = [".test.yaml", ".test.yml", ".properties.yaml"];
+    other.iter().any(|end| name.ends_with(end))
 }

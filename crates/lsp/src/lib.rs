@@ -1,7 +1,7 @@
 //! A language server for workflow files in all four formats.
 //!
-//! Messages come in and go out as JSON values: this crate knows no disk, no clock and no thread. What
-//! a file is checked with comes in as a function, since it needs the workflows beside the file.
+//! Messages come in and go out as JSON values: this crate knows no disk, no clock and no thread. A file is
+//! checked by whoever holds the server, beside the answering of requests, since that needs the workflows beside the file.
 
 mod answer;
 mod complete;
@@ -11,6 +11,7 @@ mod diagnostics;
 mod document;
 mod framing;
 mod hover;
+mod job;
 mod message;
 mod names;
 mod schema;
@@ -20,6 +21,7 @@ mod text;
 mod uri;
 
 pub use framing::{FramingError, read_message, write_message};
-pub use server::{Check, Server};
+pub use job::{Checked, Job};
+pub use server::Server;
 pub use text::{Position, Text};
 pub use uri::path_of;

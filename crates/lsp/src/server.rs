@@ -2,25 +2,23 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use interlock_formats::{Diagnostic, Source};
 use serde_json::{Value, json};
 
 use crate::{
     complete, definition, diagnostics,
     document::Document,
     hover,
+    job::{Checked, Job},
     message::{ErrorCode, Incoming, RequestError, notification, position, response, text},
     symbols,
 };
 
-/// Finds everything that is wrong with a file.
-pub type Check = Box<dyn Fn(&Source) -> Vec<Diagnostic>>;
-
 /// A language server for one client.
 ///
-/// Requests come before diagnostics: a document is checked once no message waits, and only as it is then.
+/// Requests come before diagnostics: [`Server::job`] gives out a document once no message waits, and what
+/// is found is published only where the document is still the same.
+#[derive(Default)]
 pub struct Server {
-    check: Check,
     phase: Phase,
     has_ended: bool,
     inbox: VecDeque<Incoming>,
@@ -28,10 +26,15 @@ pub struct Server {
     documents: BTreeMap<String, Document>,
     /// Documents that have changed since they were checked.
     unchecked: BTreeSet<String>,
+    /// Whether a document is being checked.
+    is_checking: bool,
+    /// Changes of all documents so far.
+    changes: u64,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 enum Phase {
+    #[default]
     Created,
     Initialized,
     ShutDown,
@@ -47,18 +50,10 @@ impl std::fmt::Debug for Server {
 }
 
 impl Server {
-    /// Makes a server that checks files with `check`.
+    /// Makes a server.
     #[must_use]
-    pub fn new(check: Check) -> Self {
-        Self {
-            check,
-            phase: Phase::Created,
-            has_ended: false,
-            inbox: VecDeque::new(),
-            outbox: Vec::new(),
-            documents: BTreeMap::new(),
-            unchecked: BTreeSet::new(),
-        }
+    pub fn new() -> Self {
+        Self::default()
     }
 
     /// Takes a message in; a request that is cancelled before its turn is answered at once.
@@ -85,10 +80,39 @@ impl Server {
         self.outbox.push(response(wanted, Err(error)));
     }
 
-    /// Tells whether there is nothing to do before another message comes.
+    /// Tells whether [`Server::step`] has nothing to do and sends nothing.
     #[must_use]
     pub fn is_idle(&self) -> bool {
-        self.inbox.is_empty() && self.outbox.is_empty() && self.unchecked.is_empty()
+        self.inbox.is_empty() && self.outbox.is_empty()
+    }
+
+    /// Gives out the next document to be checked; `None`: none is, or messages wait, or one is out already.
+    pub fn job(&mut self) -> Option<Job> {
+        if !self.is_idle() || self.is_checking {
+            return None;
+        }
+        let uri = self.unchecked.pop_first()?;
+        let document = self.documents.get(&uri)?;
+        self.is_checking = true;
+        Some(Job {
+            edition: document.edition,
+            source: document.source(),
+            was_workflow: document.was_workflow(),
+            uri,
+        })
+    }
+
+    /// Takes back a document that was checked, and publishes what was found.
+    pub fn finish(&mut self, checked: Checked) {
+        self.is_checking = false;
+        let document = self.documents.get_mut(&checked.uri);
+        // One that has changed meanwhile is checked again.
+        let Some(document) = document.filter(|one| one.edition == checked.edition) else {
+            return;
+        };
+        document.learn(checked.is_workflow, checked.names);
+        let message = diagnostics::publish(&checked.uri, document, &checked.found);
+        self.outbox.push(message);
     }
 
     /// Tells whether the client has asked the server to end.
@@ -107,8 +131,6 @@ impl Server {
     pub fn step(&mut self) -> Vec<Value> {
         if let Some(message) = self.inbox.pop_front() {
             self.handle(message);
-        } else if let Some(uri) = self.unchecked.pop_first() {
-            self.publish(&uri);
         }
         std::mem::take(&mut self.outbox)
     }
@@ -196,7 +218,7 @@ impl Server {
                 let document =
                     Document::new(uri, version(params), text(params, "/textDocument/text")?);
                 self.documents.insert(uri.to_owned(), document);
-                self.unchecked.insert(uri.to_owned());
+                self.touch(uri);
             }
             "textDocument/didChange" => self.change(params)?,
             "textDocument/didSave" => {
@@ -233,22 +255,17 @@ impl Server {
             document.change(range, text(change, "/text")?);
         }
         document.version = version(params);
-        self.unchecked.insert(uri.to_owned());
+        self.touch(uri);
         Ok(())
     }
 
-    fn publish(&mut self, uri: &str) {
-        let Some(document) = self.documents.get_mut(uri) else {
-            return;
-        };
-        let found = match document.is_workflow() {
-            true => (self.check)(&document.source()),
-            false => Vec::new(),
-        };
-        // Names are read while nobody waits, so that the next completion finds them.
-        document.names();
-        self.outbox
-            .push(diagnostics::publish(uri, document, &found));
+    /// Marks a document as one that is to be checked.
+    fn touch(&mut self, uri: &str) {
+        self.changes += 1;
+        if let Some(document) = self.documents.get_mut(uri) {
+            document.edition = self.changes;
+            self.unchecked.insert(uri.to_owned());
+        }
     }
 }
 

@@ -209,6 +209,19 @@ fn message() -> impl Strategy<Value = Value> {
     ]
 }
 
+/// Lets the server work until nothing is left to do.
+fn work(server: &mut Server, answered: &mut Vec<Value>) {
+    loop {
+        while !server.is_idle() {
+            answered.extend(server.step());
+        }
+        let Some(job) = server.job() else {
+            return;
+        };
+        server.finish(job.run(&|source| check(source, &NoWorkflows)));
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
 
@@ -236,7 +249,7 @@ proptest! {
     fn every_request_has_one_answer_and_nothing_panics(
         messages in proptest::collection::vec(message(), 1..24),
     ) {
-        let mut server = Server::new(Box::new(|source| check(source, &NoWorkflows)));
+        let mut server = Server::new();
         server.receive(json!({ "id": "first", "method": "initialize", "params": {} }));
         let mut asked = vec![json!("first")];
         let mut answered = Vec::new();
@@ -251,10 +264,11 @@ proptest! {
             if number % 3 == 0 {
                 answered.extend(server.step());
             }
+            if number % 5 == 0 {
+                work(&mut server, &mut answered);
+            }
         }
-        while !server.is_idle() {
-            answered.extend(server.step());
-        }
+        work(&mut server, &mut answered);
         for id in asked {
             let count = answered.iter().filter(|one| one.get("id") == Some(&id)).count();
             prop_assert_eq!(count, 1, "{}", id);

@@ -250,7 +250,7 @@ fn the_outline_has_states_with_their_events_and_guards() {
 
 #[test]
 fn a_request_that_is_cancelled_before_its_turn_is_answered_so() {
-    let mut server = Server::new(Box::new(|source| check(source, &NoWorkflows)));
+    let mut server = Server::new();
     for (id, method) in [
         (1, "initialize"),
         (2, "textDocument/hover"),
@@ -272,22 +272,54 @@ fn a_request_that_is_cancelled_before_its_turn_is_answered_so() {
 }
 
 #[test]
-fn what_waits_is_answered_before_anything_is_checked() {
+fn requests_are_answered_while_a_document_is_checked() {
     let mut client = Client::new();
     let server = client.server();
-    server.receive(json!({ "method": "textDocument/didOpen", "params": { "textDocument": { "uri": URI, "version": 1, "text": FLOW } } }));
-    server.receive(json!({ "id": 5, "method": "textDocument/hover", "params": { "textDocument": { "uri": URI }, "position": { "line": 1, "character": 2 } } }));
-    let mut order = Vec::new();
+    let opened = json!({ "uri": URI, "version": 1, "text": FLOW });
+    server
+        .receive(json!({ "method": "textDocument/didOpen", "params": { "textDocument": opened } }));
+    assert!(server.job().is_none(), "messages come first");
     while !server.is_idle() {
-        order.extend(server.step());
+        assert_eq!(server.step(), Vec::<Value>::new());
     }
-    assert_eq!(order[0]["id"], 5, "{order:?}");
-    assert_eq!(order[1]["method"], "textDocument/publishDiagnostics");
+    let job = server.job().unwrap();
+    assert!(server.job().is_none(), "one at a time");
+    let position = json!({ "line": 1, "character": 2 });
+    let params = json!({ "textDocument": { "uri": URI }, "position": position });
+    server.receive(json!({ "id": 5, "method": "textDocument/hover", "params": params }));
+    assert_eq!(server.step()[0]["id"], 5);
+    server.finish(job.run(&|source| check(source, &NoWorkflows)));
+    assert_eq!(
+        server.step()[0]["method"],
+        "textDocument/publishDiagnostics"
+    );
+}
+
+#[test]
+fn what_was_found_in_an_older_text_is_not_published() {
+    let mut client = Client::new();
+    client.open(URI, FLOW);
+    let change = |version: u32, text: &str| {
+        let document = json!({ "uri": URI, "version": version });
+        let params = json!({ "textDocument": document, "contentChanges": [{ "text": text }] });
+        json!({ "method": "textDocument/didChange", "params": params })
+    };
+    let server = client.server();
+    server.receive(change(2, "id: ["));
+    server.step();
+    let job = server.job().unwrap();
+    server.receive(change(3, FLOW));
+    server.step();
+    server.finish(job.run(&|source| check(source, &NoWorkflows)));
+    assert!(server.is_idle(), "nothing is sent");
+    let published = client.published(URI);
+    assert_eq!(published["version"], 3);
+    assert_eq!(published["diagnostics"], json!([]));
 }
 
 #[test]
 fn the_protocol_is_kept() {
-    let mut server = Server::new(Box::new(|source| check(source, &NoWorkflows)));
+    let mut server = Server::new();
     let mut ask = |message: Value| {
         server.receive(message);
         let answers = server.step();

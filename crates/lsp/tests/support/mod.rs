@@ -43,7 +43,7 @@ impl Client {
     /// Starts a server and initializes it.
     pub fn new() -> Self {
         let mut client = Self {
-            server: Server::new(Box::new(|source| check(source, &NoWorkflows))),
+            server: Server::new(),
             received: Vec::new(),
             next: 0,
         };
@@ -56,10 +56,17 @@ impl Client {
         &mut self.server
     }
 
-    /// Lets the server work until it has nothing to do.
+    /// Lets the server work until nothing is left to do.
     pub fn settle(&mut self) {
-        while !self.server.is_idle() {
-            self.received.extend(self.server.step());
+        loop {
+            while !self.server.is_idle() {
+                self.received.extend(self.server.step());
+            }
+            let Some(job) = self.server.job() else {
+                return;
+            };
+            let checked = job.run(&|source| check(source, &NoWorkflows));
+            self.server.finish(checked);
         }
     }
 
