@@ -46,7 +46,7 @@ fn machine() -> Machine {
                     "left": {"initial": "a", "terminal": "a_done"},
                     "right": {"initial": "b", "terminal": "b_done"},
                 }}}},
-                "on": {"done": to("end")},
+                "on": {"done": to("end"), "error": to("end")},
             },
             "a": reader("a_done"), "a_done": last, "b": reader("b_done"), "b_done": last, "end": last,
         },
@@ -393,6 +393,29 @@ fn what_is_generated_reaches_all_that_is_checked() {
     assert_eq!(count("GrantDenied"), 2);
     assert_eq!(count("GrantRequested"), 4);
     check(&played);
+}
+
+#[test]
+fn the_failure_that_ends_a_fork_cuts_off_its_other_branches() {
+    let mut played = Played::begun();
+    played.happen(&Happens::Message(false, vec![1]));
+    assert_eq!(pending(&played.machine, &played.run).len(), 1);
+    played.ask_stage(
+        &Played::path(true),
+        StageAsk::End {
+            code: "timeout".to_owned(),
+            message: "out of time".to_owned(),
+        },
+    );
+    assert_eq!(pending(&played.machine, &played.run).len(), 0);
+    let events = played.events.iter();
+    let of_right: Vec<&str> = events
+        .filter(|event| event.path() == Some(&Played::path(false)))
+        .map(Event::name)
+        .collect();
+    let end = of_right.iter().rposition(|name| *name == "BranchEnded");
+    let before = &of_right[..end.unwrap()];
+    assert!(before.contains(&"StageExited"), "{of_right:?}");
 }
 
 /// Plays a message of two calls of `Read`, of which the first is proposed; says what comes next.

@@ -203,6 +203,17 @@ fn a_writing_state_writes_project_temporary_and_caches() {
     ] {
         assert!(writable(&plan).contains(&PathBuf::from(path)), "{path}");
     }
+    let confinement = plan.confinement.as_ref().unwrap();
+    for (path, within) in [
+        ("/home/me/project", None),
+        ("/home/me/.cache/yarn", Some("/home/me/.cache")),
+        ("/home/me/project/target", Some("/home/me/project")),
+        ("/home/me/.npm", None),
+    ] {
+        let all = &confinement.writable;
+        let found = all.iter().find(|place| place.path == Path::new(path));
+        assert_eq!(found.unwrap().within, within.map(PathBuf::from), "{path}");
+    }
     let below_home = writable(&plan).into_iter().filter(|path| {
         Path::new("/home/me/.local/state/interlock").starts_with(path)
             || Path::new("/home/me/.cargo/bin").starts_with(path)
