@@ -209,7 +209,6 @@ fn a_new_conversation_is_refused_where_the_run_of_its_client_cannot_be_read() {
     };
     fs::create_dir_all(place.base.join("config")).unwrap();
     assert_eq!(place.ask_with(&setting, "s", "PreToolUse"), Ok(json!({})));
-    assert_eq!(place.ask_with(&setting, "new", "PreToolUse"), Ok(json!({})));
     let database = place.state().join("runs").join(run.as_str()).join("run.db");
     fs::write(database, "not a database").unwrap();
     let why = place
@@ -237,12 +236,12 @@ fn a_run_is_not_taken_from_the_session_of_another_process() {
     let begins = |started: &str, session: &str| {
         place.ask_with(&started_for_it(started), session, "UserPromptSubmit")
     };
-    // It was bound before its process was known.
-    begins("first", "s").unwrap();
-    let why = begins("second", "other").unwrap_err();
+    // From here on the process of session `s` is known.
+    place.ask("s", "UserPromptSubmit").unwrap();
+    let why = begins("another process", "other").unwrap_err();
     assert!(why.contains(run.as_str()), "{why}");
     // The same client may begin its conversation anew.
-    begins("first", "after a clear").unwrap();
+    begins("s", "after a clear").unwrap();
 }
 
 #[test]

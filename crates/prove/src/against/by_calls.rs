@@ -2,6 +2,7 @@
 //!
 //! The new version is run; beside each of its runs stands every run of the old one in which the same calls
 //! ended alike and the same people said yes or no. Events are free in both: an agent takes whichever it likes.
+//! The end of a run counts as a call does: behind it nothing is judged.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -175,7 +176,11 @@ impl Search<'_> {
                 ));
                 break;
             }
-            waiting.extend(events(&self.sides[1], &run).into_iter().map(|done| done.run));
+            waiting.extend(
+                events(&self.sides[1], &run)
+                    .into_iter()
+                    .map(|done| done.run),
+            );
             all.runs.push(run);
             all.keys.push(key);
         }
@@ -200,23 +205,33 @@ impl Search<'_> {
         found.map_or(&[], |(_, beside)| beside.runs.as_slice())
     }
 
+    fn open_old_runs(&self, number: usize) -> Vec<Run> {
+        let runs = self.old_runs(number).iter();
+        runs.filter(|run| run.phase == Phase::Open)
+            .cloned()
+            .collect()
+    }
+
     fn expand(&mut self, number: usize) {
         let Some(node) = self.nodes.get(number) else {
             return;
         };
         let (new, old) = (node.new.clone(), node.old);
-        // After its end a version judges nothing: then every call is permitted.
-        if self.old_runs(old).iter().any(|run| run.phase != Phase::Open) {
-            return;
-        }
         if new.phase != Phase::Open {
-            self.first = Some(First {
-                node: number,
-                act: Act::Start(0),
-                before: 0,
-                what: "the run has ended, and nothing is judged any more".to_owned(),
-                states: self.states(old),
-            });
+            // Behind its end nothing is judged, so that the end itself is what is permitted.
+            let ends = self
+                .old_runs(old)
+                .iter()
+                .any(|run| run.phase != Phase::Open);
+            if !ends {
+                self.first = Some(First {
+                    node: number,
+                    act: Act::Start(0),
+                    before: 0,
+                    what: "the end of the run".to_owned(),
+                    states: self.states(old),
+                });
+            }
             return;
         }
         for done in events(&self.sides[0], &new) {
@@ -299,7 +314,9 @@ impl Search<'_> {
     ) {
         let own = limit(&self.sides[0], new, leaf);
         let others = self.old_runs(old).iter().flat_map(|run| {
-            let places = leaves(run).into_iter().filter_map(|path| standing(run, &path));
+            let places = leaves(run)
+                .into_iter()
+                .filter_map(|path| standing(run, &path));
             places.filter_map(|leaf| limit(&self.sides[1], run, &leaf))
         });
         let Some(times) = own.or_else(|| others.max().map(|most| most.saturating_add(1))) else {
@@ -345,7 +362,7 @@ impl Search<'_> {
     /// Returns where the old version may be after a call; nowhere: it refuses it.
     fn old_after(&mut self, old: usize, one: &Usable, end: &End) -> Vec<Run> {
         let mut after = Vec::new();
-        for run in self.old_runs(old).to_vec() {
+        for run in self.open_old_runs(old) {
             for path in leaves(&run) {
                 let Some(leaf) = standing(&run, &path).filter(|leaf| !leaf.asks) else {
                     continue;
@@ -370,7 +387,7 @@ impl Search<'_> {
     fn likeness(&mut self, one: &Usable, old: usize) -> Vec<Option<(String, Vec<String>, bool)>> {
         let like = |one: &Usable| (one.signature.clone(), one.keys.clone(), one.asked);
         let mut places: Vec<Standing> = Vec::new();
-        for run in self.old_runs(old) {
+        for run in &self.open_old_runs(old) {
             for path in leaves(run) {
                 let place = standing(run, &path).map(|leaf| leaf.standing);
                 places.extend(place.filter(|place| !places.contains(place)));
@@ -435,9 +452,16 @@ impl Searched {
             player.step(&repeated(act, times))?;
         }
         let played = player.end();
-        let states: Vec<String> = first.states.iter().map(|state| format!("`{state}`")).collect();
+        let states: Vec<String> = first
+            .states
+            .iter()
+            .map(|state| format!("`{state}`"))
+            .collect();
         let refusal = match first.act {
-            Act::Start(_) => "the run goes on, and calls are judged".to_owned(),
+            Act::Start(_) => format!(
+                "after the same calls it may be in {}, and no event ends the run without a person",
+                states.join(", ")
+            ),
             _ => format!(
                 "after the same calls it may be in {}, and refuses this one in each",
                 states.join(", ")
@@ -493,7 +517,9 @@ fn events(side: &Side, run: &Run) -> Vec<Done> {
 
 /// Returns how many calls are left where a run stands; `None`: there is no limit.
 fn limit(side: &Side, run: &Run, leaf: &Leaf) -> Option<u64> {
-    let state = side.model.state(leaf.standing.0.as_ref(), &leaf.standing.1)?;
+    let state = side
+        .model
+        .state(leaf.standing.0.as_ref(), &leaf.standing.1)?;
     let used = run.frame(&leaf.path)?.stay.used.calls;
     Some(state.policy.iterations_max?.saturating_sub(used))
 }
