@@ -6,6 +6,8 @@ mod calls;
 mod carry;
 mod conversation;
 mod durable;
+mod failures;
+mod hooks;
 mod interrupts;
 mod machines;
 mod nodes;
@@ -25,6 +27,8 @@ pub use prompts::{Question, question};
 pub use stage::{digest_of as text_digest, stage_task, stage_text};
 
 use std::sync::Arc;
+
+use conversation::opened;
 
 use crate::{
     command::{Ask, Command},
@@ -185,6 +189,21 @@ impl<'a> Work<'a> {
         Ok((frame, machine))
     }
 
+    /// Tells whether the frame at `path` is there and no branch around it has ended.
+    fn is_open(&self, path: &FramePath) -> bool {
+        let mut frame = &self.run.root;
+        for name in path.names() {
+            let Some(region) = frame.regions.iter().find(|region| region.name == *name) else {
+                return false;
+            };
+            if region.ended.is_some() {
+                return false;
+            }
+            frame = &region.frame;
+        }
+        !self.run.is_over()
+    }
+
     fn open(&self) -> Result<(), Refusal> {
         match self.run.phase {
             Phase::Open => Ok(()),
@@ -225,12 +244,8 @@ impl<'a> Work<'a> {
             by: by.to_owned(),
             at_ms: self.at_ms,
             kind: durable.map_or(RunKind::Guarded, |durable| {
-                let speaks = self.machine.conversation.is_some();
-                let input = speaks.then(|| durable.input.clone().unwrap_or_default());
-                RunKind::Durable(Arc::new(DurableRun {
-                    input,
-                    ..durable.clone()
-                }))
+                let durable = opened(self.machine, durable.clone());
+                RunKind::Durable(Arc::new(durable))
             }),
         });
         self.settle(&FramePath::root())?;
@@ -306,7 +321,7 @@ impl<'a> Work<'a> {
         if self.run.is_durable() {
             return self.cancel_durable(by);
         }
-        self.cancel_stages(&FramePath::root())?;
+        self.on_leave(&FramePath::root())?;
         self.emit(Event::RunCancelled { by: by.to_owned() });
         Ok(Reply::Accepted)
     }

@@ -79,6 +79,8 @@ pub(crate) fn fill(
             let output = look(test, &sources)?;
             Ok(Filled::Tested(output, file_of(state, &sources)?))
         }
+        // What an attempt is given follows from the run: its start does not repeat it.
+        Activity::Stage(_) => Ok(Filled::Work(Value::Null, None)),
         _ => Ok(Filled::Nothing),
     }
 }

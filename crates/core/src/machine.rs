@@ -478,9 +478,33 @@ impl Machine {
 }
 
 impl State {
+    /// Tells whether what its stage hands in goes to `upstream`, for the stages behind it.
+    ///
+    /// The output of any other stage goes where its data flags say.
+    #[must_use]
+    pub const fn hands_upstream(&self) -> bool {
+        self.data.is_none()
+    }
+
+    /// Tells whether an attempt of its stage that failed is followed by another one from the beginning.
+    ///
+    /// An attempt that is part of a conversation is not: see [`ModelStage::repeats_calls`].
+    #[must_use]
+    pub const fn repeats_attempts(&self) -> bool {
+        self.data.is_none()
+    }
+
     /// Tells whether Interlock itself carries the activity out and raises its ends.
     #[must_use]
     pub const fn raises_own_events(&self) -> bool {
         !matches!(self.activity, Activity::Await | Activity::Final { .. })
+    }
+
+    /// Tells whether `event` is one that only the activity itself raises, as it ends.
+    #[must_use]
+    pub fn raises(&self, event: &str) -> bool {
+        let of_stage = matches!(self.activity, Activity::Stage(_))
+            && matches!(event, "CAP" | "FAIL" | "SKIP" | "ERROR");
+        of_stage || (self.raises_own_events() && matches!(event, "done" | "error"))
     }
 }

@@ -143,8 +143,7 @@ impl Work<'_> {
                     .as_deref()
                     .map_or_else(String::new, |note| format!(": {note}"));
                 let message = format!("{} said no{note}", answer.by);
-                let cause = self.placed(path, Cause::new("rejected", message));
-                self.raise_failure(path, "FAIL", 1, cause)
+                self.raise_failure(path, "FAIL", 1, Cause::new("rejected", message))
             }
         }
     }

@@ -8,9 +8,10 @@ use super::{Answered, Reply, Work, people::Asking, transitions::state_of};
 use crate::{
     attempt::{StageAttempt, Usage},
     command::{StageAsk, ToolThere, offered},
-    conversation::{beside, complete_task, is_too_long, sent},
+    conversation::{beside, complete_task, is_too_long, sent, text_fault},
     dialogue::Conversation,
     event::{About, Event, NoAnswer},
+    evolve::UPSTREAM,
     holds::{Scope, unmet},
     machine::{Machine, ModeRules, ModelStage, Object, StageRules},
     names::{Digest, FramePath},
@@ -105,6 +106,17 @@ impl<'a> Work<'a> {
         }
     }
 
+    /// Refuses data that would take the place of what stages handed in.
+    pub(super) fn refuse_upstream(&self, data: &Object) -> Result<(), Refusal> {
+        if data.contains_key(UPSTREAM) && self.machine.has_stages() {
+            return Err(Refusal::new(
+                Code::InvalidArguments,
+                format!("`{UPSTREAM}` is what model stages handed in, and nobody else sets it"),
+            ));
+        }
+        Ok(())
+    }
+
     /// Returns what holds for all stages.
     fn rules(&self) -> StageRules {
         self.machine.stages.clone().unwrap_or_default()
@@ -163,11 +175,7 @@ impl<'a> Work<'a> {
         };
         left.extend(more);
         self.note_left(path, left);
-        let code = if self.machine.conversation.is_some() {
-            "template_error"
-        } else {
-            "stage_invalid"
-        };
+        let code = text_fault(self.machine);
         let body = match (body, task) {
             (Some(Ok(body)), Some(Ok(_))) => body,
             (Some(Err(why)), _) | (_, Some(Err(why))) => {

@@ -7,7 +7,6 @@ use crate::{
     address::{self, Bind},
     command::TransitionRequest,
     event::{About, ApprovalKind, Event, How, PendingTransition},
-    evolve::UPSTREAM,
     holds::{Scope, Unmet, unmet},
     machine::{Activity, Machine, Object, Rule, State, Target, Transition},
     names::{Digest, EventName, FramePath, StateName},
@@ -80,7 +79,7 @@ impl Work<'_> {
     fn ask_event(&mut self, path: &FramePath, request: &TransitionRequest) -> Answered {
         let (frame, machine) = self.stand(path)?;
         let state = state_of(machine, frame)?;
-        let own = state.raises_own_events() && is_own(state, &request.event);
+        let own = state.raises(&request.event);
         let Some((event, rule)) = state
             .on
             .get_key_value(request.event.as_str())
@@ -265,12 +264,7 @@ impl Work<'_> {
         if data.is_empty() {
             return Ok(());
         }
-        if data.contains_key(UPSTREAM) && self.machine.has_stages() {
-            return Err(Refusal::new(
-                Code::InvalidArguments,
-                format!("`{UPSTREAM}` is what model stages handed in, and nobody else sets it"),
-            ));
-        }
+        self.refuse_upstream(data)?;
         let size =
             |object: &Object| serde_json::to_string(object).map_or(usize::MAX, |text| text.len());
         // Each key of the data takes the place of the one that is there.
@@ -299,7 +293,7 @@ impl Work<'_> {
         taking: Taking,
     ) -> Result<(), Refusal> {
         self.check_context(path, &taking.data)?;
-        self.cancel_stages(path)?;
+        self.on_leave(path)?;
         let (frame, _) = self.stand(path)?;
         let from = frame.at.clone();
         let (to, how) = match target {
@@ -415,13 +409,6 @@ fn later(failed: &[Unmet], data: &Object) -> String {
     sent.map_or_else(String::new, |key| {
         format!("; guards see the context from before this transition, so `{key}` counts only from the next one on: set it with a transition that is taken first")
     })
-}
-
-/// Tells whether only the activity of `state` itself raises `event`.
-fn is_own(state: &State, event: &str) -> bool {
-    let of_stage = matches!(state.activity, Activity::Stage(_))
-        && matches!(event, "CAP" | "FAIL" | "SKIP" | "ERROR");
-    of_stage || matches!(event, "done" | "error")
 }
 
 /// Names a state for the events of composite states.

@@ -98,7 +98,7 @@ impl Work<'_> {
                 next: None,
                 may_part,
             });
-            self.settle_met(&line)?;
+            self.begin_state(&line)?;
         }
     }
 
@@ -164,8 +164,8 @@ impl Work<'_> {
     }
 
     fn lines_failed(&mut self, path: &FramePath, cause: Cause) -> Result<(), Refusal> {
-        if let Some(cause) = self.uncaught(path, &cause) {
-            return self.end_uncaught(cause);
+        if self.fails_run(path, &cause)? {
+            return Ok(());
         }
         self.raise_own(path, &error(), Some(cause))
     }

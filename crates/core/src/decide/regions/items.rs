@@ -33,7 +33,7 @@ impl Work<'_> {
                     "there is no `{}` to iterate over; there are: {keys}",
                     spread.items
                 );
-                let cause = self.placed(path, Cause::new("iter_key_missing", message));
+                let cause = Cause::new("iter_key_missing", message);
                 return self.raise_own(path, &error(), Some(cause));
             }
         };
@@ -41,16 +41,15 @@ impl Work<'_> {
         if found.len() > limit {
             let message = format!("{} items and {limit} is the limit", found.len());
             let cause = Cause::new(Code::LimitExceeded.as_str(), message);
-            let cause = self.placed(path, cause);
             return self.raise_own(path, &error(), Some(cause));
         }
         if found.is_empty() && spread.wants_items {
             let message = format!("`{}` has no items", spread.items);
-            let cause = self.placed(path, Cause::new("no_items", message));
+            let cause = Cause::new("no_items", message);
             return self.raise_own(path, &error(), Some(cause));
         }
         let count = found.len();
-        if count == 0 && self.machine.conversation.is_some() {
+        if count == 0 {
             let message = format!("`{}` has no items", spread.items);
             self.note(path, "no_items", message);
         }

@@ -180,15 +180,14 @@ impl Work<'_> {
         let wait = match &end {
             End::Failed {
                 code, asks_again, ..
-            } if (*asks_again || may_mend(code)) && state.data.is_none() => {
+            } if (*asks_again || may_mend(code)) && state.repeats_attempts() => {
                 let retry = state.retry.as_ref().zip(cause.as_ref());
                 retry.and_then(|(retry, cause)| retry.next_wait(attempt, cause))
             }
             _ => None,
         };
         let upstream = match &end {
-            // Where lines carry a conversation, their data says what becomes of the output.
-            End::Ok(_) if state.data.is_none() => Some(place_of(machine, frame)),
+            End::Ok(_) if state.hands_upstream() => Some(place_of(machine, frame)),
             _ => None,
         };
         if began && !acted {
@@ -235,10 +234,7 @@ impl Work<'_> {
                 self.raise_own(path, &if own { skip } else { done() }, None)
             }
             (End::Cancelled, _) => Ok(()),
-            _ => {
-                self.keep_output(path)?;
-                self.raise_own(path, &done(), None)
-            }
+            _ => self.on_output(path),
         }
     }
 
@@ -275,9 +271,8 @@ impl Work<'_> {
         self.raise_own(path, &event, Some(cause))
     }
 
-    /// Records that every stage under way at or below `path` was cut off.
-    pub(in crate::decide) fn cancel_stages(&mut self, path: &FramePath) -> Result<(), Refusal> {
-        self.dismiss_below(path);
+    /// Cuts off the attempts of stages that are under way at or below `path`.
+    pub(in crate::decide) fn cancel_attempts(&mut self, path: &FramePath) -> Result<(), Refusal> {
         let under_way: Vec<FramePath> = self
             .run
             .open_leaves()
@@ -295,7 +290,7 @@ impl Work<'_> {
     }
 
     /// Takes back what people are asked before states at or below `path` begin.
-    fn dismiss_below(&mut self, path: &FramePath) {
+    pub(in crate::decide) fn void_entry_requests(&mut self, path: &FramePath) {
         for leaf in self.run.open_leaves() {
             let frame = self.run.frame(&leaf).filter(|_| path.holds(&leaf));
             let asked = frame.and_then(|frame| frame.stay.entry_request());

@@ -79,8 +79,7 @@ impl Work<'_> {
             ..Cause::new(code, message)
         };
         let retry = state_of(machine, frame)?.retry.as_ref();
-        // Where the stage is part of a conversation, its transcript stays, and only the call is made again.
-        let wait = retry.filter(|_| stage.history).and_then(|retry| {
+        let wait = retry.filter(|_| stage.repeats_calls()).and_then(|retry| {
             let place = format!("{}/{path}/{turn}/{tries}", self.run.id);
             let wait = retry.next_wait(tries, &cause)?;
             Some(wait.saturating_add(retry.jitter_ms(&place, self.at_ms)))
