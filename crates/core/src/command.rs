@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::{
     call::{CallResult, ToolCall, WrittenPath},
-    machine::{Machine, Object},
+    machine::{EffectKind, Machine, Object},
     names::{AgentId, CallId, Digest, FramePath},
     parts::{Cause, ProbedCommand, PromptCall, PromptEnd, ProtectedChange, TokenPlace, ToolChange},
     passkey::PasskeyAssertion,
@@ -353,7 +353,7 @@ pub struct Effect {
     /// Which try, from 1.
     pub attempt: u32,
     /// What kind of work it is.
-    pub kind: String,
+    pub kind: EffectKind,
     /// The frame.
     pub frame: FramePath,
     /// The state's path, as shown.

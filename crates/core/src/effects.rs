@@ -97,7 +97,7 @@ fn effect(machine: &Machine, run: &Run, path: &FramePath) -> Option<Effect> {
     let mut effect = Effect {
         id: format!("{}/{path}/{seq}", run.id),
         attempt: 1,
-        kind: kind_of(&state.activity).to_owned(),
+        kind: kind_of(&state.activity),
         frame: path.clone(),
         path: shown_path(machine, run, path),
         title: item_title(machine, run, path),

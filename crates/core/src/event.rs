@@ -16,7 +16,7 @@ use serde_json::Value;
 use crate::{
     attempt::{Finish, PendingCall, Usage},
     call::WrittenPath,
-    machine::{DataFlags, Object, Outcome, Target},
+    machine::{DataFlags, EffectKind, Object, Outcome, Target},
     names::{
         AgentId, ApprovalId, CallId, Digest, EventName, FramePath, InterruptName, MachineId, RunId,
         StateName,
@@ -678,7 +678,7 @@ pub enum Event {
         /// The frame.
         path: FramePath,
         /// What kind of work it is.
-        kind: String,
+        kind: EffectKind,
         /// Which try, from 1.
         attempt: u32,
         /// What the work is given, every hole filled; null: as in the try before.

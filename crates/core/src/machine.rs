@@ -20,17 +20,18 @@ mod parallel;
 mod retry;
 mod seal;
 mod stage;
+mod task;
 
 pub use agents::{AgentWork, ServerStart, ServerWork};
 pub use conversation::{Condensing, Conversation};
 pub use flags::{Clear, DataFlags};
 pub use parallel::{Branch, Join, Merge, OnItemError, Over, OverItems, OverLines, Parallel};
 pub use retry::Retry;
-
 pub use stage::{
     ApprovalBefore, Assertion, BEGIN, Budget, Ending, Mode, ModeRules, ModelOptions, ModelStage,
     Otherwise, Refused, StageRules,
 };
+pub use task::{EffectKind, NodeKind, Task, TaskKind};
 
 /// A context, an input or transition data.
 pub use crate::parts::ApprovalKind;
@@ -248,18 +249,18 @@ pub enum Activity {
     /// An agent outside works until it asks for a transition.
     #[default]
     Await,
-    /// A program runs; ends with `done` or `error`.
-    Task(Work),
+    /// A program runs, or a node is computed; ends with `done` or `error`.
+    Task(Task),
     /// A model works through one fresh transcript; ends with `done` or `error`.
     Stage(Box<ModelStage>),
-    /// A person is asked; ends with `done` or `error`.
-    Ask(Work),
+    /// A person is asked this; ends with `done` or `error`.
+    Ask(ValueTemplate),
     /// The first transition on `done` whose guards pass is taken at once.
     Choice,
     /// A value is looked at; ends with `done` and what was found, or with `error`.
     Test(Test),
     /// The run stands until a person resumes it; ends with `done` or `error`.
-    Pause(Work),
+    Pause(ValueTemplate),
     /// Another machine runs to its end.
     Call(Call),
     /// Regions run, each a frame of its own, and join.
@@ -319,16 +320,6 @@ impl Activity {
         self.parallel()
             .is_some_and(|parallel| !matches!(parallel.over, Over::Lines(_)))
     }
-}
-
-/// What a runner carries out for a task, a stage or a question.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Work {
-    /// Which of the runner's programs this is (`bash`, `model`, …).
-    pub kind: String,
-    /// What it is given; holes are filled when the state is entered.
-    #[serde(default)]
-    pub input: ValueTemplate,
 }
 
 /// A value that is looked at without any program.

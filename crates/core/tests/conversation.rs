@@ -134,7 +134,8 @@ impl Driven {
 fn machine(initial: &str, strict: bool, states: Value) -> Value {
     let mut all = BTreeMap::new();
     for (name, state) in states.as_object().unwrap() {
-        let mut whole = json!({ "activity": { "task": { "kind": "any" } }, "data": {} });
+        let mut whole =
+            json!({ "activity": { "task": { "kind": { "program": "any" } } }, "data": {} });
         for (key, value) in state.as_object().unwrap() {
             whole[key] = value.clone();
         }
@@ -198,7 +199,7 @@ fn an_output_is_read_and_kept_before_the_way_on_is_chosen() {
 
 #[test]
 fn a_block_without_a_value_is_noted_or_fails() {
-    let task = json!({ "kind": "any", "input": { "object": {
+    let task = json!({ "kind": { "program": "any" }, "input": { "object": {
         "text": { "template": "{{ count }} and {{ missing }} and {{ task }}" },
     } } });
     let states = json!({

@@ -10,8 +10,8 @@ use super::{
 use crate::{
     conversation::beside,
     event::{Cause, Event},
-    fill::{Filled, STAGE, WRITE, file_of, fill, kind_of},
-    machine::{Activity, Capture, State},
+    fill::{Filled, file_of, fill, kind_of},
+    machine::{Capture, EffectKind, State},
     names::FramePath,
     place::shown_path,
     refusal::{Code, Refusal},
@@ -37,7 +37,7 @@ impl Work<'_> {
             Ok(Filled::Tested(output, Some(file))) => self.write_output(path, output, file),
             Ok(Filled::Work(input, file)) => {
                 let (frame, machine) = self.stand(path)?;
-                let kind = kind_of(&state_of(machine, frame)?.activity).to_owned();
+                let kind = kind_of(&state_of(machine, frame)?.activity);
                 self.emit(Event::EffectStarted {
                     path: path.clone(),
                     kind,
@@ -61,7 +61,7 @@ impl Work<'_> {
     ) -> Result<(), Refusal> {
         self.emit(Event::EffectStarted {
             path: path.clone(),
-            kind: WRITE.to_owned(),
+            kind: EffectKind::Write,
             attempt: 1,
             input: serde_json::json!({ "text": output }),
             file: Some(file),

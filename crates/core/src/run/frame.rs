@@ -13,7 +13,7 @@ use super::request::Request;
 use crate::{
     attempt::StageAttempt,
     dialogue::Conversation,
-    machine::Object,
+    machine::{EffectKind, Object},
     names::{InterruptName, MachineId, StateName},
     parts::{About, Cause, InterruptHit, PendingTransition, RegionOutcome},
 };
@@ -156,7 +156,7 @@ pub struct BeforeOutput {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Running {
     /// What kind of work it is.
-    pub kind: String,
+    pub kind: EffectKind,
     /// Which try, from 1.
     pub attempt: u32,
     /// What it is given.

@@ -11,7 +11,7 @@ use indexmap::IndexMap;
 use interlock_core::{
     machine::{
         Activity, AgentWork, ApprovalBefore, Condensing, Conversation, Limits, Machine, OnCrash,
-        Outcome, Refused, StageRules, State as Lowered,
+        Outcome, Refused, StageRules, State as Lowered, Task,
     },
     names::{EventName, StateName},
     policy::Policy,
@@ -179,9 +179,9 @@ impl Lowering<'_> {
 }
 
 /// Makes a state that carries out something other than a model.
-fn task(work: interlock_core::machine::Work, policy: Policy, on_crash: OnCrash) -> Lowered {
+fn task(task: Task, policy: Policy, on_crash: OnCrash) -> Lowered {
     Lowered {
-        activity: Activity::Task(work),
+        activity: Activity::Task(task),
         policy,
         on_crash,
         ..Lowered::default()

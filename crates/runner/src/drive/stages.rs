@@ -9,9 +9,8 @@ use interlock_core::{
     Reply,
     command::{ActivityOutcome, Effect},
     event::Event,
-    machine::StageRules,
+    machine::{EffectKind, NodeKind, StageRules},
     names::FramePath,
-    node::RECORDS,
     place::stage_of,
     stage::{Step, step},
 };
@@ -107,8 +106,10 @@ impl<H: Host> Drive<'_, H> {
         &mut self,
         effect: &Effect,
     ) -> Result<NodeOrder, DriveError<H::Error>> {
-        let events = match effect.kind.as_str() {
-            RECORDS => self.host.events(0).map_err(DriveError::Host)?,
+        let events = match effect.kind {
+            EffectKind::Node(NodeKind::StateRecords) => {
+                self.host.events(0).map_err(DriveError::Host)?
+            }
             _ => Vec::new(),
         };
         let machine = self.machine;

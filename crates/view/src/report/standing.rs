@@ -4,14 +4,11 @@ use interlock_core::{
     attempt::CallStatus,
     command::{Effect, EffectStatus},
     effects,
-    machine::Machine,
+    machine::{EffectKind, Machine},
     run::Run,
 };
 use serde::Serialize;
 use serde_json::Value;
-
-/// The kind of the effect of a model stage.
-const STAGE: &str = "stage";
 
 /// Something that a durable run stands at.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -52,12 +49,14 @@ pub fn standing(machine: &Machine, run: &Run) -> Vec<Standing> {
         .into_iter()
         .filter_map(|effect| {
             let kind = match effect.stage {
-                EffectStatus::Person if effect.kind == "pause" => StandsFor::Pause,
+                EffectStatus::Person if effect.kind == EffectKind::Pause => StandsFor::Pause,
                 // What a stage asks is a request of its own, with an id to answer it by.
-                EffectStatus::Person if effect.kind == STAGE => return None,
+                EffectStatus::Person if effect.kind == EffectKind::Stage => return None,
                 EffectStatus::Person => StandsFor::Question,
                 // Of a file with a conversation only tools that may have written are not simply called again.
-                EffectStatus::Lost if effect.kind == STAGE || machine.conversation.is_some() => {
+                EffectStatus::Lost
+                    if effect.kind == EffectKind::Stage || machine.conversation.is_some() =>
+                {
                     StandsFor::LostCall
                 }
                 EffectStatus::Lost => StandsFor::Lost,
