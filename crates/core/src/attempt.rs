@@ -130,7 +130,7 @@ impl Usage {
 }
 
 /// Where an attempt of a stage stands. Bounded: the last message's calls, not the transcript.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct StageAttempt {
     /// The tools that the model is told of.
     pub tools: Vec<String>,
@@ -205,6 +205,15 @@ pub enum CallStatus {
 }
 
 impl StageAttempt {
+    /// Makes an attempt that has just begun.
+    pub(crate) fn begun(tools: Vec<String>, started_ms: u64) -> Self {
+        Self {
+            tools,
+            started_ms,
+            ..Self::default()
+        }
+    }
+
     pub(crate) fn places(&self, is: impl Fn(&CallStatus) -> bool) -> Vec<usize> {
         let calls = self.calls.iter().enumerate();
         calls

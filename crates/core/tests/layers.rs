@@ -238,7 +238,7 @@ fn the_chart_knows_no_kind_of_run_and_no_stage_or_conversation() {
             "StageAttempt",
             "has_stages",
             "stage_of",
-            "acting",
+            "stage_attempt",
             "UPSTREAM",
         ] {
             assert!(!names(text, word), "{file} asks for `{word}`: use a hook");

@@ -50,8 +50,8 @@ impl Work<'_> {
             if !started || by_a_person {
                 continue;
             }
-            let on_crash = match &frame.stay.acting {
-                Some(acting) => stage_after_crash(acting),
+            let on_crash = match frame.stay.stage_attempt() {
+                Some(progress) => stage_after_crash(progress),
                 None => state.on_crash,
             };
             self.emit(Event::EffectLost { path: path.clone() });
@@ -123,7 +123,7 @@ impl Work<'_> {
             let in_stage = self
                 .run
                 .frame(&path)
-                .is_some_and(|frame| frame.stay.acting.is_some());
+                .is_some_and(|frame| frame.stay.stage_attempt().is_some());
             match how {
                 EffectFate::Again => self.start_again(&path)?,
                 EffectFate::Failed(_) if in_stage => {
@@ -236,9 +236,9 @@ impl Work<'_> {
 }
 
 /// A stage goes on where it was, unless a call that may have written was cut off.
-fn stage_after_crash(acting: &StageAttempt) -> OnCrash {
+fn stage_after_crash(progress: &StageAttempt) -> OnCrash {
     let writes = |call: &PendingCall| call.fate == CallStatus::Running { reads: false };
-    if acting.calls.iter().any(writes) {
+    if progress.calls.iter().any(writes) {
         OnCrash::Ask
     } else {
         OnCrash::Retry

@@ -91,14 +91,14 @@ impl<'a> Work<'a> {
     }
 
     /// Returns the frame, its stage and what its attempt has come to.
-    fn acting(
+    fn progress(
         &self,
         path: &FramePath,
     ) -> Result<(&Frame, &'a Machine, &'a ModelStage, &StageAttempt), Refusal> {
         let (frame, machine) = self.stand(path)?;
         let stage = stage_of(self.machine, frame);
-        match (stage, frame.stay.acting.as_deref()) {
-            (Some(stage), Some(acting)) => Ok((frame, machine, stage, acting)),
+        match (stage, frame.stay.stage_attempt()) {
+            (Some(stage), Some(progress)) => Ok((frame, machine, stage, progress)),
             _ => Err(Refusal::new(
                 Code::NothingPending,
                 "no attempt of a stage has begun there",
@@ -153,7 +153,7 @@ impl<'a> Work<'a> {
         let Some(stage) = stage_of(self.machine, frame) else {
             return Ok(());
         };
-        if frame.stay.acting.is_some() {
+        if frame.stay.stage_attempt().is_some() {
             return Err(Refusal::new(Code::NothingPending, "the attempt has begun"));
         }
         let at = frame.at.clone();
@@ -205,7 +205,7 @@ impl<'a> Work<'a> {
             return Ok(false);
         }
         let (frame, _) = self.stand(path)?;
-        let Some((stage, acting)) = stage_of(self.machine, frame).zip(frame.stay.acting.as_ref())
+        let Some((stage, progress)) = stage_of(self.machine, frame).zip(frame.stay.stage_attempt())
         else {
             return Ok(false);
         };
@@ -226,8 +226,8 @@ impl<'a> Work<'a> {
         }
         let worked = self
             .at_ms
-            .saturating_sub(acting.started_ms)
-            .saturating_sub(acting.waited_ms);
+            .saturating_sub(progress.started_ms)
+            .saturating_sub(progress.waited_ms);
         let Some(limit) = stage.timeout_ms.filter(|limit| worked >= *limit) else {
             return Ok(false);
         };
@@ -294,7 +294,7 @@ impl<'a> Work<'a> {
         model: &str,
         usage: Usage,
     ) -> Result<(), Refusal> {
-        let (frame, ..) = self.acting(path)?;
+        let (frame, ..) = self.progress(path)?;
         if !is_too_long(self.machine, frame) {
             return Err(Refusal::new(
                 Code::NothingPending,

@@ -55,7 +55,7 @@ impl<H: Host> Drive<'_, H> {
     /// Tells whether an attempt of the stage is under way, and so has its slot.
     pub(super) fn has_begun(&self, effect: &Effect) -> bool {
         let frame = self.run.frame(&effect.frame);
-        frame.is_some_and(|frame| frame.stay.acting.is_some())
+        frame.is_some_and(|frame| frame.stay.stage_attempt().is_some())
     }
 
     /// Returns how many stages may begin beside those that have.
@@ -80,7 +80,7 @@ impl<H: Host> Drive<'_, H> {
         let begun = self
             .run
             .frame(&path)
-            .filter(|frame| frame.stay.acting.is_some());
+            .filter(|frame| frame.stay.stage_attempt().is_some());
         let events = match begun.map(|frame| frame.stay.entered_seq) {
             Some(seq) => self.host.events(seq).map_err(DriveError::Host)?,
             None => Vec::new(),

@@ -97,8 +97,8 @@ fn message(run: &Run, kind: StandsFor, effect: &Effect) -> String {
 
 /// Returns the tool of the call of a stage that was cut off, and may have written.
 fn cut_off<'a>(run: &'a Run, effect: &Effect) -> Option<&'a str> {
-    let acting = run.frame(&effect.frame)?.stay.acting.as_deref()?;
-    let calls = acting.calls.iter();
+    let progress = run.frame(&effect.frame)?.stay.stage_attempt()?;
+    let calls = progress.calls.iter();
     let mut running = calls.filter(|call| call.fate == CallStatus::Running { reads: false });
     running.next().map(|call| call.tool.as_str())
 }

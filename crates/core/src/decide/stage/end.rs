@@ -79,8 +79,8 @@ impl Work<'_> {
         path: &FramePath,
         payload: &Value,
     ) -> Result<(), Refusal> {
-        let (.., stage, acting) = self.acting(path)?;
-        let turns = acting.turns;
+        let (.., stage, progress) = self.progress(path)?;
+        let turns = progress.turns;
         self.emit(Event::StageActed {
             path: path.clone(),
             outcome: "ok".to_owned(),
@@ -165,10 +165,9 @@ impl Work<'_> {
             .map_or(1, |effect| effect.attempt);
         let (turns, usage, began) = frame
             .stay
-            .acting
-            .as_ref()
-            .map_or((0, Default::default(), false), |acting| {
-                (acting.turns, acting.usage, true)
+            .stage_attempt()
+            .map_or((0, Default::default(), false), |progress| {
+                (progress.turns, progress.usage, true)
             });
         let stage = frame.at.clone();
         let cause = match &end {
@@ -280,7 +279,7 @@ impl Work<'_> {
             .filter(|leaf| path.holds(leaf))
             .filter(|leaf| {
                 self.run.frame(leaf).is_some_and(|frame| {
-                    frame.stay.acting.is_some() && stage_of(self.machine, frame).is_some()
+                    frame.stay.stage_attempt().is_some() && stage_of(self.machine, frame).is_some()
                 })
             })
             .collect();
