@@ -13,7 +13,7 @@ use crate::{
 pub struct ModelMessage {
     /// Digest of the whole message, which is kept beside the log.
     pub digest: Digest,
-    /// Why it ended there.
+    /// Reason that the message ended.
     pub finish: Finish,
     /// Its calls, in order.
     pub calls: Vec<MessageCall>,
@@ -21,7 +21,7 @@ pub struct ModelMessage {
     pub answer: Option<Handed>,
     /// What it cost.
     pub usage: Usage,
-    /// From request to end, in milliseconds.
+    /// Duration from the request to the end, in milliseconds.
     pub ms: u64,
 }
 

@@ -165,7 +165,7 @@ pub struct BeforeOutput {
 pub struct Running {
     /// What kind of work it is.
     pub kind: EffectKind,
-    /// Which try, from 1.
+    /// Number of the try, from 1.
     pub attempt: u32,
     /// What it is given.
     pub input: Arc<Value>,
