@@ -60,7 +60,7 @@ pub struct Decision {
 pub enum Reply {
     /// Done, or the call may run.
     Accepted,
-    /// Taken to a person: the transition is parked.
+    /// Taken to a person: the transition is pending.
     Parked {
         /// What the person is asked.
         message: String,
@@ -181,11 +181,11 @@ impl<'a> Work<'a> {
 
     /// Returns the frame at `path` and the machine it runs in.
     fn stand(&self, path: &FramePath) -> Result<(&Frame, &'a Machine), Refusal> {
-        let frame = self.run.frame(path).ok_or_else(|| lost(path))?;
+        let frame = self.run.frame(path).ok_or_else(|| no_frame(path))?;
         let machine = self
             .machine
             .called(frame.machine.as_ref())
-            .ok_or_else(|| lost(path))?;
+            .ok_or_else(|| no_frame(path))?;
         Ok((frame, machine))
     }
 
@@ -328,7 +328,7 @@ impl<'a> Work<'a> {
 }
 
 /// A frame that the run or its machine no longer has.
-fn lost(path: &FramePath) -> Refusal {
+fn no_frame(path: &FramePath) -> Refusal {
     Refusal::new(
         Code::UnknownBranch,
         format!("no frame `{path}` is open in this run"),

@@ -109,7 +109,7 @@ pub enum Event {
         /// Tokens and money spent.
         usage: Usage,
     },
-    /// A way on was chosen by what conditions saw.
+    /// A transition was selected by what conditions saw.
     TransitionSelected {
         /// Path of the frame concerned.
         path: FramePath,
@@ -335,7 +335,7 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         again: bool,
     },
-    /// The error that a stage's way on was taken for, as texts name it.
+    /// The error that a transition of a stage was taken for, as texts name it.
     StageFailed {
         /// Path of the frame concerned.
         path: FramePath,

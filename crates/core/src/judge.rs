@@ -197,12 +197,12 @@ fn standing(context: JudgeContext<'_>) -> Check {
             ),
         );
     }
-    if let Some(parked) = context.frame.stay.pending_transition() {
+    if let Some(pending) = context.frame.stay.pending_transition() {
         return refuse(
             Code::AwaitingApproval,
             format!(
                 "`{}` waits for a person's approval: {}",
-                parked.event, parked.message
+                pending.event, pending.message
             ),
         );
     }

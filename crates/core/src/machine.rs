@@ -193,7 +193,7 @@ pub struct State {
     /// A model stage has [`ModelStage::timeout_ms`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_ms: Option<u64>,
-    /// Whether a line of a spread goes on in its own way from here.
+    /// Whether the region of an item goes on from here to the states that are written, without ending.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub keeps_item: bool,
     /// Whether only the outermost line enters it: any other that is led here ends.

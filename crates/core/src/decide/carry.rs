@@ -29,7 +29,7 @@ impl Work<'_> {
         let beside = beside(self.machine, &self.run, path);
         let filled = fill(state, frame, self.run.places(), files, beside.as_ref());
         if let Some(beside) = beside {
-            self.note_left(path, beside.left.into_inner());
+            self.note_unfilled(path, beside.left.into_inner());
         }
         match filled {
             Ok(Filled::Nothing) | Err(MissingInput::File(_)) => Ok(()),

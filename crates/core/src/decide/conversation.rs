@@ -28,7 +28,7 @@ pub(super) fn opened(machine: &Machine, run: DurableRun) -> DurableRun {
 
 impl Work<'_> {
     /// Notes what stayed as it is written in the texts of a state.
-    pub(super) fn note_left(&mut self, path: &FramePath, left: Vec<Left>) {
+    pub(super) fn note_unfilled(&mut self, path: &FramePath, left: Vec<Left>) {
         let mut seen: Vec<String> = Vec::new();
         for Left { block, reason } in left {
             if seen.contains(&block) {
@@ -98,7 +98,7 @@ impl Work<'_> {
         Ok(None)
     }
 
-    /// Records what the conditions saw by which a way on was chosen.
+    /// Records what the conditions saw by which a transition was selected.
     pub(super) fn note_conditions(
         &mut self,
         path: &FramePath,
@@ -143,10 +143,10 @@ impl Work<'_> {
         }
     }
 
-    /// A person changes the output that the waiting line rests on, and the way on is chosen again.
+    /// A person changes the output that the waiting line rests on, and the transition is selected again.
     ///
     /// Where that leads to the state that was waiting, it begins; any other is asked about anew.
-    pub(super) fn change_and_let_in(
+    pub(super) fn change_and_admit(
         &mut self,
         waiting: &Request,
         answer: &Answer,

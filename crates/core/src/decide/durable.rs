@@ -1,4 +1,4 @@
-//! What only a durable run is asked: files, lost effects, cancelling with a way on, going on after a failure.
+//! What only a durable run is asked: files, lost effects, cancelling with a handler, going on after a failure.
 
 use interlock_expr::text::Files;
 use serde_json::Value;

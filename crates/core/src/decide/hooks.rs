@@ -25,7 +25,7 @@ impl Work<'_> {
 
     /// Tells whether what the frame at `path` has entered does not begin: its line is too long, or a person is asked first.
     pub(super) fn on_enter(&mut self, path: &FramePath) -> Result<bool, Refusal> {
-        Ok(self.line_too_long(path)? || self.hold_before(path)?)
+        Ok(self.line_too_long(path)? || self.ask_before_entry(path)?)
     }
 
     /// Keeps the output of the state at `path`, which has ended well, and goes on from there.

@@ -6,7 +6,7 @@ use super::{
     Work,
     people::Asking,
     question::Subject,
-    transitions::{Taking, choose, done, error, reasons, rule_of, state_of},
+    transitions::{Taken, choose, done, error, reasons, rule_of, state_of},
 };
 use crate::{
     event::{About, Cause, Event, PendingTransition, RegionOutcome},
@@ -56,7 +56,7 @@ impl Work<'_> {
         if state_of(machine, frame)?.ends_lines && self.is_line(path) {
             return self.ends_here(path);
         }
-        if self.gathers(path)? {
+        if self.waits_at_join(path)? {
             return Ok(());
         }
         self.begin_state(path)
@@ -69,7 +69,7 @@ impl Work<'_> {
         }
         let (frame, machine) = self.stand(path)?;
         match &state_of(machine, frame)?.activity {
-            Activity::Final { .. } if self.spread_around(path).is_some() => self.ends_here(path),
+            Activity::Final { .. } if self.items_around(path).is_some() => self.ends_here(path),
             Activity::Final { outcome } => self.end_frame(path, *outcome, None),
             Activity::Choice => self.raise_own(path, &done(), None),
             Activity::Parallel(parallel) => match &parallel.over {
@@ -77,7 +77,7 @@ impl Work<'_> {
                     self.open_lines(path, &branches.clone())
                 }
                 Over::Branches(branches) => self.open_branches(path, branches, parallel.at_once()),
-                Over::Items(items) => self.spread(path, &items.clone()),
+                Over::Items(items) => self.start_items(path, &items.clone()),
                 Over::Lines(lines) => self.list_items(path, lines),
             },
             Activity::Call(call) => self.call_machine(path, machine, call),
@@ -142,7 +142,7 @@ impl Work<'_> {
         }
     }
 
-    /// Raises an event of the state's own activity. Without a way on, its frame fails.
+    /// Raises an event of the state's own activity. Without a transition, its frame fails.
     pub(super) fn raise_own(
         &mut self,
         path: &FramePath,
@@ -217,7 +217,7 @@ impl Work<'_> {
         target: &Target,
         event: &EventName,
     ) -> Result<(), Refusal> {
-        let taking = Taking {
+        let taken = Taken {
             event: event.clone(),
             data: Object::new(),
             by: "interlock".to_owned(),
@@ -231,23 +231,23 @@ impl Work<'_> {
         if *event != error() && self.ends_item(path, target)? {
             return Ok(());
         }
-        self.take(path, target, taking)
+        self.take(path, target, taken)
     }
 
     /// Checks again the guards of the transition that waits at `path`.
     pub(super) fn recheck(
         &self,
         path: &FramePath,
-        parked: &PendingTransition,
+        pending: &PendingTransition,
     ) -> Result<Target, Refusal> {
         let (frame, machine) = self.stand(path)?;
-        let rule = state_of(machine, frame)?.on.get(&parked.event);
+        let rule = state_of(machine, frame)?.on.get(&pending.event);
         let transition = rule
-            .and_then(|rule| rule.transitions.get(parked.index))
+            .and_then(|rule| rule.transitions.get(pending.index))
             .ok_or_else(|| {
                 Refusal::new(
                     Code::UnknownEvent,
-                    format!("`{}` no longer has `{}`", frame.at, parked.event),
+                    format!("`{}` no longer has `{}`", frame.at, pending.event),
                 )
             })?;
         let failed = unmet(
@@ -265,7 +265,7 @@ impl Work<'_> {
             Code::GuardFailed,
             format!(
                 "`{}` needs guards that no longer hold: {}",
-                parked.event,
+                pending.event,
                 reasons(&failed)
             ),
         ))

@@ -174,7 +174,7 @@ impl<'a> Work<'a> {
             _ => (Some(Ok(String::new())), Vec::new()),
         };
         left.extend(more);
-        self.note_left(path, left);
+        self.note_unfilled(path, left);
         let code = text_fault(self.machine);
         let body = match (body, task) {
             (Some(Ok(body)), Some(Ok(_))) => body,
@@ -237,7 +237,7 @@ impl<'a> Work<'a> {
     }
 
     /// A person is asked before the state at `path` begins; tells whether it has to wait.
-    pub(super) fn hold_before(&mut self, path: &FramePath) -> Result<bool, Refusal> {
+    pub(super) fn ask_before_entry(&mut self, path: &FramePath) -> Result<bool, Refusal> {
         let (frame, machine) = self.stand(path)?;
         if frame.stay.entry_request().is_some() {
             return Ok(true);

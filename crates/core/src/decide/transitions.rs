@@ -1,4 +1,4 @@
-//! Transitions: which one an event takes, and what taking it means.
+//! Transitions: which one an event takes, and what taken it means.
 
 use interlock_expr::nearest::nearest;
 
@@ -41,8 +41,8 @@ impl Work<'_> {
         let path = self.addressed(request)?;
         self.path = path.clone();
         let (frame, _) = self.stand(&path)?;
-        if let Some(parked) = frame.stay.pending_transition() {
-            return Err(waiting(parked));
+        if let Some(pending) = frame.stay.pending_transition() {
+            return Err(waiting(pending));
         }
         if let Some(key) = request.data.keys().find(|key| key.starts_with('_')) {
             return Err(Refusal::new(
@@ -136,12 +136,12 @@ impl Work<'_> {
                 }
             }
         }
-        let taking = Taking {
+        let taken = Taken {
             event,
             data: request.data.clone(),
             by: request.by.clone(),
         };
-        self.take(path, &transition.target, taking)?;
+        self.take(path, &transition.target, taken)?;
         Ok(Reply::Accepted)
     }
 
@@ -210,7 +210,7 @@ impl Work<'_> {
         ))
     }
 
-    /// Refuses, before anything is recorded, what taking `target` would run into.
+    /// Refuses, before anything is recorded, what taken `target` would run into.
     pub(super) fn possible(&self, path: &FramePath, target: &Target) -> Result<(), Refusal> {
         let (frame, machine) = self.stand(path)?;
         match target {
@@ -290,9 +290,9 @@ impl Work<'_> {
         &mut self,
         path: &FramePath,
         target: &Target,
-        taking: Taking,
+        taken: Taken,
     ) -> Result<(), Refusal> {
-        self.check_context(path, &taking.data)?;
+        self.check_context(path, &taken.data)?;
         self.on_leave(path)?;
         let (frame, _) = self.stand(path)?;
         let from = frame.at.clone();
@@ -306,12 +306,12 @@ impl Work<'_> {
         };
         self.emit(Event::TransitionTaken {
             path: path.clone(),
-            event: taking.event,
+            event: taken.event,
             from,
             to,
             how,
-            data: taking.data,
-            by: taking.by,
+            data: taken.data,
+            by: taken.by,
             at_ms: self.at_ms,
         });
         self.settle(path)?;
@@ -324,18 +324,18 @@ impl Work<'_> {
 
 /// Whose transition is taken, and with what.
 #[derive(Debug)]
-pub(super) struct Taking {
+pub(super) struct Taken {
     pub(super) event: EventName,
     pub(super) data: Object,
     pub(super) by: String,
 }
 
-pub(super) fn waiting(parked: &PendingTransition) -> Refusal {
+pub(super) fn waiting(pending: &PendingTransition) -> Refusal {
     Refusal::new(
         Code::AwaitingApproval,
         format!(
             "`{}` waits for a person's approval: {}",
-            parked.event, parked.message
+            pending.event, pending.message
         ),
     )
 }

@@ -15,7 +15,7 @@ use crate::{
 
 /// The context key of what stages handed in.
 pub(crate) const UPSTREAM: &str = "upstream";
-/// The context key of the failure that a way on was taken for.
+/// The context key of the failure that a transition was taken for.
 const ERROR: &str = "error";
 
 /// Folds an event of a stage.

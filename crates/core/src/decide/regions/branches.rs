@@ -175,7 +175,7 @@ impl Work<'_> {
             | RegionOutcome::Waiting
             | RegionOutcome::Merged => None,
         };
-        let kind = match self.spread_around(path) {
+        let kind = match self.items_around(path) {
             Some(_) => RegionKind::Item,
             None => RegionKind::Branch,
         };

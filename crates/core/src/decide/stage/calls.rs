@@ -32,7 +32,7 @@ impl Work<'_> {
         }
         let mode = self.mode();
         let Some(context) = context_of(self.machine, &self.run, call, path) else {
-            return Err(super::super::lost(path));
+            return Err(super::super::no_frame(path));
         };
         match judge_stage(context, &mode) {
             StageVerdict::Allow(source) => {

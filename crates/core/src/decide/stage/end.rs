@@ -56,7 +56,7 @@ impl End {
 }
 
 /// The events that stand for the ends of a stage; `error` stands for all but the last.
-fn way(code: &str) -> &'static str {
+fn event_of(code: &str) -> &'static str {
     match code {
         "cap_hit" | "turn_limit" => "CAP",
         "assert_failed" | "no_completion" | "rejected" => "FAIL",
@@ -224,7 +224,7 @@ impl Work<'_> {
         }
         match (end, cause) {
             (End::Failed { code, .. }, Some(cause)) => {
-                self.raise_failure(path, way(&code), attempt, cause)
+                self.raise_failure(path, event_of(&code), attempt, cause)
             }
             (End::Skipped, _) => {
                 let skip = EventName::new("SKIP");
@@ -241,13 +241,13 @@ impl Work<'_> {
     pub(in crate::decide) fn raise_failure(
         &mut self,
         path: &FramePath,
-        way: &str,
+        event: &str,
         attempt: u32,
         cause: Cause,
     ) -> Result<(), Refusal> {
         let (frame, machine) = self.stand(path)?;
         let state = state_of(machine, frame)?;
-        let own = EventName::new(way);
+        let own = EventName::new(event);
         let event = if state.on.contains_key(&own) {
             own
         } else {

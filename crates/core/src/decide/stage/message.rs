@@ -126,7 +126,7 @@ impl Work<'_> {
             .calls
             .iter()
             .enumerate()
-            .map(|(at, call)| acted(&prefix, at, call))
+            .map(|(at, call)| pending_call(&prefix, at, call))
             .collect();
         let none = calls.is_empty();
         self.emit(Event::ModelResponded {
@@ -290,7 +290,7 @@ impl Work<'_> {
     }
 }
 
-fn acted(prefix: &str, at: usize, call: &MessageCall) -> PendingCall {
+fn pending_call(prefix: &str, at: usize, call: &MessageCall) -> PendingCall {
     let fate = match &call.kind {
         _ if at >= CALLS_MAX => CallStatus::Fault(Refusal::new(
             Code::TooManyCalls,
