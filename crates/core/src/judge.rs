@@ -19,7 +19,7 @@ pub use finding::Finding;
 pub(crate) use finding::find;
 pub use hold::{Hold, hold, hold_at};
 pub(crate) use marks::{interrupt_hits, marks};
-pub use shell::{Objection, Rule, is_contained};
+pub use shell::{Objection, ShellRule, is_contained};
 pub use stage::keys;
 pub(crate) use stage::{StageVerdict, judge_stage, only_reads};
 

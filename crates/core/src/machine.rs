@@ -23,7 +23,7 @@ mod stage;
 mod task;
 
 pub use agents::{AgentWork, ServerStart, ServerWork};
-pub use conversation::{Condensing, Conversation};
+pub use conversation::{Condensing, ConversationRules};
 pub use flags::{Clear, DataFlags};
 pub use parallel::{Branch, Join, Merge, OnItemError, Over, OverItems, OverLines, Parallel};
 pub use retry::Retry;
@@ -82,7 +82,7 @@ pub struct Machine {
     pub stages: Option<StageRules>,
     /// What holds where lines carry a conversation; `None`: they carry none. Only the outermost machine is asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub conversation: Option<Conversation>,
+    pub conversation: Option<ConversationRules>,
     /// What models of states have beside their prompts. Only the outermost machine is asked.
     #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
     pub agents: IndexMap<StateName, AgentWork>,

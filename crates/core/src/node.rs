@@ -141,7 +141,7 @@ pub struct ToolWork {
 #[serde(default)]
 pub struct TransformNode {
     /// Where the values come from.
-    pub source: Source,
+    pub source: TransformSource,
     /// The part of the source that is taken: `a`, `a.b`, `a[0]`, `a[-1].b`, `a[0:2]`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub input_key: Option<String>,
@@ -163,7 +163,7 @@ pub struct TransformNode {
 /// Where the values of a transform come from.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Source {
+pub enum TransformSource {
     /// The context.
     #[default]
     ContextStore,
@@ -198,13 +198,13 @@ pub struct Mapping {
     /// The field.
     pub field: String,
     /// How it is converted.
-    pub rule: Rule,
+    pub rule: FieldRule,
 }
 
 /// How a field is made.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Rule {
+pub enum FieldRule {
     /// What lies at a path.
     Extract {
         /// Names with dots, and indexes.

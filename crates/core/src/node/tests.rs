@@ -4,7 +4,7 @@
 use interlock_expr::text::ValueTemplate;
 use serde_json::{Value, json};
 
-use super::{Mapping, Node as _, Rule, ToolWork, TransformNode, path};
+use super::{FieldRule, Mapping, Node as _, ToolWork, TransformNode, path};
 use crate::machine::{NodeKind, Task, TaskKind};
 
 #[test]
@@ -64,7 +64,7 @@ fn a_node_is_kept_whole() {
 fn a_default_of_null_is_no_default() {
     let written = json!({"mappings": [{"field": "x", "rule": {"extract": {"path": "a"}}}]});
     let node: TransformNode = serde_json::from_value(written).unwrap();
-    let rule = Rule::Extract {
+    let rule = FieldRule::Extract {
         path: "a".to_owned(),
         default: Value::Null,
     };

@@ -10,8 +10,8 @@ mod tools;
 use indexmap::IndexMap;
 use interlock_core::{
     machine::{
-        Activity, AgentWork, ApprovalBefore, Condensing, Conversation, Limits, Machine, OnCrash,
-        Outcome, Refused, StageRules, State as Lowered, Task,
+        Activity, AgentWork, ApprovalBefore, Condensing, ConversationRules, Limits, Machine,
+        OnCrash, Outcome, Refused, StageRules, State as Lowered, Task,
     },
     names::{EventName, StateName},
     policy::Policy,
@@ -75,7 +75,7 @@ pub(super) fn lower(workflow: &Workflow, id: &str, strict: bool, spans: &mut Spa
             executions_max: ATTEMPTS_MAX,
             ..StageRules::default()
         }),
-        conversation: Some(Conversation {
+        conversation: Some(ConversationRules {
             strict,
             condensing: (limits.summary != Some(false)).then_some(Condensing {
                 messages_max: limits.messages,
