@@ -105,7 +105,8 @@ impl Work<'_> {
             .collect();
         let cause = (outcome == Outcome::Failure).then(|| {
             cause.unwrap_or_else(|| {
-                Cause::new("machine_failed", format!("`{name}` ended in `{at}`"))
+                let message = format!("`{name}` ended in `{at}`");
+                self.placed(path, Cause::new("machine_failed", message))
             })
         });
         self.emit(Event::MachineReturned {

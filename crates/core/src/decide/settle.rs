@@ -126,9 +126,10 @@ impl Work<'_> {
             }) => {
                 let cause = match outcome {
                     Outcome::Success => None,
-                    Outcome::Failure => {
-                        Some(cause.unwrap_or_else(|| Cause::new(1, "the item failed")))
-                    }
+                    Outcome::Failure => Some(
+                        cause
+                            .unwrap_or_else(|| self.placed(path, Cause::new(1, "the item failed"))),
+                    ),
                 };
                 self.end_item(&parent, *on_error, cause)
             }

@@ -55,11 +55,7 @@ impl Work<'_> {
         let limit = self.machine.limits.branches_max;
         if branches.len() > limit {
             let message = format!("{} branches and {limit} is the limit", branches.len());
-            let cause = Cause {
-                code: Value::from(Code::LimitExceeded.as_str()),
-                message,
-                ..Cause::default()
-            };
+            let cause = Cause::new(Code::LimitExceeded.as_str(), message);
             return self.raise_own(path, &error(), Some(cause));
         }
         let branches: Vec<BranchStart> = branches.iter().map(start).take(at_once).collect();
@@ -164,11 +160,8 @@ impl Work<'_> {
                     .frame(path)
                     .map(|frame| frame.at.to_string())
                     .unwrap_or_default();
-                Cause {
-                    code: Value::from("branch_failed"),
-                    message: format!("branch `{path}` ended in `{at}`"),
-                    ..Cause::default()
-                }
+                let message = format!("branch `{path}` ended in `{at}`");
+                self.placed(path, Cause::new("branch_failed", message))
             })),
             RegionOutcome::Succeeded
             | RegionOutcome::Cancelled
