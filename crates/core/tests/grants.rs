@@ -173,7 +173,7 @@ impl Played {
     fn wanted(&self, path: &FramePath) -> Option<StageAsk> {
         let call = |at: usize| {
             let frame = self.run.frame(path)?;
-            frame.stay.acting.as_ref()?.calls.get(at).cloned()
+            frame.stay.stage_attempt()?.calls.get(at).cloned()
         };
         Some(match step(&self.machine, &self.run, path)? {
             Step::Begin => StageAsk::Begin {
@@ -256,8 +256,8 @@ impl Played {
         let calls = self
             .run
             .frame(&path)
-            .and_then(|frame| frame.stay.acting.clone());
-        for call in calls.iter().flat_map(|acting| &acting.calls) {
+            .and_then(|frame| frame.stay.stage_attempt().cloned());
+        for call in calls.iter().flat_map(|progress| &progress.calls) {
             if call.digest == digest(number) {
                 continue;
             }
@@ -430,7 +430,7 @@ fn after_the_first_of_two(reads: bool, only_reads: bool) -> Option<Step> {
     }
     played.ask_stage(&path, StageAsk::Message(Box::new(said)));
     let frame = played.run.frame(&path).unwrap();
-    let first = frame.stay.acting.as_ref().unwrap().calls[0].clone();
+    let first = frame.stay.stage_attempt().unwrap().calls[0].clone();
     let mut call = proposed(&first.id, &first.tool, &first.digest);
     call.facts.only_reads = only_reads;
     played.ask_stage(&path, StageAsk::Propose(Box::new(call)));
