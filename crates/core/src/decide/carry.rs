@@ -13,7 +13,6 @@ use crate::{
     fill::{Filled, file_of, fill, kind_of},
     machine::{Capture, EffectKind, State},
     names::FramePath,
-    place::shown_path,
     refusal::{Code, Refusal},
     run::Frame,
 };
