@@ -54,6 +54,12 @@ impl Backtester {
         report::of(&mut self.nodes, &mut self.rules, session, &calls, placed)
     }
 
+    /// Returns what mattered of the rules, and ends.
+    #[must_use]
+    pub fn into_rules(self) -> Rules {
+        self.rules
+    }
+
     /// Returns what mattered of the rules in all sessions so far.
     #[must_use]
     pub const fn rules(&self) -> &Rules {

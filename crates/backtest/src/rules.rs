@@ -24,7 +24,9 @@ pub struct Rules {
 }
 
 impl Rules {
-    pub(crate) fn of(machine: &Machine) -> Self {
+    /// Reads the rules of a machine; none has mattered yet.
+    #[must_use]
+    pub fn of(machine: &Machine) -> Self {
         let mut rules = Self::default();
         let machines = std::iter::once(machine).chain(machine.machines.values());
         for machine in machines {
@@ -49,6 +51,16 @@ impl Rules {
                 .extend(machine.interrupts.keys().map(ToString::to_string));
         }
         rules
+    }
+
+    /// Adds what mattered to another.
+    pub fn add(&mut self, other: Self) {
+        self.entered.extend(other.entered);
+        self.taken.extend(other.taken);
+        self.raised.extend(other.raised);
+        for (key, count) in other.refused {
+            *self.refused.entry(key).or_default() += count;
+        }
     }
 
     pub(crate) fn told(&mut self, states: &[String], told: &Told) {

@@ -64,3 +64,31 @@ pub(crate) fn lines(bytes: &[u8]) -> impl Iterator<Item = Result<Value, ()>> {
         serde_json::from_slice(line).map_err(|_| ())
     })
 }
+
+/// Characters of a call's arguments that are shown.
+const SHOWN_MAX: usize = 120;
+
+/// Writes what matters of a call's arguments in one line, for people.
+#[must_use]
+pub fn one_line(input: &Value) -> String {
+    let keys = [
+        "command",
+        "cmd",
+        "file_path",
+        "filePath",
+        "path",
+        "pattern",
+        "query",
+        "url",
+    ];
+    let found = keys.iter().find_map(|key| input.get(*key)?.as_str());
+    let text = found.map_or_else(|| input.to_string(), str::to_owned);
+    let text: String = text
+        .chars()
+        .map(|c| if c.is_control() { ' ' } else { c })
+        .collect();
+    if text.chars().count() <= SHOWN_MAX {
+        return text;
+    }
+    text.chars().take(SHOWN_MAX).chain("…".chars()).collect()
+}

@@ -24,6 +24,7 @@ mod transcript;
 pub use find::{SessionError, client_folder, read_files, recordings};
 pub use format::Format;
 pub use join::join;
+pub use json::one_line;
 pub use own::of_events;
 pub use read::read;
 pub use session::{Call, Ended, Losses, Session};
