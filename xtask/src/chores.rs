@@ -5,8 +5,8 @@ use std::process::ExitCode;
 use anyhow::Result;
 
 use crate::{
-    bench, conformance, console, docs, fuzz, journeys, lint, mutants, package, plugins, setup,
-    soak, test, wasm,
+    bench, conformance, console, demo, docs, fuzz, journeys, lint, mutants, package, plugins,
+    setup, soak, test, wasm,
 };
 
 /// Wrong use, as everywhere in the project.
@@ -56,6 +56,12 @@ const CHORES: &[Chore] = &[
         arguments: "",
         about: "write the plugins of the clients from what `init` writes; what is made is committed",
         run: plugins::run,
+    },
+    Chore {
+        name: "demo",
+        arguments: "[--binary FILE] [--to FOLDER]",
+        about: "record `interlock demo` for the README: a cast and an animated picture; they are committed",
+        run: demo::run,
     },
     Chore {
         name: "package",

@@ -10,6 +10,7 @@ mod bench;
 mod chores;
 mod conformance;
 mod console;
+mod demo;
 mod docs;
 mod fuzz;
 mod journeys;

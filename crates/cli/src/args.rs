@@ -24,8 +24,8 @@ pub(crate) use runs::{
 };
 pub(crate) use steps::{Asking, CarryArgs, ModeWord, ProceedArgs, StageArgs};
 pub(crate) use workflows::{
-    CheckArgs, ConvertArgs, ConvertTo, ExplainArgs, FormatName, GraphArgs, GraphFormat, NewArgs,
-    ProveArgs, SchemaArgs, ShellName, SimulateArgs, TestArgs,
+    CheckArgs, ConvertArgs, ConvertTo, ExplainArgs, FindingFormat, FormatName, GraphArgs,
+    GraphFormat, NewArgs, ProveArgs, SchemaArgs, ShellName, SimulateArgs, TestArgs,
 };
 
 /// A state machine between an AI agent and its tools.
@@ -99,6 +99,8 @@ Nothing that exists is written over. What is written was checked and tested befo
   interlock check .interlock/workflows/bugfix.yaml
   interlock check flows/            every workflow in a folder
   interlock check --deny-warnings *.yaml
+  interlock check --format github   annotations on a pull request
+  interlock check --format sarif > check.sarif
   interlock check --json flow.json | jq .")]
     Check(CheckArgs),
     /// Feed a workflow commands without an agent, and see what it answers.
@@ -111,7 +113,8 @@ Nothing that exists is written over. What is written was checked and tested befo
     /// Run the cases of *.test.yaml files.
     #[command(after_help = "Examples:
   interlock test                    every case below .interlock/workflows/
-  interlock test flows/bugfix.test.yaml")]
+  interlock test flows/bugfix.test.yaml
+  interlock test --format junit > interlock.xml")]
     Test(TestArgs),
     /// Check a workflow against every run it could have.
     #[command(after_help = "Examples:
@@ -159,6 +162,12 @@ Exit codes: 0 nothing is refused, 1 a call is, 2 usage, 3 nothing is refused and
 With the YAML language server, the first line of a file names its schema:
   # yaml-language-server: $schema=./flowstate.schema.json")]
     Schema(SchemaArgs),
+    /// Serve editors: diagnostics, completion, hover, outline and definitions of workflow files.
+    #[command(
+        after_help = "An editor starts it and speaks the language server protocol on standard input and output.
+The book describes VS Code, Neovim and Helix."
+    )]
+    Lsp,
     /// The names that FlowState's own command has, for those who come with scripts.
     #[command(after_help = "Examples:
   interlock fs run hello -n friday      the same as `interlock run hello --name friday`

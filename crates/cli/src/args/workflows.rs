@@ -32,6 +32,42 @@ pub(crate) struct NewArgs {
     pub(crate) json: bool,
 }
 
+/// How what a command finds is printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum FindingFormat {
+    /// For people.
+    Text,
+    /// JSON of Interlock's own.
+    Json,
+    /// Annotations of GitHub Actions.
+    Github,
+    /// SARIF 2.1.0, for code scanning.
+    Sarif,
+    /// JUnit XML, for test reports.
+    Junit,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct FindingArgs {
+    /// How to print what is found.
+    #[arg(long, value_enum, default_value_t = FindingFormat::Text, value_name = "FORMAT")]
+    format: FindingFormat,
+    /// Print JSON: the same as `--format json`.
+    #[arg(long, conflicts_with = "format")]
+    json: bool,
+}
+
+impl FindingArgs {
+    /// Returns the format that is asked for.
+    pub(crate) const fn format(&self) -> FindingFormat {
+        if self.json {
+            FindingFormat::Json
+        } else {
+            self.format
+        }
+    }
+}
+
 #[derive(Debug, Args)]
 pub(crate) struct CheckArgs {
     /// Files, names of workflows, or folders with them; those of the project when left out.
@@ -49,9 +85,8 @@ pub(crate) struct CheckArgs {
     /// What is only not configured here (assistants, servers, tools of servers, providers) is a note.
     #[arg(long)]
     pub(crate) assume_configured: bool,
-    /// Print JSON.
-    #[arg(long)]
-    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) printed: FindingArgs,
 }
 
 #[derive(Debug, Args)]
@@ -75,9 +110,8 @@ pub(crate) struct TestArgs {
     /// Files or folders; the project's workflows when none is given.
     #[arg(value_name = "FILE|DIR")]
     pub(crate) paths: Vec<PathBuf>,
-    /// Print JSON.
-    #[arg(long)]
-    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) printed: FindingArgs,
 }
 
 #[derive(Debug, Args)]
@@ -108,9 +142,8 @@ pub(crate) struct ProveArgs {
     /// What counts as the same in both versions.
     #[arg(long, requires = "against", default_value = "steps")]
     pub(crate) by: ComparedBy,
-    /// Print JSON.
-    #[arg(long)]
-    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) printed: FindingArgs,
 }
 
 /// What counts as the same in two versions of a workflow.
