@@ -5,8 +5,8 @@ use std::process::ExitCode;
 use anyhow::Result;
 
 use crate::{
-    bench, book, conformance, console, docs, fuzz, journeys, lint, mutants, package, plugins, setup,
-    soak, test, wasm,
+    bench, book, conformance, console, docs, fuzz, journeys, lint, mutants, package, plugins,
+    setup, soak, test, wasm,
 };
 
 /// Wrong use, as everywhere in the project.

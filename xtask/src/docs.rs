@@ -96,7 +96,9 @@ impl Pages {
             for include in &page.includes {
                 if !self.is_there(path, &include.target) {
                     let (path, line, target) = (path.display(), include.line, &include.target);
-                    wrong.push(format!("{path}:{line}: `{target}` is included and not there"));
+                    wrong.push(format!(
+                        "{path}:{line}: `{target}` is included and not there"
+                    ));
                 }
             }
         }
