@@ -102,6 +102,10 @@ impl Page<'_> {
         let mut text = "\n| key | value | |\n|---|---|---|\n".to_owned();
         let mut idle = Vec::new();
         for (key, value) in keys {
+            if keys.contains_key(&camel_case(key)) && key.contains('_') {
+                // The other way to write the same key.
+                continue;
+            }
             if text_of(value, "description") == Some(NO_EFFECT) {
                 idle.push(format!("`{key}`"));
                 continue;
@@ -185,6 +189,13 @@ impl Page<'_> {
 
 fn text_of<'a>(schema: &'a Value, key: &str) -> Option<&'a str> {
     schema.get(key).and_then(Value::as_str)
+}
+
+/// Writes `a_key` as `aKey`.
+fn camel_case(key: &str) -> String {
+    let mut words = key.split('_');
+    let first = words.next().unwrap_or_default().to_owned();
+    words.fold(first, |text, word| text + &title(word))
 }
 
 fn title(name: &str) -> String {
