@@ -146,35 +146,69 @@ fn every_workflow_of_steps_in_the_docs_checks_clean() {
     assert!(seen > 0, "no workflow of steps was found");
 }
 
+/// Returns the words behind `interlock` of every line that a page tells a person to type.
+fn command_lines(text: &str) -> Vec<Vec<String>> {
+    let blocks = blocks(text);
+    let lines = blocks.iter().flat_map(|block| {
+        let of_console = block.language == "console";
+        let is_typed = of_console || block.language.is_empty() || block.language == "sh";
+        let lines = block.text.lines().filter(move |_| is_typed);
+        lines.filter_map(move |line| {
+            let typed = if of_console {
+                line.strip_prefix("$ ")?
+            } else {
+                line
+            };
+            let rest = typed.strip_prefix("interlock ")?;
+            let command = rest.split(" # ").next()?;
+            Some(command.split_whitespace().map(str::to_owned).collect())
+        })
+    });
+    // The words of a demonstration are no commands.
+    lines
+        .filter(|words: &Vec<String>| words.first().is_some_and(|word| word != "adds"))
+        .collect()
+}
+
+/// Prints the help of a command.
+fn help(words: &[&String]) -> Option<String> {
+    let mut help = Command::new(env!("CARGO_BIN_EXE_interlock"));
+    let output = help.args(words).arg("--help").output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    output.status.success().then_some(text)
+}
+
 #[test]
-fn every_command_in_the_docs_exists() {
-    let mut words: BTreeSet<(String, String)> = BTreeSet::new();
+fn every_command_and_option_in_the_docs_exists() {
+    let mut seen: BTreeSet<Vec<String>> = BTreeSet::new();
     for (path, text) in pages() {
-        for block in blocks(&text) {
-            for line in block.text.lines() {
-                let shown = match block.language.as_str() {
-                    "console" => line.strip_prefix("$ "),
-                    "" => Some(line),
-                    _ => None,
-                };
-                if let Some(rest) = shown.and_then(|line| line.strip_prefix("interlock "))
-                    && let Some(word) = rest.split_whitespace().next()
-                {
-                    words.insert((word.to_owned(), path.display().to_string()));
-                }
+        for words in command_lines(&text) {
+            if !seen.insert(words.clone()) {
+                continue;
+            }
+            let place = format!("{}: `interlock {}`", path.display(), words.join(" "));
+            let [command, rest @ ..] = words.as_slice() else {
+                continue;
+            };
+            let known = help(&[command]).unwrap_or_else(|| unreachable!("{place}"));
+            // Commands of a command have options of their own.
+            let below = || {
+                let below = rest.iter().take(2);
+                below
+                    .filter_map(|word| help(&[command, word]))
+                    .collect::<String>()
+            };
+            let mine = rest.iter().take_while(|word| *word != "--");
+            for word in mine.filter(|word| word.starts_with("--")) {
+                let option = word.split('=').next().unwrap_or_default();
+                assert!(
+                    known.contains(option) || below().contains(option),
+                    "{place} has no `{option}`"
+                );
             }
         }
     }
-    // The words of a demonstration are no commands.
-    words.retain(|(word, _)| word != "adds");
-    assert!(words.len() > 20, "only {words:?} were found");
-    for (word, page) in words {
-        let help = Command::new(env!("CARGO_BIN_EXE_interlock"))
-            .args([word.as_str(), "--help"])
-            .output()
-            .unwrap();
-        assert!(help.status.success(), "{page}: no command `{word}`");
-    }
+    assert!(seen.len() > 100, "only {} lines were found", seen.len());
 }
 
 #[test]
