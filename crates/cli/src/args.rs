@@ -1,5 +1,6 @@
 //! What the command line may hold. The table of commands; help, man page and completions come from it.
 
+mod backtest;
 mod compare;
 mod edit;
 mod guard;
@@ -10,6 +11,7 @@ mod workflows;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+pub(crate) use backtest::{BacktestArgs, SessionsArgs};
 pub(crate) use compare::CompareArgs;
 pub(crate) use edit::{EditArgs, EditOperation, WhereArgs};
 pub(crate) use guard::{
@@ -127,6 +129,22 @@ proved: a run can always end, every state and transition can occur, and no answe
 Exit codes: 0 all properties hold, 1 one fails, 2 usage, 3 one is unknown or vacuous and none fails. With --against:
 0 nothing is newly permitted, 1 something is, 2 usage, 3 unknown.")]
     Prove(ProveArgs),
+    /// Check a workflow against recorded sessions.
+    #[command(after_help = "Examples:
+  interlock backtest bugfix                              the sessions of this project, of every client
+  interlock backtest bugfix --client codex --since 30d
+  interlock backtest flow.yaml ~/.claude/projects/-home-ana-shop
+  interlock backtest flow.yaml session.jsonl --assume-exit
+  interlock backtest flow.yaml 01j                       a run of Interlock
+  interlock backtest flow.yaml recordings/ --json | jq '.sessions[] | {session, refused}'
+
+Reads the sessions that Claude Code, Codex, Gemini CLI and Copilot CLI keep, exports of opencode, ATIF, OTLP spans in
+JSON, logs of Interlock and the output of `interlock log --json`. A recorded session says which calls were made, not in
+which state: it is placed where the fewest calls are refused. Nothing runs and nothing is recorded.
+
+Exit codes: 0 nothing is refused, 1 a call is refused, 2 usage, 3 nothing is refused, but not everything could be read
+or judged.")]
+    Backtest(BacktestArgs),
     /// Show what a shell line would do, and whether a state allows it.
     #[command(after_help = "Examples:
   interlock explain bugfix testing 'cargo test | tee log.txt'
