@@ -116,9 +116,9 @@ pub(crate) struct ProveArgs {
 /// What counts as the same in two versions of a workflow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ComparedBy {
-    /// Events, calls and answers of people, as they are written.
+    /// Events, calls and answers of people, by their names in the files.
     Steps,
-    /// Calls and answers of people: states and events may have other names, and be more or fewer.
+    /// Calls and answers of people; the names and numbers of states and events may differ.
     Calls,
 }
 
