@@ -7,6 +7,7 @@
 
 mod arguments;
 mod bench;
+mod book;
 mod chores;
 mod conformance;
 mod console;
