@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 
 use crate::{
-    bench, conformance, console, demo, docs, fuzz, journeys, lint, mutants, package, plugins,
+    bench, book, conformance, console, demo, docs, fuzz, journeys, lint, mutants, package, plugins,
     setup, soak, test, wasm,
 };
 
@@ -42,8 +42,14 @@ const CHORES: &[Chore] = &[
     Chore {
         name: "docs",
         arguments: "",
-        about: "check the links of the documentation; build the book where mdbook is installed",
+        about: "check the links and includes of the documentation",
         run: docs::run,
+    },
+    Chore {
+        name: "book",
+        arguments: "",
+        about: "build the book in `target/book`, and check its pages; builds mdBook first",
+        run: book::run,
     },
     Chore {
         name: "console",

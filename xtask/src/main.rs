@@ -7,6 +7,7 @@
 
 mod arguments;
 mod bench;
+mod book;
 mod chores;
 mod conformance;
 mod console;
@@ -21,6 +22,8 @@ mod package;
 mod pip;
 mod plugins;
 mod setup;
+#[cfg(unix)]
+mod signals;
 mod soak;
 mod steps;
 mod tally;
@@ -32,6 +35,11 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
+    #[cfg(unix)]
+    if let Err(error) = signals::restore() {
+        eprintln!("xtask: {error:#}");
+        return ExitCode::FAILURE;
+    }
     match chores::run(&arguments) {
         Ok(code) => code,
         Err(error) => {

@@ -1,4 +1,4 @@
-//! Writes the page: every event, and every type that one of its fields has.
+//! Writes the page of the events: every event, and every type that one of its fields has.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -8,7 +8,7 @@ use std::{
 use crate::types::{Field, Shape, Type, Variant};
 
 /// What stands before the events.
-const HEAD: &str = include_str!("head.md");
+const HEAD: &str = include_str!("events.md");
 
 /// Containers and plain types, in the page's words.
 const PLAIN: [(&str, &str); 12] = [

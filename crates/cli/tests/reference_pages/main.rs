@@ -1,4 +1,4 @@
-//! The page of the events in the book is that of the engine's types.
+//! The pages of the book that are made from types: the events of a run, and the configuration.
 #![expect(
     clippy::unwrap_used,
     clippy::panic,
@@ -7,7 +7,8 @@
     reason = "a failed test panics"
 )]
 
-mod page;
+mod configuration;
+mod events;
 mod types;
 
 use std::{
@@ -23,25 +24,34 @@ fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
+/// Compares a page with what was made for it; `INTERLOCK_BLESS=1` writes it: read what changed.
+fn expect_page(path: &str, made: &str) {
+    let file = repository().join(path);
+    if std::env::var_os("INTERLOCK_BLESS").is_some() {
+        fs::write(&file, made).unwrap();
+    }
+    let kept = fs::read_to_string(&file).unwrap_or_default();
+    assert!(
+        kept == made,
+        "{path} is not what the types say; `INTERLOCK_BLESS=1` writes it anew"
+    );
+}
+
 fn read() -> BTreeMap<String, Type> {
     let mut types = types::read(&repository().join("crates/expr/src"));
     types.extend(types::read(&repository().join("crates/core/src")));
     types
 }
 
-/// `INTERLOCK_BLESS=1` writes it; read what changed.
 #[test]
 fn the_page_of_the_events_is_that_of_their_types() {
-    let made = page::page(&read());
-    let file = repository().join("docs/src/events.md");
-    if std::env::var_os("INTERLOCK_BLESS").is_some() {
-        fs::write(&file, &made).unwrap();
-    }
-    let kept = fs::read_to_string(&file).unwrap_or_default();
-    assert!(
-        kept == made,
-        "docs/src/events.md is not what the types of the events say; `INTERLOCK_BLESS=1` writes it anew"
-    );
+    expect_page("docs/src/events.md", &events::page(&read()));
+}
+
+#[test]
+fn the_page_of_the_configuration_is_that_of_its_types() {
+    let made = configuration::page(&repository().join("crates"));
+    expect_page("docs/src/configuration.md", &made);
 }
 
 /// What is recorded has no field that the page does not know: the source was read aright.

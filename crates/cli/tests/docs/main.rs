@@ -1,82 +1,21 @@
-//! What the book and the README say: workflows load, commands exist, links lead somewhere.
-#![expect(clippy::unwrap_used, reason = "a failed test panics")]
+//! What the book and the README say: workflows load, sessions go as printed, commands exist, links lead somewhere.
+#![expect(
+    clippy::unwrap_used,
+    clippy::unreachable,
+    reason = "a failed test panics"
+)]
 
-use std::{
-    collections::BTreeSet,
-    fs,
-    path::{Path, PathBuf},
-    process::Command,
-};
+mod cookbook;
+mod json;
+mod keys;
+mod pages;
+mod refusal;
+
+use std::{collections::BTreeSet, fs, path::Path, process::Command};
 
 use interlock_formats::{NoWorkflows, Source, load, render};
 use interlock_testkit::room::Room;
-
-/// A fenced block of a page.
-#[derive(Debug)]
-struct Block {
-    language: String,
-    line: usize,
-    text: String,
-}
-
-fn repository() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../..")
-        .canonicalize()
-        .unwrap()
-}
-
-fn pages() -> Vec<(PathBuf, String)> {
-    let root = repository();
-    let mut paths = vec![root.join("README.md"), root.join("SECURITY.md")];
-    let book = fs::read_dir(root.join("docs/src")).unwrap();
-    paths.extend(book.map(|entry| entry.unwrap().path()));
-    paths.retain(|path| path.extension().is_some_and(|ending| ending == "md"));
-    paths.sort();
-    assert!(paths.len() > 8, "the book is missing: {paths:?}");
-    paths
-        .into_iter()
-        .map(|path| {
-            let text = fs::read_to_string(&path).unwrap();
-            (path, text)
-        })
-        .collect()
-}
-
-fn blocks(text: &str) -> Vec<Block> {
-    let mut found = Vec::new();
-    let mut open: Option<Block> = None;
-    for (index, line) in text.lines().enumerate() {
-        match (line.strip_prefix("```"), &mut open) {
-            (Some(language), None) => {
-                open = Some(Block {
-                    language: language.trim().to_owned(),
-                    line: index + 1,
-                    text: String::new(),
-                });
-            }
-            (Some(_), Some(_)) => found.extend(open.take()),
-            (None, Some(block)) => {
-                block.text.push_str(line);
-                block.text.push('\n');
-            }
-            (None, None) => {}
-        }
-    }
-    assert!(open.is_none(), "a block is not closed: {open:?}");
-    found
-}
-
-/// Returns a page without its blocks.
-fn prose(text: &str) -> String {
-    let mut inside = false;
-    let lines = text.lines().filter(|line| {
-        let fence = line.starts_with("```");
-        inside ^= fence;
-        !inside && !fence
-    });
-    lines.collect::<Vec<_>>().join("\n")
-}
+use pages::{blocks, pages, prose, repository};
 
 #[test]
 fn every_workflow_in_the_docs_checks_clean() {
@@ -155,15 +94,30 @@ fn the_durable_workflow_of_the_book_runs() {
 }
 
 #[test]
-fn the_durable_workflow_of_the_readme_runs() {
+fn the_commands_for_ci_pass_where_new_wrote_the_workflow() {
+    let is_it = |path: &Path| path.ends_with("docs/src/team.md");
+    let (_, text) = pages().into_iter().find(|(path, _)| is_it(path)).unwrap();
+    let (_, section) = text.split_once("\n## In CI\n").unwrap();
+    let block = blocks(section)
+        .into_iter()
+        .find(|block| block.language == "console")
+        .unwrap();
     let room = Room::new().unwrap();
-    let name = place_flow(&room, "README.md");
-    room.write("fixed", "no").unwrap();
-    room.script("bin/claude", "echo yes > fixed").unwrap();
-    room.script("bin/npm", "grep -q yes fixed").unwrap();
-    let mut run = room.command(env!("CARGO_BIN_EXE_interlock"));
-    let said = run.args(["run", &name]).output().unwrap();
-    assert!(said.status.success(), "{said:?}");
+    room.write("package.json", r#"{"scripts": {"test": "node --test"}}"#)
+        .unwrap();
+    let interlock = |words: &str| {
+        let mut command = room.command(env!("CARGO_BIN_EXE_interlock"));
+        let output = command.args(words.split_whitespace()).output().unwrap();
+        interlock_testkit::room::expect_success(words, &output).unwrap();
+    };
+    interlock("new bugfix --yes");
+    let commands: Vec<&str> = block
+        .text
+        .lines()
+        .filter_map(|line| line.strip_prefix("$ interlock "))
+        .collect();
+    assert!(commands.len() >= 3, "{commands:?}");
+    commands.into_iter().for_each(interlock);
 }
 
 #[test]
@@ -192,35 +146,69 @@ fn every_workflow_of_steps_in_the_docs_checks_clean() {
     assert!(seen > 0, "no workflow of steps was found");
 }
 
+/// Returns the words behind `interlock` of every line that a page tells a person to type.
+fn command_lines(text: &str) -> Vec<Vec<String>> {
+    let blocks = blocks(text);
+    let lines = blocks.iter().flat_map(|block| {
+        let of_console = block.language == "console";
+        let is_typed = of_console || block.language.is_empty() || block.language == "sh";
+        let lines = block.text.lines().filter(move |_| is_typed);
+        lines.filter_map(move |line| {
+            let typed = if of_console {
+                line.strip_prefix("$ ")?
+            } else {
+                line
+            };
+            let rest = typed.strip_prefix("interlock ")?;
+            let command = rest.split(" # ").next()?;
+            Some(command.split_whitespace().map(str::to_owned).collect())
+        })
+    });
+    // The words of a demonstration are no commands.
+    lines
+        .filter(|words: &Vec<String>| words.first().is_some_and(|word| word != "adds"))
+        .collect()
+}
+
+/// Prints the help of a command.
+fn help(words: &[&String]) -> Option<String> {
+    let mut help = Command::new(env!("CARGO_BIN_EXE_interlock"));
+    let output = help.args(words).arg("--help").output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    output.status.success().then_some(text)
+}
+
 #[test]
-fn every_command_in_the_docs_exists() {
-    let mut words: BTreeSet<(String, String)> = BTreeSet::new();
+fn every_command_and_option_in_the_docs_exists() {
+    let mut seen: BTreeSet<Vec<String>> = BTreeSet::new();
     for (path, text) in pages() {
-        for block in blocks(&text) {
-            for line in block.text.lines() {
-                let shown = match block.language.as_str() {
-                    "console" => line.strip_prefix("$ "),
-                    "" => Some(line),
-                    _ => None,
-                };
-                if let Some(rest) = shown.and_then(|line| line.strip_prefix("interlock "))
-                    && let Some(word) = rest.split_whitespace().next()
-                {
-                    words.insert((word.to_owned(), path.display().to_string()));
-                }
+        for words in command_lines(&text) {
+            if !seen.insert(words.clone()) {
+                continue;
+            }
+            let place = format!("{}: `interlock {}`", path.display(), words.join(" "));
+            let [command, rest @ ..] = words.as_slice() else {
+                continue;
+            };
+            let known = help(&[command]).unwrap_or_else(|| unreachable!("{place}"));
+            // Commands of a command have options of their own.
+            let below = || {
+                let below = rest.iter().take(2);
+                below
+                    .filter_map(|word| help(&[command, word]))
+                    .collect::<String>()
+            };
+            let mine = rest.iter().take_while(|word| *word != "--");
+            for word in mine.filter(|word| word.starts_with("--")) {
+                let option = word.split('=').next().unwrap_or_default();
+                assert!(
+                    known.contains(option) || below().contains(option),
+                    "{place} has no `{option}`"
+                );
             }
         }
     }
-    // The words of a demonstration are no commands.
-    words.retain(|(word, _)| word != "adds");
-    assert!(words.len() > 20, "only {words:?} were found");
-    for (word, page) in words {
-        let help = Command::new(env!("CARGO_BIN_EXE_interlock"))
-            .args([word.as_str(), "--help"])
-            .output()
-            .unwrap();
-        assert!(help.status.success(), "{page}: no command `{word}`");
-    }
+    assert!(seen.len() > 100, "only {} lines were found", seen.len());
 }
 
 #[test]

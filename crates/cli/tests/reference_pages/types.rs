@@ -28,6 +28,8 @@ pub(crate) struct Variant {
     pub(crate) fields: Vec<Field>,
     /// The type that it wraps, where it has one.
     pub(crate) of: Option<String>,
+    /// The word that serde writes for it, if it is not made of its name.
+    pub(crate) renamed: String,
 }
 
 #[derive(Debug, Clone, Default)]
@@ -96,14 +98,15 @@ pub(crate) fn read(folder: &Path) -> BTreeMap<String, Type> {
             if path.is_dir() {
                 folders.push(path);
             } else if path.extension().is_some_and(|ending| ending == "rs") {
-                of_file(&fs::read_to_string(path).unwrap(), &mut types);
+                of_text(&fs::read_to_string(path).unwrap(), &mut types);
             }
         }
     }
     types
 }
 
-fn of_file(text: &str, types: &mut BTreeMap<String, Type>) {
+/// Reads every type of a source text, private ones too.
+pub(crate) fn of_text(text: &str, types: &mut BTreeMap<String, Type>) {
     let mut lines = text.lines();
     let mut before = Before::default();
     while let Some(line) = lines.next() {
@@ -120,13 +123,14 @@ fn of_file(text: &str, types: &mut BTreeMap<String, Type>) {
             ..Type::default()
         };
         before = Before::default();
+        let line = line.strip_prefix("pub ").unwrap_or(line);
         if let Some(name) = line
-            .strip_prefix("pub enum ")
+            .strip_prefix("enum ")
             .and_then(|rest| rest.strip_suffix(" {"))
         {
             found.shape = Shape::Enum(variants(&mut lines));
             types.insert(name.to_owned(), found);
-        } else if let Some(rest) = line.strip_prefix("pub struct ") {
+        } else if let Some(rest) = line.strip_prefix("struct ") {
             if let Some(name) = rest.strip_suffix(" {") {
                 found.shape = Shape::Struct(fields("    ", &mut lines));
                 types.insert(name.to_owned(), found);
@@ -197,6 +201,7 @@ fn variants(lines: &mut dyn Iterator<Item = &str>) -> Vec<Variant> {
         }
         let mut variant = Variant {
             docs: before.docs(),
+            renamed: before.attribute("rename"),
             ..Variant::default()
         };
         before = Before::default();
