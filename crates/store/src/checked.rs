@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     error::StoreError,
     files::{self, Sync, Versioned},
-    run_log::RunLog,
+    folder::RunFolder,
 };
 
 /// The name of its file beside a run's database.
@@ -74,13 +74,13 @@ impl Versioned for Stood {
     const BYTES_MAX: u64 = 32 * 1024 * 1024;
 }
 
-impl RunLog {
+impl RunFolder {
     /// Keeps how the files of `project` stand now that the check begun at `begun_seq` has ended.
     ///
     /// # Errors
     /// It cannot be written.
     pub fn keep_files(&self, project: &Path, begun_seq: u64) -> Result<(), StoreError> {
-        let path = self.directory().join(FILE);
+        let path = self.path().join(FILE);
         let Some((files, whole)) = stand(project) else {
             return files::remove(&path).map(drop);
         };
@@ -110,7 +110,7 @@ impl RunLog {
         if standing.peek().is_none() {
             return Vec::new();
         }
-        match files::read::<Stood>(&self.directory().join(FILE)) {
+        match files::read::<Stood>(&self.path().join(FILE)) {
             Ok(Some(stood)) if standing.any(|seen| stood.begun.contains(&seen.begun_seq)) => {
                 stood.changed()
             }

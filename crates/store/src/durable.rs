@@ -14,11 +14,11 @@ use serde::{Deserialize, Serialize};
 use crate::{
     error::StoreError,
     files::{self, Sync, Versioned},
+    folder::RunFolder,
     home::Home,
     id,
     pin::{NewRun, SourceFile},
     prepared::Started,
-    run_log::RunLog,
     start::StartError,
 };
 
@@ -122,13 +122,13 @@ impl Home {
     }
 }
 
-impl RunLog {
+impl RunFolder {
     /// Returns where a durable run comes from; `None`: it does not say.
     ///
     /// # Errors
     /// It cannot be read.
     pub fn origin(&self) -> Result<Option<Origin>, StoreError> {
-        files::read(&self.directory().join(ORIGIN))
+        files::read(&self.path().join(ORIGIN))
     }
 
     /// Says where a durable run comes from now that it moved to another version of its workflow.
@@ -136,7 +136,7 @@ impl RunLog {
     /// # Errors
     /// It cannot be written.
     pub fn set_origin(&self, origin: &Origin) -> Result<(), StoreError> {
-        files::write(&self.directory().join(ORIGIN), origin, Sync::Now)
+        files::write(&self.path().join(ORIGIN), origin, Sync::Now)
     }
 
     /// Removes the folder that the run's programs worked in; the log stays.
@@ -144,7 +144,7 @@ impl RunLog {
     /// # Errors
     /// The folder cannot be removed.
     pub fn remove_files(&self) -> Result<(), StoreError> {
-        let files = self.directory().join(FILES);
+        let files = self.path().join(FILES);
         match fs::remove_dir_all(&files) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
                 Err(StoreError::io("remove", &files, error))

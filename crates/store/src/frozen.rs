@@ -23,7 +23,7 @@ use crate::{
     checked::{Stamp, stamp},
     error::StoreError,
     files::{self, Sync, Versioned},
-    run_log::RunLog,
+    folder::RunFolder,
 };
 
 /// The name of its file beside a run's database.
@@ -106,7 +106,7 @@ pub(crate) fn keep(directory: &Path, project: &Path, machine: &Machine) -> Resul
     files::write(&directory.join(FILE), &frozen, Sync::Later)
 }
 
-impl RunLog {
+impl RunFolder {
     /// Tells how frozen files differ from how they were; `None`: no guard of the run freezes any.
     #[must_use]
     pub fn frozen_changes(&self, machine: &Machine) -> Option<Vec<FrozenChange>> {
@@ -114,7 +114,7 @@ impl RunLog {
         if patterns.is_empty() {
             return None;
         }
-        let kept = match files::read::<Frozen>(&self.directory().join(FILE)) {
+        let kept = match files::read::<Frozen>(&self.path().join(FILE)) {
             Ok(Some(kept)) => kept,
             Ok(None) => return Some(all_failed(patterns, FrozenProblem::NotKept)),
             Err(_) => return Some(all_failed(patterns, FrozenProblem::Unreadable)),
@@ -129,7 +129,7 @@ impl RunLog {
     /// They cannot be kept: what was kept before counts.
     pub(crate) fn freeze_again(&self, machine: &Machine) -> Result<(), StoreError> {
         let patterns = frozen_patterns(machine);
-        let path = self.directory().join(FILE);
+        let path = self.path().join(FILE);
         if patterns.is_empty() {
             return Ok(());
         }

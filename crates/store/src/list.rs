@@ -21,7 +21,9 @@ use crate::{
     home::Home,
     log::EventLog as _,
     pin::Pin,
-    run_log::FILE_NAME,
+    runs::{RunStore as _, Runs as _, Which},
+    sqlite_run::FILE_NAME,
+    state_directory::StateDirectory,
 };
 
 /// One run in the list of all.
@@ -188,13 +190,22 @@ impl RunList {
     /// Lists all runs, as [`Home::list_runs`] does.
     ///
     /// # Errors
-    /// The state directory itself cannot be read.
+    /// The store cannot be read.
     pub fn runs(&mut self, home: &Home) -> Result<Vec<RunSummary>, StoreError> {
-        let Some(root) = home.existing()? else {
+        home.runs().list(Which::ALL, self)
+    }
+
+    /// Lists runs of a state directory.
+    pub(crate) fn list(
+        &mut self,
+        directory: &StateDirectory,
+        which: Which<'_>,
+    ) -> Result<Vec<RunSummary>, StoreError> {
+        let Some(root) = directory.existing()? else {
             return Ok(Vec::new());
         };
         let before = self.0.take().unwrap_or_else(|| Index::read(&root));
-        let (runs, after) = home.listed_after(&root, &before, (None, |_| true))?;
+        let (runs, after) = directory.listed_after(&root, &before, which)?;
         after.write(&root, &before);
         self.0 = Some(after);
         Ok(runs)
@@ -207,65 +218,17 @@ const INDEX: &str = "index.json";
 /// A file younger than this may change again without looking different.
 const SETTLED_SECONDS: i64 = 2;
 
-impl Home {
-    /// Lists all runs, newest first. A damaged one is listed as such and hides no other.
-    ///
-    /// # Errors
-    /// The state directory itself cannot be read.
-    pub fn list_runs(&self) -> Result<Vec<RunSummary>, StoreError> {
-        self.list_runs_where(|_| true)
-    }
-
-    /// Lists the runs that are `wanted`, as [`Home::list_runs`] does, and looks at no other.
-    ///
-    /// # Errors
-    /// The state directory itself cannot be read.
-    pub fn list_runs_where(
-        &self,
-        wanted: impl Fn(&RunId) -> bool,
-    ) -> Result<Vec<RunSummary>, StoreError> {
-        self.listed(None, wanted)
-    }
-
-    /// Lists the runs of `projects` that are `wanted`, as [`Home::list_runs`] does.
-    ///
-    /// A run of another project is not read, whatever state it is in. One that is
-    /// damaged is listed: whose it is only the run itself can tell.
-    ///
-    /// # Errors
-    /// The state directory itself cannot be read.
-    pub fn list_runs_in(
-        &self,
-        projects: &[&Path],
-        wanted: impl Fn(&RunId) -> bool,
-    ) -> Result<Vec<RunSummary>, StoreError> {
-        self.listed(Some(projects), wanted)
-    }
-
-    fn listed(
-        &self,
-        projects: Option<&[&Path]>,
-        wanted: impl Fn(&RunId) -> bool,
-    ) -> Result<Vec<RunSummary>, StoreError> {
-        let Some(root) = self.existing()? else {
-            return Ok(Vec::new());
-        };
-        let before = Index::read(&root);
-        let (runs, after) = self.listed_after(&root, &before, (projects, wanted))?;
-        after.write(&root, &before);
-        Ok(runs)
-    }
-
+impl StateDirectory {
     /// Lists runs where the index was `before`, and returns it as it is then.
     fn listed_after(
         &self,
         root: &Path,
         before: &Index,
-        (projects, wanted): (Option<&[&Path]>, impl Fn(&RunId) -> bool),
+        Which { projects, wanted }: Which<'_>,
     ) -> Result<(Vec<RunSummary>, Index), StoreError> {
         let mut after = Index::default();
         let mut runs = Vec::new();
-        for id in self.run_ids()? {
+        for id in self.ids()? {
             let known = before.0.get(&id).cloned();
             if !wanted(&id) {
                 after.0.extend(known.map(|entry| (id, entry)));
@@ -291,7 +254,7 @@ impl Home {
         run: &RunId,
         known: Option<&Entry>,
     ) -> (Listed, Option<Entry>) {
-        let look = Home::run_directory(root, run).and_then(|directory| Look::at(&directory));
+        let look = Self::run_directory(root, run).and_then(|directory| Look::at(&directory));
         if let (Ok(look), Some(known)) = (&look, known)
             && known.look == Some(*look)
         {
@@ -313,7 +276,7 @@ impl Home {
     }
 
     fn card(&self, run: &RunId) -> Result<RunCard, StoreError> {
-        let log = self.open_run(run)?;
+        let log = self.open_file(run)?;
         let pin = log.pin()?;
         let folded = log.load()?;
         let machine = log.machine()?;
@@ -328,7 +291,7 @@ impl Home {
 
     /// Reads of a run what never changes.
     fn pinned(&self, run: &RunId) -> Result<Entry, StoreError> {
-        let pin = self.open_run(run)?.pin()?;
+        let pin = self.open_file(run)?.pin()?;
         Ok(Entry {
             look: None,
             card: RunCard::of(pin),

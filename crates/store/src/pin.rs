@@ -107,7 +107,7 @@ impl Pin {
             run: run.clone(),
             created_ms: new.at_ms,
             project_root: project_root.to_owned(),
-            name: new.name.map(checked_name).transpose()?,
+            name: new.name.map(str::to_owned),
             workflow: new.machine.id.to_string(),
             source: new.source.clone(),
             machine,
@@ -235,7 +235,8 @@ pub(crate) fn parse_machine(bytes: &[u8]) -> Result<Machine, serde_json::Error> 
     })
 }
 
-fn checked_name(name: &str) -> Result<String, StoreError> {
+/// Checks what people may call a run.
+pub(crate) fn check_name(name: &str) -> Result<(), StoreError> {
     let why = if name.trim() != name || name.is_empty() {
         "it is empty, or begins or ends with a space"
     } else if name.chars().any(char::is_control) {
@@ -243,7 +244,7 @@ fn checked_name(name: &str) -> Result<String, StoreError> {
     } else if name.chars().count() > NAME_CHARS_MAX {
         "it is longer than 100 characters"
     } else {
-        return Ok(name.to_owned());
+        return Ok(());
     };
     Err(StoreError::BadName {
         text: name.to_owned(),

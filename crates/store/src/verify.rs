@@ -8,8 +8,8 @@ use interlock_core::names::RunId;
 
 use crate::{
     error::StoreError,
-    run_log::RunLog,
     snapshot::{self, Snapshot},
+    sqlite_run::SqliteRun,
 };
 
 /// The first event that is not as it was recorded.
@@ -59,12 +59,12 @@ pub enum VerifyError {
     Store(#[from] StoreError),
 }
 
-impl RunLog {
+impl SqliteRun {
     /// Checks the whole log and counts its events.
     ///
     /// # Errors
     /// The first event that is not as it was recorded, or the log cannot be read.
-    pub fn verify(&self) -> Result<u64, VerifyError> {
+    pub(crate) fn verified(&self) -> Result<u64, VerifyError> {
         self.quick_check()?;
         let machine = self.pin()?.machine(&self.path)?;
         let snapshots = snapshot::whole(&self.connection, &self.path, &self.run, usize::MAX)?;

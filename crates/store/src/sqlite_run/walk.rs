@@ -2,7 +2,7 @@
 
 use interlock_core::event::Event;
 
-use super::RunLog;
+use super::SqliteRun;
 use crate::{chain::ChainHash, error::StoreError, log::Recorded, verify::Broken};
 
 /// Events read at once while a log is walked.
@@ -38,7 +38,7 @@ impl Row {
 
 /// Walks a log page by page, so that no transaction stays open meanwhile.
 pub(super) struct Walk<'a> {
-    log: &'a RunLog,
+    log: &'a SqliteRun,
     next: u64,
     prev: Option<ChainHash>,
     rows: std::vec::IntoIter<Row>,
@@ -47,7 +47,7 @@ pub(super) struct Walk<'a> {
 
 impl<'a> Walk<'a> {
     /// Begins at event number `from`.
-    pub(super) fn new(log: &'a RunLog, from: u64) -> Self {
+    pub(super) fn new(log: &'a SqliteRun, from: u64) -> Self {
         Self {
             log,
             next: from,

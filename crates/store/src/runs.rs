@@ -1,0 +1,243 @@
+//! What a store of runs does, whatever keeps it.
+//!
+//! Hosts hold a [`Home`](crate::Home) and the [`RunLog`]s it opens; which implementation of
+//! these traits is behind them is decided where the home is made.
+
+use std::{fmt::Debug, path::Path};
+
+use interlock_core::{event::Event, machine::Machine, names::RunId, run::Run};
+use interlock_expr::nearest::nearest;
+
+use crate::{
+    durability::Durability,
+    error::StoreError,
+    folder::RunFolder,
+    id,
+    list::{RunList, RunSummary},
+    log::EventLog,
+    pin::{NewRun, SourceFile},
+    run_log::RunLog,
+    verify::VerifyError,
+};
+
+/// One run, open: its log, and the workflow that is pinned with it.
+///
+/// A log is chained by its hashes, back to the pin. `load` may begin at a snapshot.
+pub trait RunStore: EventLog + Debug + Send {
+    /// Returns the run's id.
+    fn run(&self) -> &RunId;
+
+    /// Returns what the run's events survive.
+    fn durability(&self) -> Durability;
+
+    /// Returns what people call the run.
+    ///
+    /// # Errors
+    /// The pin cannot be read or was changed.
+    fn name(&self) -> Result<Option<String>, StoreError>;
+
+    /// Returns the workflow file as it was when the run began.
+    ///
+    /// # Errors
+    /// The pin cannot be read or was changed.
+    fn source(&self) -> Result<SourceFile, StoreError>;
+
+    /// Returns the machine that the run follows, whatever its file says today.
+    ///
+    /// # Errors
+    /// The pin cannot be read, was changed, or is not what the first event names.
+    fn machine(&self) -> Result<Machine, StoreError>;
+
+    /// Returns the same for a caller that has loaded the run.
+    ///
+    /// # Errors
+    /// Those of [`RunStore::machine`].
+    fn machine_of(&self, run: &Run) -> Result<Machine, StoreError>;
+
+    /// Keeps `machine`, sealed, for a run that is about to move to it.
+    ///
+    /// # Errors
+    /// It cannot be written, or not be read again.
+    fn keep_machine(&self, machine: &Machine) -> Result<(), StoreError>;
+
+    /// Checks the whole log and counts its events.
+    ///
+    /// # Errors
+    /// The first event that is not as it was recorded, or the log cannot be read.
+    fn verify(&self) -> Result<u64, VerifyError>;
+
+    /// Returns the run's folder on this machine.
+    fn folder(&self) -> &RunFolder;
+
+    /// Prepares for many appends through this one handle.
+    ///
+    /// The caller calls [`RunStore::tidy_up`] at the end.
+    fn stay_open(&mut self);
+
+    /// Sets how to wait while another process writes.
+    ///
+    /// `rest` is called with the number of times it was called before; `false` gives up.
+    fn wait_by(&mut self, rest: fn(i32) -> bool);
+
+    /// Tells whether what was opened is still what other processes open.
+    ///
+    /// For logs that [stay open](RunStore::stay_open): their caches would hide that the store was damaged.
+    fn is_in_place(&self) -> bool;
+
+    /// Leaves behind what the next process opens fast.
+    fn tidy_up(&mut self);
+}
+
+/// A run with its first events, which nobody can find yet. Dropped, it is as if it had never been.
+pub trait UnpublishedRun: Debug + Send {
+    /// Returns the run's id.
+    fn id(&self) -> &RunId;
+
+    /// Returns where the run's folder is until it is published.
+    fn folder(&self) -> &Path;
+
+    /// Lets everybody find the run, whole, and opens it.
+    ///
+    /// # Errors
+    /// It cannot be written; no run is left behind.
+    fn publish(self: Box<Self>) -> Result<RunLog, StoreError>;
+}
+
+/// Which runs are listed.
+#[derive(Clone, Copy)]
+pub struct Which<'a> {
+    /// Only runs of these projects, and damaged ones; `None`: of any.
+    pub projects: Option<&'a [&'a Path]>,
+    /// Only these; no other run is looked at.
+    pub wanted: &'a dyn Fn(&RunId) -> bool,
+}
+
+impl Which<'_> {
+    /// All runs.
+    pub const ALL: Which<'static> = Which {
+        projects: None,
+        wanted: &|_| true,
+    };
+}
+
+impl Debug for Which<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Which")
+            .field("projects", &self.projects)
+            .finish_non_exhaustive()
+    }
+}
+
+/// All runs of a store.
+///
+/// INVARIANT: an id whose run can be opened has its first events; a run that fails to be made is never found.
+pub trait Runs: Debug + Send + Sync {
+    /// Writes a run with its first events where nobody finds it yet.
+    ///
+    /// `beside` fills the run's folder on this machine before that.
+    ///
+    /// # Errors
+    /// The store cannot be written; then no run is left behind.
+    fn write(
+        &self,
+        run: &RunId,
+        new: &NewRun<'_>,
+        events: &[Event],
+        beside: &dyn Fn(&Path) -> Result<(), StoreError>,
+    ) -> Result<Box<dyn UnpublishedRun>, StoreError>;
+
+    /// Opens a run that exists.
+    ///
+    /// # Errors
+    /// There is no such run, or it is damaged, foreign or held by others.
+    fn open(&self, run: &RunId) -> Result<RunLog, StoreError>;
+
+    /// Lists the ids of all runs, newest first.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    fn ids(&self) -> Result<Vec<RunId>, StoreError>;
+
+    /// Lists runs, newest first. A damaged one is listed as such and hides no other.
+    ///
+    /// `known` is the list as the caller has it from before; where it is empty, the store's own index is used.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    fn list(&self, which: Which<'_>, known: &mut RunList) -> Result<Vec<RunSummary>, StoreError>;
+
+    /// Finds the run that is meant: an id, a unique prefix of one, a name, or the newest of the project.
+    ///
+    /// A name is looked for in the project first, then anywhere.
+    ///
+    /// # Errors
+    /// No run fits, or several do; then they are named.
+    fn find(&self, wanted: Option<&str>, project_root: &Path) -> Result<RunId, StoreError> {
+        let here = || {
+            let projects = [project_root];
+            let which = Which {
+                projects: Some(&projects),
+                ..Which::ALL
+            };
+            self.list(which, &mut RunList::default())
+        };
+        let all = || self.list(Which::ALL, &mut RunList::default());
+        let Some(wanted) = wanted else {
+            let newest = here()?.into_iter().find(|run| run.is_of(project_root));
+            return newest
+                .map(|run| run.id)
+                .ok_or_else(|| StoreError::NoRunHere {
+                    project_root: project_root.to_owned(),
+                });
+        };
+        let mut fitting = by_prefix(self.ids()?, wanted);
+        if fitting.iter().all(|run| run.as_str().len() != wanted.len()) {
+            let called = |runs: Vec<RunSummary>| -> Vec<RunId> {
+                let fitting = runs.into_iter().filter(|run| run.is_called(wanted));
+                fitting.map(|run| run.id).collect()
+            };
+            let mut named = called(here()?);
+            if named.is_empty() {
+                named = called(all()?);
+            }
+            fitting.extend(named);
+            fitting.sort_unstable_by(|a, b| b.cmp(a));
+            fitting.dedup();
+        }
+        match fitting.as_slice() {
+            [] => Err(no_such_run(wanted, &all().unwrap_or_default())),
+            [run] => Ok(run.clone()),
+            _ => Err(StoreError::Ambiguous {
+                wanted: wanted.to_owned(),
+                names: names_of(&fitting, &all().unwrap_or_default()),
+                candidates: fitting,
+            }),
+        }
+    }
+}
+
+fn by_prefix(mut runs: Vec<RunId>, wanted: &str) -> Vec<RunId> {
+    let prefix = wanted.to_ascii_lowercase();
+    if !id::is_prefix(&prefix) {
+        return Vec::new();
+    }
+    runs.retain(|run| run.as_str().starts_with(&prefix));
+    runs
+}
+
+fn no_such_run(wanted: &str, runs: &[RunSummary]) -> StoreError {
+    let names = runs.iter().filter_map(RunSummary::name);
+    StoreError::NoSuchRun {
+        wanted: wanted.to_owned(),
+        near: nearest(wanted, names).map(str::to_owned),
+    }
+}
+
+/// Returns what each run is called, for messages.
+fn names_of(runs: &[RunId], known: &[RunSummary]) -> Vec<String> {
+    let name = |run: &RunId| {
+        let summary = known.iter().find(|summary| summary.id == *run);
+        summary.and_then(RunSummary::full_name).unwrap_or_default()
+    };
+    runs.iter().map(name).collect()
+}

@@ -1,0 +1,128 @@
+//! Runs in SQLite files of the state directory, one file a run.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use interlock_core::{event::Event, names::RunId};
+
+use crate::{
+    error::StoreError,
+    files, id,
+    list::{RunList, RunSummary},
+    log::{AppendError, EventLog as _},
+    pin::{NewRun, Pin, PinHead},
+    run_log::RunLog,
+    runs::{Runs, UnpublishedRun, Which},
+    sqlite,
+    sqlite_run::{FILE_NAME, SqliteRun},
+    state_directory::StateDirectory,
+};
+
+impl StateDirectory {
+    /// Opens the file of a run that exists.
+    pub(crate) fn open_file(&self, run: &RunId) -> Result<SqliteRun, StoreError> {
+        SqliteRun::open(run, &self.present_directory(run)?)
+    }
+}
+
+impl Runs for StateDirectory {
+    // Written beside and renamed: whoever sees the directory sees a whole run.
+    fn write(
+        &self,
+        run: &RunId,
+        new: &NewRun<'_>,
+        events: &[Event],
+        beside: &dyn Fn(&Path) -> Result<(), StoreError>,
+    ) -> Result<Box<dyn UnpublishedRun>, StoreError> {
+        let runs = self.made_place("runs")?;
+        let written = Written {
+            beside: runs.join(format!(".new-{run}")),
+            directory: runs.join(run.as_str()),
+            id: run.clone(),
+        };
+        files::make_directory(&written.beside)?;
+        write_database(&written.beside, run, new, events)?;
+        beside(&written.beside)?;
+        files::sync_directory(&written.beside.join(FILE_NAME))?;
+        Ok(Box::new(written))
+    }
+
+    fn open(&self, run: &RunId) -> Result<RunLog, StoreError> {
+        self.open_file(run).map(RunLog::new)
+    }
+
+    fn ids(&self) -> Result<Vec<RunId>, StoreError> {
+        let Some(root) = self.existing()? else {
+            return Ok(Vec::new());
+        };
+        let mut runs: Vec<RunId> = files::names(&root.join("runs"))?
+            .into_iter()
+            .map(RunId::new)
+            .filter(|run| id::check(run).is_ok())
+            .collect();
+        runs.reverse();
+        Ok(runs)
+    }
+
+    fn list(&self, which: Which<'_>, known: &mut RunList) -> Result<Vec<RunSummary>, StoreError> {
+        known.list(self, which)
+    }
+}
+
+/// The files of a run, beside the place where they are to be.
+#[derive(Debug)]
+struct Written {
+    beside: PathBuf,
+    directory: PathBuf,
+    id: RunId,
+}
+
+impl UnpublishedRun for Written {
+    fn id(&self) -> &RunId {
+        &self.id
+    }
+
+    fn folder(&self) -> &Path {
+        &self.beside
+    }
+
+    fn publish(self: Box<Self>) -> Result<RunLog, StoreError> {
+        fs::rename(&self.beside, &self.directory)
+            .map_err(|error| StoreError::io("write", &self.directory, error))?;
+        files::sync_directory(&self.directory)?;
+        SqliteRun::open(&self.id, &self.directory).map(RunLog::new)
+    }
+}
+
+impl Drop for Written {
+    fn drop(&mut self) {
+        // Only our own unfinished directory: after it was renamed there is none.
+        let _ = fs::remove_dir_all(&self.beside);
+    }
+}
+
+fn write_database(
+    directory: &Path,
+    run: &RunId,
+    new: &NewRun<'_>,
+    events: &[Event],
+) -> Result<(), StoreError> {
+    let path = directory.join(FILE_NAME);
+    let pin = Pin::new(run, new, &path)?;
+    let connection = sqlite::create(&path)?;
+    pin.insert(&connection, new.durability, &path)?;
+    let head = PinHead {
+        digest: pin.digest(),
+        durability: new.durability,
+    };
+    let mut log = SqliteRun::made(run.clone(), path, connection, head);
+    log.append(0, new.at_ms, events)
+        .map_err(|error| match error {
+            AppendError::Store(error) => error,
+            // Nobody else knows the file yet.
+            AppendError::Conflict { .. } => log.damaged(error.to_string()),
+        })?;
+    log.close()
+}
