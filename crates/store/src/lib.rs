@@ -28,7 +28,7 @@
 //! twins/HASH.json         allowed calls of a session that its client will tell of again
 //! token.json              the hash of the person's token
 //! passkeys.json           the public keys of the person's passkeys
-//! token-seen/HASH-RUN     an agent has seen the person's token: void, or not for that run
+//! token-seen/HASH-RUN.json an agent has seen the person's token: void, or not for that run
 //! mods/HASH.json          code inside of a client that a person has accepted
 //! trust/HASH.json         what the person said about a project that widens permissions
 //! bindings.lock           held while sessions, projects and holders change
@@ -65,6 +65,7 @@ mod passkeys;
 mod pin;
 mod prepared;
 mod presence;
+mod records;
 mod report_files;
 mod revision;
 mod run_log;
