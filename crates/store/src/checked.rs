@@ -24,6 +24,7 @@ use crate::{
     error::StoreError,
     files::{self, Sync, Versioned},
     folder::RunFolder,
+    moved::rewrite,
 };
 
 /// The name of its file beside a run's database.
@@ -118,6 +119,13 @@ impl RunFolder {
             Err(_) => vec![WHOLE.to_owned()],
         }
     }
+}
+
+/// Says that the project is at `project` from now on: there, every file is another.
+pub(crate) fn moved(directory: &Path, project: &Path) -> Result<(), StoreError> {
+    rewrite::<Stood>(&directory.join(FILE), |stood| {
+        stood.project = project.to_owned();
+    })
 }
 
 /// How the files of a project that are compared stand at one moment.

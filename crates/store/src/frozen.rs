@@ -24,6 +24,7 @@ use crate::{
     error::StoreError,
     files::{self, Sync, Versioned},
     folder::RunFolder,
+    moved::rewrite,
 };
 
 /// The name of its file beside a run's database.
@@ -139,6 +140,18 @@ impl RunFolder {
         let now = Frozen::look(&kept.project, patterns, &kept);
         files::write(&path, &now, Sync::Later)
     }
+}
+
+/// Says that the project is at `project` from now on; the stamps of the old place count for nothing there.
+pub(crate) fn moved(directory: &Path, project: &Path) -> Result<(), StoreError> {
+    rewrite::<Frozen>(&directory.join(FILE), |frozen| {
+        frozen.project = project.to_owned();
+        for kept in frozen.patterns.values_mut() {
+            if let Kept::Files(files) = kept {
+                files.values_mut().for_each(|content| content.stamp = None);
+            }
+        }
+    })
 }
 
 fn all_failed(patterns: BTreeSet<String>, problem: FrozenProblem) -> Vec<FrozenChange> {

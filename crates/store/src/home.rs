@@ -51,12 +51,17 @@ impl Home {
             }),
             None => Ok(None),
         };
-        if let Some(state) = look("XDG_STATE_HOME")? {
-            return Ok(Self::at(state.join("interlock")));
-        }
-        look("HOME")?
-            .map(|home| Self::at(home.join(".local/state/interlock")))
-            .ok_or(StoreError::NoHome)
+        let person = look("HOME");
+        let root = match look("XDG_STATE_HOME")? {
+            Some(state) => state.join("interlock"),
+            None => match &person {
+                Ok(Some(home)) => home.join(".local/state/interlock"),
+                _ => return Err(person.err().unwrap_or(StoreError::NoHome)),
+            },
+        };
+        let mut home = Self::at(root);
+        home.directory = home.directory.of_person(person.ok().flatten());
+        Ok(home)
     }
 
     /// Takes `root` as the state directory, with its runs in SQLite files.

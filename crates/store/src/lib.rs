@@ -12,10 +12,11 @@
 //! runs/ID/report-*.json   tests that later reports are compared with
 //! runs/ID/parents.jsonl   the spans of others that calls lie in
 //! runs/ID/session.json    the run's own word about the session it guards
-//! runs/ID/files/          the folder that programs of a durable run work in
 //! runs/ID/messages/HASH   what a model said or was told in it
 //! runs/ID/revision.json   the commit that the project was at when the run began
 //! runs/ID/origin.json     the files a durable run came from, as they were read
+//! work/ID/files/          the folder that programs of a durable run begin in
+//! work/ID/output/         texts that calls returned
 //! names/HASH/NAME         the durable run of that name, by project and workflow
 //! sessions/HASH.json      the run that guards a session
 //! projects/HASH.json      the run that waits for a project's next session
@@ -57,8 +58,10 @@ mod home;
 mod id;
 mod list;
 mod log;
+mod marks;
 mod messages;
 mod mods;
+mod moved;
 mod names;
 mod notes;
 mod passkeys;

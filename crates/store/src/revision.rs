@@ -16,6 +16,7 @@ use crate::{
     error::StoreError,
     files::{self, Sync, Versioned},
     home::Home,
+    moved::rewrite,
 };
 
 /// The name of its file beside a run's database.
@@ -64,6 +65,16 @@ impl Revision {
             top: top.to_owned(),
             objects: shared.join("objects").canonicalize().ok()?,
             commit,
+        })
+    }
+
+    /// Says that the project is at `root` from now on; the commit of the run's start stays.
+    pub(crate) fn moved(directory: &Path, root: &Path) -> Result<(), StoreError> {
+        let now = Self::of_project(root);
+        rewrite::<Self>(&directory.join(FILE), |known| {
+            if let Some(now) = now {
+                (known.top, known.objects) = (now.top, now.objects);
+            }
         })
     }
 

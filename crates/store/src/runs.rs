@@ -166,6 +166,14 @@ pub trait Runs: Debug + Send + Sync {
     /// The store cannot be read.
     fn list(&self, which: Which<'_>, known: &mut RunList) -> Result<Vec<RunSummary>, StoreError>;
 
+    /// Says where the project of a run and the person's home are on this machine from now on.
+    ///
+    /// What is recorded of paths below them leads there.
+    ///
+    /// # Errors
+    /// There is no such run, or it cannot be written.
+    fn relocate(&self, run: &RunId, project_root: &Path, home: &Path) -> Result<(), StoreError>;
+
     /// Finds the run that is meant: an id, a unique prefix of one, a name, or the newest of the project.
     ///
     /// A name is looked for in the project first, then anywhere.

@@ -22,8 +22,9 @@ use crate::{
     chain::ChainHash,
     durability::Durability,
     error::StoreError,
-    folder::RunFolder,
+    folder::{RunFolder, WORK},
     log::{AppendError, EventLog, Recorded},
+    marks::Marks,
     pin::{Pin, PinHead, SourceFile},
     runs::RunStore,
     snapshot::{self, Since, Snapshot},
@@ -57,6 +58,12 @@ pub(crate) struct SqliteRun {
     rest: Option<sqlite::Rest>,
     /// What came since the newest snapshot, as of this number of events.
     since: Cell<Option<(u64, Since)>>,
+}
+
+/// Returns the folder that the programs of a run work in, for the run's own `directory` below `runs`.
+pub(crate) fn work_of(directory: &Path, run: &RunId) -> PathBuf {
+    let root = directory.parent().and_then(Path::parent);
+    root.unwrap_or(directory).join(WORK).join(run.as_str())
 }
 
 /// Bytes at the beginning of a database that never change.
@@ -109,9 +116,16 @@ impl SqliteRun {
     /// Takes a database that was just made.
     pub(crate) fn made(run: RunId, path: PathBuf, connection: Connection, head: PinHead) -> Self {
         let directory = path.parent().unwrap_or(&path);
+        let work = work_of(directory, &run);
+        let mut folder = RunFolder::new(directory, &work, head.durability);
+        folder.marks = Marks::new(
+            &work.to_string_lossy(),
+            &head.project_root,
+            &head.person_home,
+        );
         Self {
             run,
-            folder: RunFolder::new(directory, head.durability),
+            folder,
             file: None,
             path,
             connection,
@@ -120,6 +134,22 @@ impl SqliteRun {
             rest: None,
             since: Cell::new(None),
         }
+    }
+
+    /// Returns what stands in the log in place of absolute paths.
+    pub(crate) const fn marks(&self) -> &Marks {
+        &self.folder.marks
+    }
+
+    /// Says where project and home are on this machine from now on.
+    pub(crate) fn relocate(&self, project_root: &str, home: &str) -> Result<(), StoreError> {
+        self.connection
+            .execute(
+                "UPDATE pin SET project_root = ?1, person_home = ?2 WHERE id = 0",
+                [project_root, home],
+            )
+            .map(drop)
+            .map_err(self.failed())
     }
 
     /// Carries over what is longer; what was asked is recorded, whatever becomes of this.
@@ -138,7 +168,7 @@ impl SqliteRun {
     fn first_machine(&self) -> Result<Machine, StoreError> {
         let machine = self.pin()?.machine(&self.path)?;
         if let Some(row) = self.row(0)? {
-            row.read(0, self.head.digest)
+            row.read(0, self.head.digest, self.marks())
                 .and_then(|(event, _)| self.check_start(&event, &machine))
                 .map_err(|broken| self.broken(0, &broken))?;
         }
@@ -242,7 +272,7 @@ impl SqliteRun {
 
     /// Folds the log from the newest snapshot that can be used, or from the start.
     pub(crate) fn fold(&self) -> Result<Snapshot, StoreError> {
-        let begin = snapshot::newest(&self.connection, &self.path, &self.run)?;
+        let begin = snapshot::newest(&self.connection, &self.path, &self.run, self.marks())?;
         let (mut folded, size) = begin.unwrap_or_else(|| (self.unfolded(), 0));
         let mut since = Since {
             seq: folded.run.seq,
@@ -274,7 +304,7 @@ impl SqliteRun {
     fn fold_row(&self, folded: Snapshot, row: &Row) -> Result<Snapshot, StoreError> {
         let seq = folded.run.seq;
         let (event, head) = row
-            .read(seq, folded.head)
+            .read(seq, folded.head, self.marks())
             .map_err(|broken| self.broken(seq, &broken))?;
         self.fold_event(folded, &event, head)
     }
@@ -317,6 +347,7 @@ impl SqliteRun {
             Ok(_) => return Err(unwritable(format!("`{}` without a change", event.name()))),
             Err(error) => return Err(unwritable(format!("this `{}` ({error})", event.name()))),
         }
+        let body = self.marks().encode(&body);
         let hash = ChainHash::link(prev, seq, at_ms, &body);
         self.connection
             .prepare_cached("INSERT INTO events (seq, at_ms, body, hash) VALUES (?1, ?2, ?3, ?4)")
@@ -356,7 +387,10 @@ impl RunStore for SqliteRun {
     }
 
     fn source(&self) -> Result<SourceFile, StoreError> {
-        self.pin().map(|pin| pin.source)
+        let SourceFile { name, text } = self.pin()?.source;
+        let name = self.marks().decode_text(&name);
+        let name = name.map_err(|error| self.damaged(error.to_string()))?;
+        Ok(SourceFile { name, text })
     }
 
     fn machine(&self) -> Result<Machine, StoreError> {
@@ -459,7 +493,7 @@ impl EventLog for SqliteRun {
             snapshot::EVERY
         };
         if since.is_due(seq, every) {
-            since = snapshot::write(&self.connection, &self.path, &self.fold()?)?;
+            since = snapshot::write(&self.connection, &self.path, &self.fold()?, self.marks())?;
         }
         transaction.commit().map_err(self.failed())?;
         self.since.set(Some((seq, since)));

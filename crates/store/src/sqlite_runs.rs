@@ -5,18 +5,19 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use interlock_core::{event::Event, names::RunId};
+use interlock_core::{event::Event, names::RunId, run::RunKind};
 
 use crate::{
     error::StoreError,
     files, id,
     list::{RunList, RunSummary},
     log::{AppendError, EventLog as _},
+    marks::Marks,
     pin::{NewRun, Pin, PinHead},
     run_log::RunLog,
     runs::{Runs, UnpublishedRun, Which},
     sqlite,
-    sqlite_run::{FILE_NAME, SqliteRun},
+    sqlite_run::{FILE_NAME, SqliteRun, work_of},
     state_directory::StateDirectory,
 };
 
@@ -42,8 +43,12 @@ impl Runs for StateDirectory {
             directory: runs.join(run.as_str()),
             id: run.clone(),
         };
+        let places = Places {
+            project: text(new.project_root, &written.directory)?,
+            home: self.home_of(events),
+        };
         files::make_directory(&written.beside)?;
-        write_database(&written.beside, run, new, events)?;
+        write_database(&written.beside, run, (new, &places), events)?;
         beside(&written.beside)?;
         files::sync_directory(&written.beside.join(FILE_NAME))?;
         Ok(Box::new(written))
@@ -66,8 +71,44 @@ impl Runs for StateDirectory {
         Ok(runs)
     }
 
+    fn relocate(&self, run: &RunId, project_root: &Path, home: &Path) -> Result<(), StoreError> {
+        let log = self.open_file(run)?;
+        log.relocate(&text(project_root, &log.path)?, &text(home, &log.path)?)
+    }
+
     fn list(&self, which: Which<'_>, known: &mut RunList) -> Result<Vec<RunSummary>, StoreError> {
         known.list(self, which)
+    }
+}
+
+/// Where a run's paths lead to on this machine.
+struct Places {
+    project: String,
+    home: String,
+}
+
+/// Returns a path as text, to be written into `file`.
+fn text(path: &Path, file: &Path) -> Result<String, StoreError> {
+    let text = path.to_str().map(str::to_owned);
+    text.ok_or_else(|| StoreError::Unwritable {
+        path: file.to_owned(),
+        what: format!("a folder whose path is not text (`{}`)", path.display()),
+    })
+}
+
+impl StateDirectory {
+    /// Returns the home that a run's paths lead to: its own, where it says so, else the person's.
+    fn home_of(&self, events: &[Event]) -> String {
+        let own = events.iter().find_map(|event| match event {
+            Event::RunStarted {
+                kind: RunKind::Durable(durable),
+                ..
+            } => Some(durable.places.home.clone()),
+            _ => None,
+        });
+        let person = self.person().and_then(Path::to_str);
+        own.or_else(|| person.map(str::to_owned))
+            .unwrap_or_default()
     }
 }
 
@@ -106,16 +147,20 @@ impl Drop for Written {
 fn write_database(
     directory: &Path,
     run: &RunId,
-    new: &NewRun<'_>,
+    (new, places): (&NewRun<'_>, &Places),
     events: &[Event],
 ) -> Result<(), StoreError> {
     let path = directory.join(FILE_NAME);
-    let pin = Pin::new(run, new, &path)?;
+    let work = work_of(directory, run);
+    let marks = Marks::new(&work.to_string_lossy(), &places.project, &places.home);
+    let pin = Pin::new(run, new, (&places.project, &places.home, &marks), &path)?;
     let connection = sqlite::create(&path)?;
     pin.insert(&connection, new.durability, &path)?;
     let head = PinHead {
         digest: pin.digest(),
         durability: new.durability,
+        project_root: pin.project_root.clone(),
+        person_home: pin.person_home.clone(),
     };
     let mut log = SqliteRun::made(run.clone(), path, connection, head);
     log.append(0, new.at_ms, events)

@@ -17,12 +17,29 @@ pub(crate) struct StateDirectory {
     root: PathBuf,
     /// The real path, kept once it was found; only where the process ends after one answer.
     kept: Option<OnceLock<PathBuf>>,
+    /// The home of the person, where it is known.
+    person: Option<PathBuf>,
 }
 
 impl StateDirectory {
     /// Takes `root` as the state directory.
     pub(crate) const fn at(root: PathBuf) -> Self {
-        Self { root, kept: None }
+        Self {
+            root,
+            kept: None,
+            person: None,
+        }
+    }
+
+    /// Says where the home of the person is.
+    pub(crate) fn of_person(mut self, home: Option<PathBuf>) -> Self {
+        self.person = home;
+        self
+    }
+
+    /// Returns the home of the person, where it is known.
+    pub(crate) fn person(&self) -> Option<&Path> {
+        self.person.as_deref()
     }
 
     /// Follows and checks the directory once, for a process that ends after one answer.

@@ -67,7 +67,12 @@ impl SqliteRun {
     pub(crate) fn verified(&self) -> Result<u64, VerifyError> {
         self.quick_check()?;
         let machine = self.pin()?.machine(&self.path)?;
-        let snapshots = snapshot::whole(&self.connection, &self.path, &self.run, usize::MAX)?;
+        let snapshots = snapshot::whole(
+            &self.connection,
+            &self.path,
+            (&self.run, self.marks()),
+            usize::MAX,
+        )?;
         let snapshots: Vec<_> = snapshots
             .into_iter()
             .map(|(snapshot, _)| snapshot)
@@ -81,7 +86,7 @@ impl SqliteRun {
             for row in &rows {
                 let seq = folded.run.seq;
                 let (event, head) = row
-                    .read(seq, folded.head)
+                    .read(seq, folded.head, self.marks())
                     .map_err(|found| broken(seq, found))?;
                 if seq == 0 {
                     self.check_start(&event, &machine)

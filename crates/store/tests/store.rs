@@ -30,6 +30,8 @@ mod kin;
 mod log;
 #[path = "store/memory.rs"]
 mod memory;
+#[path = "store/moved.rs"]
+mod moved;
 #[path = "store/notes.rs"]
 mod notes;
 #[path = "store/passkeys.rs"]

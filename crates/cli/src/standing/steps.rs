@@ -25,7 +25,7 @@ use crate::{
 /// Adds what only a run of steps has.
 pub(crate) fn describe(live: &Live, line: &mut Value) -> Result<(), Failure> {
     put(line, "name", json!(live.log.name()?));
-    let runner = holder(live.log.folder().path());
+    let runner = holder(live.log.folder().work());
     put(line, "runner", json!(runner));
     let waits: Vec<Value> = waits(&live.machine, &live.run)
         .iter()

@@ -72,7 +72,7 @@ fn a_durable_run_has_an_empty_folder_and_knows_where_it_comes_from() {
     let places = log.load().unwrap().places().cloned().unwrap();
     assert_eq!(
         Path::new(&places.run_dir),
-        log.folder().path().join("files")
+        log.folder().work().join("files")
     );
     assert_eq!((&*places.project, &*places.home), (PROJECT, "/home/ana"));
     assert_eq!(fs::read_dir(&places.run_dir).unwrap().count(), 0);

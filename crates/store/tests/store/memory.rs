@@ -148,15 +148,22 @@ impl Runs for MemoryRuns {
             path: self.folders.join(run.as_str()),
         })?;
         let durability = shared.kept().durability;
+        let folder = self.folders.join(run.as_str());
         Ok(RunLog::new(MemoryRun {
             id: run.clone(),
-            folder: RunFolder::new(self.folders.join(run.as_str()), durability),
+            folder: RunFolder::new(folder, self.folders.join(format!("work-{run}")), durability),
             shared,
         }))
     }
 
     fn ids(&self) -> Result<Vec<RunId>, StoreError> {
         Ok(self.runs.lock().unwrap().keys().rev().cloned().collect())
+    }
+
+    fn relocate(&self, run: &RunId, project_root: &Path, _: &Path) -> Result<(), StoreError> {
+        let shared = self.runs.lock().unwrap()[run].clone();
+        shared.kept().project_root = project_root.to_owned();
+        Ok(())
     }
 
     fn list(&self, which: Which<'_>, _: &mut RunList) -> Result<Vec<RunSummary>, StoreError> {

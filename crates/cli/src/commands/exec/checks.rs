@@ -100,7 +100,9 @@ fn compare(
     };
     let counts = report.counts(baseline.as_ref());
     if run.takes_baseline() {
-        let kept = log.folder().begin_baseline(&name_of(&counts.digest), report);
+        let kept = log
+            .folder()
+            .begin_baseline(&name_of(&counts.digest), report);
         kept.map_err(|_| ReportProblem::NoBaseline)?;
     }
     Ok(ReportRead::Tests(counts))
