@@ -4,12 +4,9 @@ use std::collections::BTreeMap;
 
 use interlock_core::{command::Ask, event::ProtectedChange};
 use interlock_facts::{Baseline, Quiet, RealDisk, Surroundings};
-use interlock_store::{BASELINE, RunLog, StoreError};
+use interlock_store::{BASELINE, QUIET, RunLog, StoreError};
 
 use crate::{hook_setting::HookSetting, input::Input, session::Guarded};
-
-/// Where the hooks of a run keep what shows that nothing changed since the last of them.
-const QUIET: &str = "quiet";
 
 /// What is protected, compared with how it was when it was first looked at in a run.
 #[derive(Debug)]

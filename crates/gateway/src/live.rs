@@ -110,7 +110,7 @@ impl Live {
         Self { log, machine, run }
     }
 
-    pub(crate) const fn id(&self) -> &RunId {
+    pub(crate) fn id(&self) -> &RunId {
         self.log.run()
     }
 

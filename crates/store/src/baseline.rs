@@ -12,6 +12,8 @@ use crate::{
 
 /// The baseline that hooks compare with.
 pub const BASELINE: &str = "baseline";
+/// What the last comparison without a change rested on.
+pub const QUIET: &str = "quiet";
 
 /// What somebody above keeps; the store does not know what it says.
 #[derive(Debug, Serialize, Deserialize)]

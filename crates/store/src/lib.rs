@@ -89,7 +89,7 @@ mod tool_pins;
 mod trust;
 mod verify;
 
-pub use baseline::BASELINE;
+pub use baseline::{BASELINE, QUIET};
 pub use bindings::{
     BindError, Binding, Bindings, ClientProcess, Hold, Lookup, SessionKey, SessionLock,
 };

@@ -58,20 +58,23 @@ impl Marks {
         let mut encoded = Vec::with_capacity(json.len() + 64);
         let mut before = None;
         let mut at = 0;
-        while let Some(byte) = json.get(at).copied() {
-            let (written, read): (&[u8], usize) = match byte {
-                b'@' => (b"@@", 1),
-                b'/' => match self.mark_at(json, at, before) {
+        while let Some(rest) = json.get(at..).filter(|rest| !rest.is_empty()) {
+            let is_special = |byte: &u8| matches!(byte, b'@' | b'/' | b'\\');
+            let plain = rest.iter().position(is_special).unwrap_or(rest.len());
+            let (written, read): (&[u8], usize) = match rest.get(plain) {
+                _ if plain > 0 => (rest.get(..plain).unwrap_or_default(), plain),
+                Some(b'@') => (b"@@", 1),
+                Some(b'/') => match self.mark_at(json, at, before) {
                     Some((index, length)) => (mark(index), length),
                     None => (b"/", 1),
                 },
-                b'\\' => (escape(json, at), escape(json, at).len()),
-                _ => (json.get(at..=at).unwrap_or_default(), 1),
+                _ => (escape(rest), escape(rest).len()),
             };
             encoded.extend_from_slice(written);
             at += read.max(1);
             // After an escape a path may begin, whatever its last letter is.
-            before = json.get(at - 1).copied().filter(|_| byte != b'\\');
+            let is_escape = rest.first() == Some(&b'\\');
+            before = json.get(at - 1).copied().filter(|_| !is_escape);
         }
         Cow::Owned(encoded)
     }
@@ -172,15 +175,19 @@ fn mark(index: usize) -> &'static [u8] {
     MARKS.get(index).copied().unwrap_or_default()
 }
 
-/// Returns the escape of a JSON string that begins at `at`.
-fn escape(json: &[u8], at: usize) -> &[u8] {
-    let length = if json.get(at + 1) == Some(&b'u') {
-        6
-    } else {
-        2
+/// Returns the escape of a JSON string that `rest` begins with; an `@` is never part of one.
+fn escape(rest: &[u8]) -> &[u8] {
+    let length = match rest {
+        [_, b'u', digits @ ..] if is_hex(digits) => 6,
+        [_, b'@', ..] | [_] | [] => 1,
+        _ => 2,
     };
-    let end = json.len().min(at + length);
-    json.get(at..end).unwrap_or_default()
+    rest.get(..length).unwrap_or(rest)
+}
+
+fn is_hex(digits: &[u8]) -> bool {
+    let first = digits.get(..4);
+    first.is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit))
 }
 
 /// Returns what stands between the quotes of a JSON string.
@@ -253,6 +260,11 @@ mod tests {
         ] {
             assert_eq!(encoded(text), text);
         }
+        let within = Marks::new("", "/srv", "/srv/ana");
+        assert_eq!(
+            within.encode_text("/srv/ana/x /srv/x"),
+            "@home/x @project/x"
+        );
         assert_eq!(encoded("/home/ana/shop.bak"), "@home/shop.bak");
         assert_eq!(encoded("/home/ana/shop/home/ana/x"), "@project/home/ana/x");
     }

@@ -5,7 +5,7 @@ use std::path::Path;
 use interlock_core::names::RunId;
 
 use crate::{
-    baseline::BASELINE,
+    baseline::{BASELINE, QUIET},
     checked,
     error::StoreError,
     files::{self, Sync},
@@ -37,7 +37,7 @@ impl Home {
         checked::moved(folder.path(), project_root)?;
         Revision::moved(folder.path(), project_root)?;
         for name in files::names(folder.path())? {
-            if name.starts_with(BASELINE) {
+            if name.starts_with(BASELINE) || name.starts_with(QUIET) {
                 files::remove(&folder.path().join(name))?;
             }
         }

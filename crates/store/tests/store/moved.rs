@@ -53,7 +53,7 @@ fn of_steps(world: &World) -> RunLog {
     let steps = json!({
         "id": "steps", "initial": "a", "durable": true,
         "states": {"a": {
-            "activity": {"task": {"kind": "bash", "input": {"object": {
+            "activity": {"task": {"kind": {"program": "bash"}, "input": {"object": {
                 "command": {"text": [{"plain": "cd "}, {"hole": {"path": [[{"plain": "@/src"}], "run_dir"]}}]},
             }}}},
             "on": {"done": {"transitions": [{"target": {"end": "success"}}]}},
@@ -168,6 +168,7 @@ fn what_is_written_like_a_mark_leads_nowhere_else() {
         log.append(seq, NOW, &[set(text)]).unwrap();
     }
     let run = log.run().clone();
+    drop(log);
     world
         .home
         .move_run(&run, Path::new("/srv/shop"), Path::new("/root"))
