@@ -10,14 +10,14 @@ states:
   a:
     tool: bash
     arguments:
-      command: 'echo of the project > {{ there }}/a; pwd > where; echo \"@project $INTERLOCK_PROJECT $INTERLOCK_RUN_DIR $HOME\"'
-    capture: said
+      command: 'echo of the project > {{ quote(there) }}/a; pwd > where; echo \"@project $INTERLOCK_PROJECT $INTERLOCK_RUN_DIR $HOME\"'
+    output: var(said)
     next: p
   p: {tool: pause, arguments: {reason: 'has it moved?'}, next: b}
   b:
     tool: bash
     arguments:
-      command: 'cat where {{ there }}/a; echo \"{{ said }}\"; pwd; echo $INTERLOCK_PROJECT $INTERLOCK_RUN_DIR'
+      command: 'cat $INTERLOCK_RUN_DIR/where {{ quote(there) }}/a; echo \"{{ said }}\"; pwd; echo $INTERLOCK_PROJECT $INTERLOCK_RUN_DIR'
       cwd: '@/'
 ";
 
