@@ -24,7 +24,6 @@ use crate::{
     error::StoreError,
     files::{self, Sync, Versioned},
     folder::RunFolder,
-    moved::rewrite,
 };
 
 /// The name of its file beside a run's database.
@@ -123,7 +122,7 @@ impl RunFolder {
 
 /// Says that the project is at `project` from now on: there, every file is another.
 pub(crate) fn moved(directory: &Path, project: &Path) -> Result<(), StoreError> {
-    rewrite::<Stood>(&directory.join(FILE), |stood| {
+    files::rewrite::<Stood>(&directory.join(FILE), |stood| {
         stood.project = project.to_owned();
     })
 }

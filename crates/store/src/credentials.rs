@@ -14,7 +14,7 @@ use crate::{
     files::{Sync, Versioned},
     home::Home,
     id,
-    list::Listed,
+    listed::Listed,
     records::{Key, Record},
 };
 

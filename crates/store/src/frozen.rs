@@ -24,7 +24,6 @@ use crate::{
     error::StoreError,
     files::{self, Sync, Versioned},
     folder::RunFolder,
-    moved::rewrite,
 };
 
 /// The name of its file beside a run's database.
@@ -144,7 +143,7 @@ impl RunFolder {
 
 /// Says that the project is at `project` from now on; the stamps of the old place count for nothing there.
 pub(crate) fn moved(directory: &Path, project: &Path) -> Result<(), StoreError> {
-    rewrite::<Frozen>(&directory.join(FILE), |frozen| {
+    files::rewrite::<Frozen>(&directory.join(FILE), |frozen| {
         frozen.project = project.to_owned();
         for kept in frozen.patterns.values_mut() {
             if let Kept::Files(files) = kept {

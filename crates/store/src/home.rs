@@ -10,9 +10,10 @@ use interlock_core::names::RunId;
 
 use crate::{
     error::StoreError,
-    list::{RunList, RunSummary},
+    list::RunList,
+    listed::{RunSummary, Which},
     run_log::RunLog,
-    runs::{Runs, Which},
+    runs::Runs,
     state_directory::StateDirectory,
 };
 
@@ -188,5 +189,15 @@ impl Home {
             wanted: &wanted,
         };
         self.runs().list(which, &mut RunList::default())
+    }
+}
+
+impl RunList {
+    /// Lists all runs, as [`Home::list_runs`] does.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub fn runs(&mut self, home: &Home) -> Result<Vec<RunSummary>, StoreError> {
+        home.runs().list(Which::ALL, self)
     }
 }

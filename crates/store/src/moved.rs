@@ -8,8 +8,7 @@ use crate::{
     baseline::{BASELINE, QUIET},
     checked,
     error::StoreError,
-    files::{self, Sync},
-    frozen,
+    files, frozen,
     home::Home,
     revision::Revision,
 };
@@ -50,16 +49,4 @@ impl Home {
         }
         bindings.moved(run, project_root)
     }
-}
-
-/// Rewrites a small file of a run, where there is one.
-pub(crate) fn rewrite<T: files::Versioned>(
-    path: &Path,
-    change: impl FnOnce(&mut T),
-) -> Result<(), StoreError> {
-    let Some(mut content) = files::read::<T>(path)? else {
-        return Ok(());
-    };
-    change(&mut content);
-    files::write(path, &content, Sync::Now)
 }

@@ -16,7 +16,6 @@ use crate::{
     error::StoreError,
     files::{self, Sync, Versioned},
     home::Home,
-    moved::rewrite,
 };
 
 /// The name of its file beside a run's database.
@@ -71,7 +70,7 @@ impl Revision {
     /// Says that the project is at `root` from now on; the commit of the run's start stays.
     pub(crate) fn moved(directory: &Path, root: &Path) -> Result<(), StoreError> {
         let now = Self::of_project(root);
-        rewrite::<Self>(&directory.join(FILE), |known| {
+        files::rewrite::<Self>(&directory.join(FILE), |known| {
             if let Some(now) = now {
                 (known.top, known.objects) = (now.top, now.objects);
             }

@@ -10,7 +10,7 @@ use interlock_core::{event::Event, machine::Machine, run::Run, substance::Frozen
 use crate::{
     error::StoreError,
     log::{AppendError, EventLog, Recorded},
-    runs::RunStore,
+    run_store::RunStore,
 };
 
 /// The log of one run, open.

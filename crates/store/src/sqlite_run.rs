@@ -19,6 +19,7 @@ use interlock_core::{
 use rusqlite::{Connection, OptionalExtension as _};
 
 use crate::{
+    broken::{Broken, VerifyError},
     chain::ChainHash,
     durability::Durability,
     error::StoreError,
@@ -26,10 +27,9 @@ use crate::{
     log::{AppendError, EventLog, Recorded},
     marks::Marks,
     pin::{Pin, PinHead, SourceFile},
-    runs::RunStore,
+    run_store::RunStore,
     snapshot::{self, Since, Snapshot},
     sqlite::{self, Begin, Transaction},
-    verify::{Broken, VerifyError},
 };
 
 pub(crate) use walk::Row;

@@ -9,13 +9,14 @@ use interlock_core::{event::Event, names::RunId, run::RunKind};
 
 use crate::{
     error::StoreError,
-    files, id,
-    list::{RunList, RunSummary},
+    files,
+    list::RunList,
+    listed::{RunSummary, Which},
     log::{AppendError, EventLog as _},
     marks::Marks,
     pin::{NewRun, Pin, PinHead},
     run_log::RunLog,
-    runs::{Runs, UnpublishedRun, Which},
+    runs::{Runs, UnpublishedRun},
     sqlite,
     sqlite_run::{FILE_NAME, SqliteRun, work_of},
     state_directory::StateDirectory,
@@ -59,16 +60,7 @@ impl Runs for StateDirectory {
     }
 
     fn ids(&self) -> Result<Vec<RunId>, StoreError> {
-        let Some(root) = self.existing()? else {
-            return Ok(Vec::new());
-        };
-        let mut runs: Vec<RunId> = files::names(&root.join("runs"))?
-            .into_iter()
-            .map(RunId::new)
-            .filter(|run| id::check(run).is_ok())
-            .collect();
-        runs.reverse();
-        Ok(runs)
+        self.run_ids()
     }
 
     fn relocate(&self, run: &RunId, project_root: &Path, home: &Path) -> Result<(), StoreError> {

@@ -131,6 +131,20 @@ impl StateDirectory {
         }
     }
 
+    /// Lists the ids of all runs, newest first.
+    pub(crate) fn run_ids(&self) -> Result<Vec<RunId>, StoreError> {
+        let Some(root) = self.existing()? else {
+            return Ok(Vec::new());
+        };
+        let mut runs: Vec<RunId> = files::names(&root.join("runs"))?
+            .into_iter()
+            .map(RunId::new)
+            .filter(|run| id::check(run).is_ok())
+            .collect();
+        runs.reverse();
+        Ok(runs)
+    }
+
     fn check(&self, found: &fs::Metadata) -> Result<(), StoreError> {
         let why = if !found.is_dir() {
             "it is not a directory; move it away"

@@ -5,7 +5,7 @@ use std::fmt::Display;
 use interlock_core::event::Event;
 
 use super::SqliteRun;
-use crate::{chain::ChainHash, error::StoreError, log::Recorded, marks::Marks, verify::Broken};
+use crate::{broken::Broken, chain::ChainHash, error::StoreError, log::Recorded, marks::Marks};
 
 /// Events read at once while a log is walked.
 pub(super) const PAGE: usize = 256;
