@@ -163,10 +163,10 @@ or judged.")]
 With the YAML language server, the first line of a file names its schema:
   # yaml-language-server: $schema=./flowstate.schema.json")]
     Schema(SchemaArgs),
-    /// Serve editors: diagnostics, completion, hover, outline and definitions of workflow files.
+    /// Run the language server for editors: diagnostics, completion, hover and definitions in workflow files.
     #[command(
-        after_help = "An editor starts it and speaks the language server protocol on standard input and output.
-The book describes VS Code, Neovim and Helix."
+        after_help = "Your editor starts this command and talks to it over standard input and output.
+The book has settings for VS Code, Neovim and Helix."
     )]
     Lsp,
     /// FlowState's own command names, for existing scripts.

@@ -82,6 +82,13 @@ fn the_schemas_for_editors_are_those_of_the_program() {
 }
 
 #[test]
+fn the_extension_has_the_version_of_the_program() {
+    let text = fs::read_to_string(folder().join("vscode/package.json")).unwrap();
+    let about: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(about["version"], env!("CARGO_PKG_VERSION"));
+}
+
+#[test]
 fn the_entries_of_the_catalog_name_every_schema() {
     let entries: Vec<Value> = formats()
         .into_iter()

@@ -32,7 +32,7 @@ pub(crate) struct NewArgs {
     pub(crate) json: bool,
 }
 
-/// How what a command finds is printed.
+/// Output format of `check`, `test` and `prove`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum FindingFormat {
     /// For people.
@@ -49,7 +49,7 @@ pub(crate) enum FindingFormat {
 
 #[derive(Debug, Args)]
 pub(crate) struct FindingArgs {
-    /// How to print what is found.
+    /// Output format.
     #[arg(long, value_enum, default_value_t = FindingFormat::Text, value_name = "FORMAT")]
     format: FindingFormat,
     /// Print JSON: the same as `--format json`.
