@@ -260,13 +260,14 @@ impl<'a> Story<'a> {
         if self.args.json {
             return output.json(&json!({ "who": who, "what": what, "why": why.first() }));
         }
+        let mut what = what.lines();
         output.line(&format!(
-            "{} {what}",
-            output.styled(style, &format!("{who:>14}"))
+            "{} {}",
+            output.styled(style, &format!("{who:>14}")),
+            what.next().unwrap_or_default()
         ))?;
-        for line in why
-            .iter()
-            .flat_map(|text| text.lines())
+        for line in what
+            .chain(why.iter().flat_map(|text| text.lines()))
             .filter(|line| !line.is_empty())
         {
             output.line(&format!("{:>14} {}", "", output.styled(Style::Dim, line)))?;
