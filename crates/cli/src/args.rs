@@ -99,6 +99,7 @@ Nothing that exists is written over. What is written was checked and tested befo
   interlock check .interlock/workflows/bugfix.yaml
   interlock check flows/            every workflow in a folder
   interlock check --deny-warnings *.yaml
+  interlock check bugfix --against-sessions=recordings/ --deny-warnings
   interlock check --json flow.json | jq .")]
     Check(CheckArgs),
     /// Feed a workflow commands without an agent, and see what it answers.
