@@ -35,28 +35,29 @@ struct Made {
     limit: Option<u64>,
     /// The target, whether evidence is asked for, and whether a person is.
     events: Vec<(usize, bool, bool)>,
+    /// The same of the event that leads to the next state.
+    onward: (bool, bool),
 }
 
 fn made() -> impl Strategy<Value = Made> {
     let event = (0..=STATES.len(), any::<bool>(), any::<bool>());
     let limit = prop::option::weighted(0.4, 1_u64..4);
-    (
-        any::<u8>(),
-        any::<u8>(),
-        limit,
-        prop::collection::vec(event, 0..3),
-    )
-        .prop_map(|(tools, commands, limit, events)| Made {
+    let events = prop::collection::vec(event, 0..2);
+    let onward = any::<(bool, bool)>();
+    (any::<u8>(), any::<u8>(), limit, events, onward).prop_map(
+        |(tools, commands, limit, events, onward)| Made {
             tools,
             commands,
             limit,
             events,
-        })
+            onward,
+        },
+    )
 }
 
-fn machine(states: &[Made], interrupt: bool, since: &str) -> Option<Machine> {
+fn machine(states: &[Made], interrupt: bool, since: &str) -> Machine {
     let mut written = serde_json::Map::new();
-    for (name, one) in STATES.iter().zip(states) {
+    for (place, (name, one)) in STATES.iter().zip(states).enumerate() {
         let pick = |mask: u8, all: [&'static str; 3]| -> Vec<&'static str> {
             let picked = all.into_iter().enumerate();
             picked
@@ -72,7 +73,9 @@ fn machine(states: &[Made], interrupt: bool, since: &str) -> Option<Machine> {
             state["max_iterations"] = json!(limit);
         }
         let mut on = serde_json::Map::new();
-        for (at, (target, guarded, asks)) in one.events.iter().enumerate() {
+        // Every state can be reached.
+        let onward = (place + 1, one.onward.0, one.onward.1);
+        for (at, (target, guarded, asks)) in [onward].iter().chain(&one.events).enumerate() {
             let target = STATES.get(*target).copied().unwrap_or("done");
             let mut to = json!({"target": target});
             if *guarded {
@@ -92,10 +95,11 @@ fn machine(states: &[Made], interrupt: bool, since: &str) -> Option<Machine> {
         "guards": {"tested": {"evidence": {"command": "make test", "since": since}}},
     });
     if interrupt {
-        workflow["interrupts"] = json!({"special": {"file_pattern": "special/**", "target": "d"}});
+        workflow["interrupts"] =
+            json!({"special": {"trigger": {"file_pattern": "special/**"}, "target": "d"}});
     }
     let source = Source::new("made.json", workflow.to_string());
-    Some(load(&source, None, &NoWorkflows).ok()?.machine)
+    load(&source, None, &NoWorkflows).unwrap().machine
 }
 
 /// Calls by their numbers, with how each ended.
@@ -151,35 +155,43 @@ fn proposed(one: &Call) -> ToolCall {
     call(&Scenario::default(), &line, one.id.clone())
 }
 
-/// Every run that one gets to without a call, in up to `depth` moves.
-fn reached(machine: &Machine, run: &Run, depth: usize) -> Vec<Run> {
-    let mut all = vec![run.clone()];
-    if depth == 0 || run.is_over() {
-        return all;
-    }
-    for at in 0..3 {
-        let request = TransitionRequest {
-            event: format!("E{at}"),
-            data: Object::new(),
-            branch: None,
-            agent: None,
-            by: AGENT.to_owned(),
-            approved_by: None,
-        };
-        let (next, reply) = ask(machine, run, Ask::Transition(request));
-        match reply {
-            Reply::Accepted => all.extend(reached(machine, &next, depth - 1)),
-            Reply::Parked { .. } => {
-                let yes = Answer {
-                    by: "p".to_owned(),
-                    ..Answer::default()
-                };
-                let (next, reply) = ask(machine, &next, Ask::Approve(yes));
-                if reply == Reply::Accepted {
-                    all.extend(reached(machine, &next, depth - 1));
-                }
+/// Every run that one gets to without a call.
+///
+/// Between two calls runs differ in the state, in what a person is asked, and in whether the state was entered anew.
+fn reached(machine: &Machine, from: &Run) -> Vec<Run> {
+    let entered = from.root.stay.entered_seq;
+    let key = |run: &Run| {
+        let asked = run.root.stay.pending_transition();
+        let asked = asked.map(|asked| asked.event.to_string());
+        let stays = run.root.stay.entered_seq == entered;
+        (run.root.at.to_string(), asked, stays, run.is_over())
+    };
+    let by_a_person = || Answer {
+        by: "p".to_owned(),
+        ..Answer::default()
+    };
+    let mut seen = vec![key(from)];
+    let mut all = vec![from.clone()];
+    let mut at = 0;
+    while let Some(run) = all.get(at).cloned() {
+        at += 1;
+        let events = (0..3).map(|at| {
+            Ask::Transition(TransitionRequest {
+                event: format!("E{at}"),
+                data: Object::new(),
+                branch: None,
+                agent: None,
+                by: AGENT.to_owned(),
+                approved_by: None,
+            })
+        });
+        let answers = [Ask::Approve(by_a_person()), Ask::Reject(by_a_person())];
+        for asked in events.chain(answers) {
+            let (next, reply) = ask(machine, &run, asked);
+            if !matches!(reply, Reply::Refused(_)) && !seen.contains(&key(&next)) {
+                seen.push(key(&next));
+                all.push(next);
             }
-            _ => {}
         }
     }
     all
@@ -192,7 +204,7 @@ fn exhaustive(machine: &Machine, run: &Run, calls: &[Call], passes: &mut [bool])
     };
     let (passed, later) = passes.split_first_mut().unwrap();
     let mut fewest = u64::MAX;
-    for run in reached(machine, run, STATES.len()) {
+    for run in reached(machine, run) {
         let propose = Ask::Propose(Box::new(proposed(first)));
         let (next, reply) = ask(machine, &run, propose);
         if reply == Reply::Accepted && !run.is_over() {
@@ -225,9 +237,9 @@ proptest! {
         since in prop::sample::select(vec!["last_edit", "state_entry", "run_start"]),
         calls in prop::collection::vec((0..CALLS.len(), prop::bool::weighted(0.8)), 1..4),
     ) {
-        let Some(machine) = machine(&states, interrupt, since) else { return Ok(()) };
+        let machine = machine(&states, interrupt, since);
         let session = session(&calls);
-        let Ok(mut tester) = Backtester::new(&machine, Options::default()) else { return Ok(()) };
+        let mut tester = Backtester::new(&machine, Options::default()).unwrap();
         let found = tester.place(&session, &Scenario::default());
         let start = Ask::Start { input: Object::new(), by: "x".to_owned(), durable: None };
         let (run, _) = ask(&machine, &Run::new(RunId::new("x")), start);
