@@ -225,6 +225,10 @@ impl Aligner<'_> {
         let mut said: BTreeMap<(u32, u32), (u32, Told)> = BTreeMap::new();
         let mut next = Front::new();
         let mut passes = false;
+        let writes = call
+            .call
+            .as_ref()
+            .is_ok_and(|call| !call.facts.writes.is_empty());
         for number in front.values().flatten().copied() {
             let Some(step) = self.step(number).copied() else {
                 continue;
@@ -233,7 +237,7 @@ impl Aligner<'_> {
                 continue;
             };
             // What limits have counted matters where one call may use up several at once.
-            let own = if self.nodes.counts_files {
+            let own = if self.nodes.counts_files && writes {
                 step.node
             } else {
                 0

@@ -5,6 +5,7 @@
 #![expect(clippy::print_stdout, reason = "the table is the result")]
 
 mod arguments;
+mod backtest;
 mod beside;
 mod check;
 mod console;
@@ -45,6 +46,7 @@ const MEASUREMENTS: &[Measurement] = &[
     ("memory", memory::peak),
     ("console", console::console),
     ("prove", prove::proofs),
+    ("backtest", backtest::sessions),
     ("models", models::turns),
     ("stages", stages::turns),
     ("branches", stages::branches),

@@ -101,6 +101,7 @@ Existing files are never overwritten. The workflow is checked and its cases are 
   interlock check --deny-warnings *.yaml
   interlock check --format github   annotations on a pull request
   interlock check --format sarif > check.sarif
+  interlock check bugfix --against-sessions=recordings/ --deny-warnings
   interlock check --json flow.json | jq .")]
     Check(CheckArgs),
     /// Try calls and events on a workflow, without an agent.

@@ -141,6 +141,9 @@ pub(crate) struct ResumeArgs {
     /// Hand the run to the next session of this project, of any client.
     #[arg(long, conflicts_with = "session")]
     pub(crate) next: bool,
+    /// Take the project called from as the run's, and your home as its home: they have moved.
+    #[arg(long)]
+    pub(crate) here: bool,
     #[command(flatten)]
     pub(crate) steps: ProceedArgs,
     /// Print JSON.

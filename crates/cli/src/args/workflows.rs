@@ -82,6 +82,19 @@ pub(crate) struct CheckArgs {
     /// Treat whatever is ambiguous in a CodeMie file as an error.
     #[arg(long)]
     pub(crate) strict: bool,
+    /// Say how many calls of recorded sessions a workflow would have refused, as `backtest` counts them; a refusal is a
+    /// warning. Those of this project, or of this file, folder or run: `--against-sessions=recordings/`.
+    #[arg(
+        long,
+        value_name = "SESSIONS",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = ""
+    )]
+    pub(crate) against_sessions: Option<String>,
+    /// With --against-sessions: only sessions whose last call is not older than this, such as 30d or 12h.
+    #[arg(long, value_name = "TIME", requires = "against_sessions")]
+    pub(crate) since: Option<String>,
     /// Report what is missing from the configuration (assistants, servers, their tools, providers) as a note.
     #[arg(long)]
     pub(crate) assume_configured: bool,

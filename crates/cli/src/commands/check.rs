@@ -16,7 +16,8 @@ use serde_json::{Value, json};
 
 use crate::{
     app::App,
-    args::{CheckArgs, FindingFormat},
+    args::{CheckArgs, FindingFormat, SessionsArgs},
+    commands::backtest::{self, Found},
     failure::{Done, Exit, Failure},
     findings::{Finding, Findings},
     live::put,
@@ -35,6 +36,9 @@ pub(crate) fn run(app: &App, args: &CheckArgs) -> Done {
     let mut lacking: Vec<Value> = Vec::new();
     let mut promised_by: Vec<Value> = Vec::new();
     let library = app.library_to_read();
+    let found_sessions = sessions(app, args)?;
+    let mut against: Vec<Value> = Vec::new();
+    let mut refuses = 0;
     let mut all: Vec<Diagnostic> = Vec::new();
     for (name, source) in sources(app, &library, &args.files)? {
         let checked = |library: &Library| match args.strict {
@@ -71,6 +75,13 @@ pub(crate) fn run(app: &App, args: &CheckArgs) -> Done {
             let loaded = interlock_formats::load(&source, None, &library).ok()?;
             Some((client, loaded))
         });
+        if let Some(sessions) = found_sessions.as_ref().filter(|_| !broken) {
+            let since = args.since.as_deref();
+            let told =
+                against_sessions(app, (&name, &source, &library), sessions, since, !is_text)?;
+            refuses += usize::from(told.refuses);
+            against.push(told.report);
+        }
         for lack in loaded.map_or_else(Vec::new, |(client, loaded)| lacks(client, &loaded.machine))
         {
             if is_text {
@@ -88,7 +99,7 @@ pub(crate) fn run(app: &App, args: &CheckArgs) -> Done {
             .count()
     };
     let (errors, warnings) = (count(Severity::Error), count(Severity::Warning));
-    let warnings = warnings + lacking.len();
+    let warnings = warnings + lacking.len() + refuses;
     let clean = errors == 0 && (warnings == 0 || !args.deny_warnings);
     if format == FindingFormat::Json {
         let mut report =
@@ -98,6 +109,9 @@ pub(crate) fn run(app: &App, args: &CheckArgs) -> Done {
         }
         if !promised_by.is_empty() {
             put(&mut report, "properties", Value::Array(promised_by));
+        }
+        if args.against_sessions.is_some() {
+            put(&mut report, "against_sessions", Value::Array(against));
         }
         app.output.json(&report)?;
     }
@@ -119,6 +133,64 @@ fn of_client(file: &str, lack: &MissingTool) -> Finding {
         line: 1,
         column: None,
     }
+}
+
+/// Reads the sessions that workflows are held against; `None`: it is not asked for.
+fn sessions(app: &App, args: &CheckArgs) -> Result<Option<Found>, Failure> {
+    let Some(wanted) = &args.against_sessions else {
+        return Ok(None);
+    };
+    let wanted = SessionsArgs {
+        sessions: Some(wanted.clone())
+            .filter(|wanted| !wanted.is_empty())
+            .into_iter()
+            .collect(),
+        client: None,
+        since: args.since.clone(),
+        root: None,
+    };
+    backtest::find(app, &wanted).map(Some)
+}
+
+/// What a workflow would have done to recorded sessions.
+struct Against {
+    refuses: bool,
+    report: Value,
+}
+
+fn against_sessions(
+    app: &App,
+    (name, source, library): (&str, &Source, &Library),
+    sessions: &Found,
+    since: Option<&str>,
+    quiet: bool,
+) -> Result<Against, Failure> {
+    let cannot = |why: String| Against {
+        refuses: false,
+        report: json!({ "file": name, "message": why }),
+    };
+    let Ok(loaded) = interlock_formats::load(source, None, library) else {
+        return Ok(cannot(
+            "it has warnings that keep it from being loaded".to_owned(),
+        ));
+    };
+    let told = backtest::sentence(app, name, &loaded.machine, sessions, since);
+    let (text, told) = match told {
+        Ok((text, refuses, report)) => (text, Against { refuses, report }),
+        // Many workflows may be checked at once, and some are not for agents.
+        Err(Failure::Error(Exit::Usage, why)) => {
+            let why = why.to_string();
+            (
+                format!("{name} is not held against sessions: {why}"),
+                cannot(why),
+            )
+        }
+        Err(failure) => return Err(failure),
+    };
+    if !quiet {
+        app.output.line(&text)?;
+    }
+    Ok(told)
 }
 
 /// The properties of a workflow, which `prove` checks.

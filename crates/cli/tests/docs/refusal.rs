@@ -132,3 +132,15 @@ fn the_picture_of_a_refusal_shows_what_the_demo_says() {
         "{PICTURE} is not what `interlock demo` says; `INTERLOCK_BLESS=1` draws it again"
     );
 }
+
+#[test]
+fn the_demo_shows_the_phase_in_lines_of_its_own() {
+    let room = Room::new().unwrap();
+    let output = room.command(INTERLOCK).arg("demo").output().unwrap();
+    expect_success("demo", &output).unwrap();
+    let out = String::from_utf8(output.stdout).unwrap();
+    assert!(
+        out.contains("Phase: planning. Tools: Read, Bash.\n               Commands: ls, cat.\n"),
+        "{out}"
+    );
+}

@@ -7,7 +7,7 @@ use interlock_core::event::Event;
 use super::*;
 use crate::pin::NewRun;
 
-fn made(directory: &Path, durability: Durability) -> RunLog {
+fn made(directory: &Path, durability: Durability) -> SqliteRun {
     let machine: Machine = serde_json::from_value(serde_json::json!({
         "id": "m", "initial": "a", "states": { "a": {} }
     }))
@@ -25,9 +25,18 @@ fn made(directory: &Path, durability: Durability) -> RunLog {
         durability,
         at_ms: 1,
     };
-    crate::Home::at(directory.join("state"))
-        .create_run(&new)
-        .unwrap()
+    let made = crate::Home::at(directory.join("state")).create_run(&new);
+    again(&*made.unwrap())
+}
+
+/// Opens a run's file once more.
+fn again(log: &dyn RunStore) -> SqliteRun {
+    SqliteRun::open(log.run(), log.folder().path()).unwrap()
+}
+
+fn stay_open(mut log: SqliteRun) -> SqliteRun {
+    log.stay_open();
+    log
 }
 
 fn pause(reason: &str) -> Event {
@@ -43,7 +52,7 @@ fn a_full_disk_records_nothing_and_the_run_goes_on_later() {
     let mut log = made(directory.path(), Durability::Process);
     log.append(0, 1, &[pause("first")]).unwrap();
     // The nearest to a full disk that needs no disk of its own: no page may be added.
-    let pages = |log: &RunLog, pragma: &str, most: Option<i64>| -> i64 {
+    let pages = |log: &SqliteRun, pragma: &str, most: Option<i64>| -> i64 {
         let pragma = most.map_or(pragma.to_owned(), |most| format!("{pragma} = {most}"));
         let sql = format!("PRAGMA {pragma}");
         log.connection
@@ -69,7 +78,7 @@ fn what_a_run_survives_is_remembered_in_it() {
     for (durability, synchronous) in [(Durability::Process, 1), (Durability::Power, 2)] {
         let directory = tempfile::TempDir::new().unwrap();
         let log = made(directory.path(), durability);
-        let again = RunLog::open(log.run(), log.directory()).unwrap();
+        let again = again(&log);
         assert_eq!(again.durability(), durability);
         let set: i64 = again
             .connection
@@ -80,7 +89,7 @@ fn what_a_run_survives_is_remembered_in_it() {
 }
 
 /// Appends until the write-ahead log is longer than `bytes`, or `tries` are used up; returns how long it was at most.
-fn fill(log: &mut RunLog, bytes: u64, tries: u32) -> u64 {
+fn fill(log: &mut SqliteRun, bytes: u64, tries: u32) -> u64 {
     let mut longest = 0;
     for _ in 0..tries {
         let seq = log.count().unwrap();
@@ -93,7 +102,7 @@ fn fill(log: &mut RunLog, bytes: u64, tries: u32) -> u64 {
     longest
 }
 
-fn log_bytes(log: &RunLog) -> u64 {
+fn log_bytes(log: &SqliteRun) -> u64 {
     fs::metadata(log.path.with_extension("db-wal")).map_or(0, |found| found.len())
 }
 
@@ -108,7 +117,7 @@ fn a_log_that_is_opened_for_each_append_stays_short() {
 #[test]
 fn a_log_that_is_kept_open_grows_and_leaves_a_short_one_behind() {
     let directory = tempfile::TempDir::new().unwrap();
-    let mut log = made(directory.path(), Durability::Process).kept();
+    let mut log = stay_open(made(directory.path(), Durability::Process));
     let more = 2 * sqlite::LOG_BYTES_MAX;
     assert!(fill(&mut log, more, 40) > more);
     let most = fill(&mut log, u64::MAX, 80);
@@ -121,13 +130,13 @@ fn a_log_that_is_kept_open_grows_and_leaves_a_short_one_behind() {
 #[test]
 fn a_log_that_was_exchanged_or_written_over_is_not_in_place() {
     let directory = tempfile::TempDir::new().unwrap();
-    let log = made(directory.path(), Durability::Process).kept();
+    let log = stay_open(made(directory.path(), Durability::Process));
     assert!(log.is_in_place());
     let aside = log.path.with_extension("aside");
     fs::copy(&log.path, &aside).unwrap();
     fs::rename(&aside, &log.path).unwrap();
     assert!(!log.is_in_place(), "another file with the same bytes");
-    let log = RunLog::open(log.run(), log.directory()).unwrap().kept();
+    let log = stay_open(again(&log));
     assert!(log.is_in_place());
     fs::write(
         &log.path,
@@ -143,7 +152,7 @@ fn a_log_that_was_exchanged_or_written_over_is_not_in_place() {
 #[test]
 fn a_log_that_is_opened_again_keeps_the_locks_of_the_first() {
     let directory = tempfile::tempdir().unwrap();
-    let first = made(directory.path(), Durability::Process).kept();
+    let first = stay_open(made(directory.path(), Durability::Process));
     first.load().unwrap();
     let number = fs::metadata(&first.path).unwrap().ino();
     let own = format!(" {} ", std::process::id());
@@ -154,7 +163,7 @@ fn a_log_that_is_opened_again_keeps_the_locks_of_the_first() {
     };
     let before = held();
     assert!(before > 0);
-    let second = RunLog::open(first.run(), first.directory()).unwrap();
+    let second = again(&first);
     second.load().unwrap();
     // The kernel reads its table in pieces: a line may be left out of one
     // reading while other processes lock and unlock.

@@ -1,9 +1,11 @@
 //! Reading a log: its rows, and the events they hold.
 
+use std::fmt::Display;
+
 use interlock_core::event::Event;
 
-use super::RunLog;
-use crate::{chain::ChainHash, error::StoreError, log::Recorded, verify::Broken};
+use super::SqliteRun;
+use crate::{broken::Broken, chain::ChainHash, error::StoreError, log::Recorded, marks::Marks};
 
 /// Events read at once while a log is walked.
 pub(super) const PAGE: usize = 256;
@@ -22,6 +24,7 @@ impl Row {
         &self,
         expected: u64,
         prev: ChainHash,
+        marks: &Marks,
     ) -> Result<(Event, ChainHash), Broken> {
         if self.seq != expected {
             return Err(Broken::Missing);
@@ -30,15 +33,18 @@ impl Row {
         if hash.as_bytes().as_slice() != self.hash {
             return Err(Broken::Hash);
         }
-        let event = serde_json::from_slice(&self.body)
-            .map_err(|error| Broken::Unreadable(error.to_string()))?;
+        let unreadable = |error: &dyn Display| Broken::Unreadable(error.to_string());
+        let body = marks
+            .decode(&self.body)
+            .map_err(|error| unreadable(&error))?;
+        let event = serde_json::from_slice(&body).map_err(|error| unreadable(&error))?;
         Ok((event, hash))
     }
 }
 
 /// Walks a log page by page, so that no transaction stays open meanwhile.
 pub(super) struct Walk<'a> {
-    log: &'a RunLog,
+    log: &'a SqliteRun,
     next: u64,
     prev: Option<ChainHash>,
     rows: std::vec::IntoIter<Row>,
@@ -47,7 +53,7 @@ pub(super) struct Walk<'a> {
 
 impl<'a> Walk<'a> {
     /// Begins at event number `from`.
-    pub(super) fn new(log: &'a RunLog, from: u64) -> Self {
+    pub(super) fn new(log: &'a SqliteRun, from: u64) -> Self {
         Self {
             log,
             next: from,
@@ -73,7 +79,7 @@ impl<'a> Walk<'a> {
             }
         };
         let (event, hash) = row
-            .read(self.next, prev)
+            .read(self.next, prev, &self.log.folder.marks)
             .map_err(|broken| self.log.broken(self.next, &broken))?;
         self.next += 1;
         self.prev = Some(hash);
