@@ -12,21 +12,28 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use interlock_edit::{Operation, Place, Why, edit};
+use interlock_edit::{Operation, Place, Refusal, Why, edit};
 use interlock_formats::{Kind, NoWorkflows, Node, Source, Tree};
 use serde_json::{Value, json};
 
 /// Operations tried; `INTERLOCK_EDITS` tries another number.
-const OPERATIONS: usize = 4_000;
+const OPERATIONS: usize = 2_500;
+/// Refusals printed, for a person to read; `INTERLOCK_REFUSALS` prints another number.
+const SHOWN: usize = 40;
 
 #[test]
 fn an_edit_changes_what_it_says_and_no_comment_elsewhere() {
     let corpus = corpus();
     let count = std::env::var("INTERLOCK_EDITS").map_or(OPERATIONS, |count| count.parse().unwrap());
-    let (mut done, mut refused, mut shown) = (0, 0, 0);
-    for seed in 0..count {
-        let mut random = Random(seed as u64 * 7 + 1);
-        let plain = &corpus[seed % corpus.len()];
+    let sample = std::env::var("INTERLOCK_REFUSALS").map_or(SHOWN, |count| count.parse().unwrap());
+    let mut shown: Vec<String> = Vec::new();
+    let (mut done, mut refused) = (0, 0);
+    for seed in 0.. {
+        if done + shown.len() >= count {
+            break;
+        }
+        let mut random = Random(seed * 7 + 1);
+        let plain = &corpus[usize::try_from(seed).unwrap() % corpus.len()];
         let source = if seed % 3 == 0 {
             plain.clone()
         } else {
@@ -48,26 +55,48 @@ fn an_edit_changes_what_it_says_and_no_comment_elsewhere() {
                 done += 1;
                 check_comments(&source, &tree, &operation, &edited.text);
             }
-            Err(refusal) if matches!(refusal.why, Why::Text | Why::Machine) => {
-                refused += 1;
-                if shown < 40 {
-                    shown += 1;
-                    let at = refusal.at.clone().unwrap_or_default();
-                    println!(
-                        "{}: {operation:?}\n  {}: {}\n  {:?}",
-                        source.name,
-                        refusal.why.code(),
-                        refusal.message,
-                        &source.text[at]
-                    );
-                }
+            Err(refusal) => {
+                refused += usize::from(matches!(refusal.why, Why::Text | Why::Machine));
+                check_refusal(&source, &operation, &refusal);
+                shown.push(said(&source, &operation, &refusal));
             }
-            Err(_) => {}
         }
     }
+    let every = shown.len().div_ceil(sample.max(1)).max(1);
+    for text in shown.iter().step_by(every) {
+        println!("{text}");
+    }
+    println!("{} refused in all", shown.len());
     println!("{done} done, {refused} refused for the text");
     assert!(done > count / 3, "{done} of {count} were carried out");
     assert!(refused * 50 < done, "{refused} were refused beside {done}");
+}
+
+/// A refusal says something, and where in the text.
+fn check_refusal(source: &Source, operation: &Operation, refusal: &Refusal) {
+    let found = refusal.diagnostic(&source.name);
+    let placed = refusal
+        .at
+        .clone()
+        .is_some_and(|at| source.text.get(at).is_some());
+    assert!(
+        placed && found.is_some_and(|found| found.line > 0) && refusal.message.contains(' '),
+        "{operation:?} in {}: {refusal:?}",
+        source.name
+    );
+}
+
+/// Shows a refusal with the lines of the text that it names.
+fn said(source: &Source, operation: &Operation, refusal: &Refusal) -> String {
+    let at = refusal.at.clone().unwrap_or_default();
+    let text: String = source.text[at].chars().take(160).collect();
+    let help = refusal.help.as_deref().unwrap_or("-");
+    let code = refusal.why.code();
+    let message = &refusal.message;
+    format!(
+        "{}: {operation:?}\n  {code}: {message}\n  help: {help}\n  {text:?}",
+        source.name
+    )
 }
 
 fn corpus() -> Vec<Source> {
@@ -275,7 +304,7 @@ impl Random {
             .unwrap_or_default();
         let event = self.pick(&events).cloned();
         let fresh = format!("fresh {}", self.below(100));
-        Some(match self.below(16) {
+        Some(match self.below(20) {
             0 => Operation::AddState {
                 name: fresh,
                 state: self.state(),
@@ -326,6 +355,23 @@ impl Random {
             11 => Operation::Remove {
                 at: self.place_in(tree),
             },
+            // What the form of the console makes.
+            16 => Operation::SetInitial {
+                state: self.pick(&states)?.clone(),
+            },
+            17 => Operation::SetGuard {
+                name: self.pick(&guards)?.clone(),
+                guard: self.guard(&guards),
+            },
+            18 => Operation::SetTransition {
+                state: state?,
+                event: event?,
+                to: self.transition(&states, &guards)?,
+            },
+            19 => Operation::Set {
+                at: "/interrupts".to_owned(),
+                value: json!({fresh: {"trigger": {"file_pattern": "src/**"}, "target": state?}}),
+            },
             12 => Operation::Rename {
                 at: self.place_in(tree),
                 to: fresh,
@@ -364,6 +410,32 @@ impl Random {
             ),
         ];
         all[self.below(3)].clone()
+    }
+
+    fn guard(&mut self, guards: &[String]) -> Value {
+        let named = self.pick(guards).cloned().unwrap_or_default();
+        let all = [
+            json!({"field": "a", "op": "not_exists"}),
+            json!({"evidence": {"command": "cargo test", "since": "state_entry"}}),
+            json!({"evidence": {"tool": "Read", "path": "docs/**"}}),
+            json!({"not": named}),
+            json!({"any": [named, {"field": "b", "op": "gte", "value": 3}]}),
+            json!({"all": [{"not": {"field": "b", "op": "exists"}}]}),
+        ];
+        all[self.below(all.len())].clone()
+    }
+
+    fn transition(&mut self, states: &[String], guards: &[String]) -> Option<Value> {
+        let (one, other) = (self.pick(states)?.clone(), self.pick(states)?.clone());
+        let all = [
+            json!(one),
+            json!({"target": one, "guards": [self.guard(guards)]}),
+            json!([{"guard": self.guard(guards), "target": one}, {"target": other}]),
+            json!({"fork": {"branches": {"first": {"initial": one, "terminal": other}}, "on_complete": other}}),
+            json!({"invoke": "other", "input": {"a": 1}, "on_complete": one, "on_fail": other}),
+            json!({"target": one, "requires_approval": true, "approval_message": "Sure: yes?"}),
+        ];
+        Some(all[self.below(all.len())].clone())
     }
 
     fn value(&mut self) -> Value {
