@@ -44,6 +44,7 @@ mod baseline;
 mod bindings;
 mod chain;
 mod checked;
+mod consoles;
 mod credentials;
 mod duplicate_calls;
 mod durability;
@@ -86,6 +87,7 @@ pub use bindings::{
 };
 pub use chain::ChainHash;
 pub use checked::{FILES_MAX, Files, has_too_many_files, is_check};
+pub use consoles::ServedPort;
 pub use duplicate_calls::{DuplicateCall, DuplicateCalls};
 pub use durability::Durability;
 pub use durable::{NewDurable, Origin};

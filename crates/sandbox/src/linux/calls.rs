@@ -186,7 +186,22 @@ pub(super) struct Reachable {
     pub(super) network: Network,
     /// Whether it may reach daemons of this machine over Unix sockets.
     pub(super) unix: bool,
+    /// Whether single ports of TCP are closed.
+    pub(super) closed: bool,
 }
+
+/// Protocols of sockets that end as TCP at the other side, and that no rule about ports looks at.
+const BESIDE_TCP: [u64; 2] = [262 /* IPPROTO_MPTCP */, 256 /* IPPROTO_SMC */];
+/// A family of sockets that falls back to TCP.
+const AF_SMC: u64 = 43;
+/// Connects with what is sent first, which no rule about ports looks at: `MSG_FASTOPEN`.
+const CONNECTS_BY_SENDING: u64 = 0x2000_0000;
+/// Calls that send, with the argument that has their flags.
+const SENDS: [(i64, u8); 3] = [
+    (libc::SYS_sendto, 3),
+    (libc::SYS_sendmsg, 2),
+    (libc::SYS_sendmmsg, 3),
+];
 
 /// Makes the filters of a plan, in the order they are installed.
 pub(super) fn filters(calls: Calls, reachable: Reachable) -> Result<Vec<BpfProgram>, String> {
@@ -198,6 +213,9 @@ fn build(calls: Calls, reachable: Reachable) -> Built<Vec<BpfProgram>> {
     let mut refused = Refused::new();
     add_working(&mut refused)?;
     add_sockets(&mut refused, reachable)?;
+    if reachable.closed && reachable.network != Network::Off {
+        add_ways_around_ports(&mut refused)?;
+    }
     if calls == Calls::Working {
         return Ok(vec![filter(refused, libc::EPERM, (calls, reachable.unix))?]);
     }
@@ -275,6 +293,29 @@ fn add_sockets(refused: &mut Refused, reachable: Reachable) -> Built<()> {
         .collect::<Built<Vec<_>>>()?;
     add(refused, libc::SYS_socket, others)?;
     add_datagram_pairs(refused)
+}
+
+/// Refuses connections that no rule about ports looks at.
+fn add_ways_around_ports(refused: &mut Refused) -> Built<()> {
+    for protocol in BESIDE_TCP {
+        let is = short(2, SeccompCmpOp::Eq, protocol)?;
+        add(refused, libc::SYS_socket, vec![is])?;
+    }
+    let smc = short(0, SeccompCmpOp::Eq, AF_SMC)?;
+    add(refused, libc::SYS_socket, vec![smc])?;
+    for (number, argument) in SENDS {
+        let flag = SeccompCmpOp::MaskedEq(CONNECTS_BY_SENDING);
+        add(
+            refused,
+            number,
+            vec![short(argument, flag, CONNECTS_BY_SENDING)?],
+        )?;
+    }
+    // What is asked of it is seen by no filter.
+    for number in IO_URING {
+        refused.insert(*number, Vec::new());
+    }
+    Ok(())
 }
 
 fn add_datagram_pairs(refused: &mut Refused) -> Built<()> {
