@@ -6,6 +6,7 @@
 
 mod arguments;
 mod beside;
+mod browser;
 mod check;
 mod console;
 mod durable;
@@ -44,6 +45,7 @@ const MEASUREMENTS: &[Measurement] = &[
     ("exec", process::exec),
     ("memory", memory::peak),
     ("console", console::console),
+    ("browser", browser::page),
     ("prove", prove::proofs),
     ("models", models::turns),
     ("stages", stages::turns),
