@@ -244,7 +244,7 @@ fn guards_forks_and_interrupts_are_made_in_the_form_and_tests_are_played_story()
     // The cases are played with the text as it stands; a failure of a property likewise.
     person.go("Form");
     person.tell("keys", json!({ "keys": ["ArrowRight", "ArrowRight"] }));
-    person.waits("#view", "2 cases, 1 otherwise than expected");
+    person.waits("#view", "2 cases, 1 failed");
     person.waits("#view", "Failed at step 1");
     person.clean("workflow-tests");
     person.go("Play from planning to a person");
