@@ -33,7 +33,7 @@ mod table;
 mod verdict;
 mod views;
 
-pub use against::{Comparison, Permission, compare};
+pub use against::{By, Comparison, Permission, compare};
 pub use check::{Proof, ProofOptions, prove};
 pub use replay::{TraceStep, written_steps};
 pub use verdict::{Finding, PlayedRun, Verdict};

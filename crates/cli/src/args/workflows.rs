@@ -105,9 +105,30 @@ pub(crate) struct ProveArgs {
         add = ArgValueCompleter::new(complete::workflow)
     )]
     pub(crate) against: Option<String>,
+    /// What counts as the same in both versions.
+    #[arg(long, requires = "against", default_value = "steps")]
+    pub(crate) by: ComparedBy,
     /// Print JSON.
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// What counts as the same in two versions of a workflow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ComparedBy {
+    /// Events, calls and answers of people, as they are written.
+    Steps,
+    /// Calls and answers of people: states and events may have other names, and be more or fewer.
+    Calls,
+}
+
+impl From<ComparedBy> for interlock_prove::By {
+    fn from(by: ComparedBy) -> Self {
+        match by {
+            ComparedBy::Steps => Self::Steps,
+            ComparedBy::Calls => Self::Calls,
+        }
+    }
 }
 
 #[derive(Debug, Args)]

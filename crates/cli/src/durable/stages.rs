@@ -151,7 +151,11 @@ impl Prepared {
                 // Its own servers are started with it.
                 continue;
             }
-            let tools = frame.stay.acting.iter().flat_map(|acting| &acting.tools);
+            let tools = frame
+                .stay
+                .stage_attempt()
+                .into_iter()
+                .flat_map(|progress| &progress.tools);
             let own = Tool::PIPELINE.iter().chain(&Tool::CODEMIE);
             let own: Vec<&str> = own.map(|tool| tool.name()).collect();
             let gone = tools

@@ -24,7 +24,13 @@ pub(super) fn run(
     let old_source = library.open(old).map_err(Failure::usage)?;
     let old = live::load_source(app, &library, &old_source)?;
     let lines = Lines::of(source);
-    let found = compare(new, &old.machine, args.max_states, Some(&lines));
+    let found = compare(
+        new,
+        &old.machine,
+        args.by.into(),
+        args.max_states,
+        Some(&lines),
+    );
     if args.json {
         app.output.json(&as_json(source, &old_source, &found))?;
     } else {
