@@ -123,7 +123,7 @@ await page.keyboard.press('n');
 await page.waitForTimeout(500);
 found.compareFrames = await frames();
 
-found.whatIf = await open(`#/runs/${long}/what-if?workflow=bugfix`, ['main dl, main .outcome, main li, main [role=status]']);
+found.whatIf = await open(`#/runs/${long}/what-if?workflow=bugfix`, ['main dl.ends']);
 
 found.large = await open(`#/runs/${large}`, ['svg [role=treeitem]', '.inspector']);
 const canvas = await page.locator('.canvas').boundingBox();
