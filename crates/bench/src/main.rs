@@ -5,6 +5,7 @@
 #![expect(clippy::print_stdout, reason = "the table is the result")]
 
 mod arguments;
+mod backtest;
 mod beside;
 mod browser;
 mod check;
@@ -47,6 +48,7 @@ const MEASUREMENTS: &[Measurement] = &[
     ("console", console::console),
     ("browser", browser::page),
     ("prove", prove::proofs),
+    ("backtest", backtest::sessions),
     ("models", models::turns),
     ("stages", stages::turns),
     ("branches", stages::branches),

@@ -149,7 +149,7 @@ impl Embedded {
     /// # Errors
     /// Another process carries it out; or the run's directory cannot be used.
     pub fn take(log: RunLog, around: Surroundings) -> Result<Self, EmbeddedError> {
-        let lease = Lease::take(log.directory(), now_ms())?;
+        let lease = Lease::take(log.folder().made_work()?, now_ms())?;
         let (outbox, inbox) = channel();
         Ok(Self {
             seen: log.count()?,

@@ -235,7 +235,7 @@ impl Making<'_> {
             },
             secrets: Secrets::of_environment(texts_of_environment()),
             servers: servers.map(|servers| Arc::new(servers) as Arc<dyn Servers>),
-            messages: log.messages(),
+            messages: log.folder().messages(),
             home: setting.home.clone(),
             place: place.resolved(&RealDisk),
             decided,

@@ -119,7 +119,7 @@ impl Room {
         };
         let log = Home::at(room.path().join("home")).create_run(&new).unwrap();
         let run = log.run().clone();
-        let run_dir = log.directory().join("files");
+        let run_dir = log.folder().work().join("files");
         fs::create_dir(&run_dir).unwrap();
         let word = |path: PathBuf| path.to_str().unwrap().to_owned();
         let places = Places {
@@ -146,7 +146,7 @@ impl Room {
     }
 
     fn host_at(&self, log: RunLog, places: Places) -> Embedded {
-        let mut around = Surroundings::new(self.run.to_string(), places, log.directory());
+        let mut around = Surroundings::new(self.run.to_string(), places, log.folder().work());
         around.screen = Arc::new(NullScreen);
         Embedded::take(log, around).unwrap()
     }
@@ -172,7 +172,7 @@ impl Room {
     pub(crate) fn host_with(&self, change: impl FnOnce(&mut Surroundings)) -> Embedded {
         let places = self.load().places().cloned().unwrap();
         let log = self.log();
-        let mut around = Surroundings::new(self.run.to_string(), places, log.directory());
+        let mut around = Surroundings::new(self.run.to_string(), places, log.folder().work());
         change(&mut around);
         Embedded::take(log, around).unwrap()
     }
@@ -202,7 +202,7 @@ impl Room {
 
     /// Names a file of the run directory.
     pub(crate) fn file(&self, name: &str) -> PathBuf {
-        self.log().directory().join("files").join(name)
+        self.log().folder().work().join("files").join(name)
     }
 
     pub(crate) fn read(&self, name: &str) -> String {
