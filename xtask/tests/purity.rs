@@ -31,6 +31,7 @@ const LAYERS: &[&str] = &[
     "interlock-simulate",
     "interlock-prove",
     "interlock-backtest",
+    "interlock-mine",
     "interlock-runner",
     "interlock-gateway",
     "interlock-console",
