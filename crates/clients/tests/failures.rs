@@ -6,9 +6,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use interlock_clients::{ClientId, HookSetting, failure_stops, hook::respond, read};
+use interlock_clients::{ClientId, failure_stops, hook::respond, read};
 use interlock_core::machine::Object;
 use interlock_formats::{NoWorkflows, Source, load};
+use interlock_project::Environment;
 use interlock_store::{Binding, ClientProcess, Durability, Home, NewRun, SessionKey, SourceFile};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -37,15 +38,10 @@ impl Place {
         self.base.join("state")
     }
 
-    fn setting(&self) -> HookSetting {
-        HookSetting {
-            home: Home::at(self.state()),
-            by_plugin: false,
-            configuration: None,
-            program: None,
-            environment: Vec::new(),
-            client: None,
+    fn environment(&self) -> Environment {
+        Environment {
             at_ms: 1,
+            ..Environment::at(Home::at(self.state()))
         }
     }
 
@@ -83,14 +79,14 @@ impl Place {
             "permission_mode": "default", "prompt": "x",
         });
         let input = read(ClientId::ClaudeCode, input.to_string().as_bytes(), None)?;
-        let setting = HookSetting {
+        let environment = Environment {
             client: Some(ClientProcess {
                 pid: u32::MAX,
                 started: session.to_owned(),
             }),
-            ..self.setting()
+            ..self.environment()
         };
-        respond(&setting, &input)
+        respond(&environment, &input)
     }
 }
 

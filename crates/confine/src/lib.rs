@@ -4,13 +4,13 @@
 //! together what the state's policy, the line's facts and the two configurations say.
 //! It judges nothing and starts nothing.
 
+mod context;
 mod decided;
-mod host;
 mod plan;
 mod repository;
 
+pub use context::{call_context, call_site, shell_of_person};
 pub use decided::{Decided, level};
-pub use host::{Host, shell_of_person};
 pub use plan::{AllowedLine, PersonsLine, plan, plan_for_person};
 
 /// Tells whether the kernel of this machine refuses every write that a reading line may not do.

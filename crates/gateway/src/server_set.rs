@@ -60,8 +60,9 @@ impl ServerSet {
     pub fn configured(settings: &Settings) -> Result<Self, GatewayError> {
         let failed =
             |error: interlock_project::ConfigError| GatewayError::Settings(error.to_string());
-        let person = Config::of_person(settings.configuration.as_deref()).map_err(failed)?;
-        let root = project_root(&settings.project_directory);
+        let person =
+            Config::of_person(settings.environment.configuration.as_deref()).map_err(failed)?;
+        let root = settings.environment.project();
         let project = Config::of_project(&root).map_err(failed)?;
         let bounds = if project.gateway == interlock_project::GatewayConfig::default() {
             &person.gateway
@@ -80,7 +81,7 @@ impl ServerSet {
             wrapped: None,
             metrics: Metrics::default(),
         };
-        let library = Library::new(&root, settings.configuration.as_deref());
+        let library = Library::new(&root, settings.environment.configuration.as_deref());
         let of_policy = project.workflow.as_deref();
         // One that cannot be read denies every call, which says why.
         match of_policy.and_then(|workflow| of_workflow::servers(&library, workflow)) {
@@ -98,8 +99,8 @@ impl ServerSet {
         settings: &Settings,
         workflow: &str,
     ) -> Result<Self, GatewayError> {
-        let root = project_root(&settings.project_directory);
-        let library = Library::new(&root, settings.configuration.as_deref());
+        let root = settings.environment.project();
+        let library = Library::new(&root, settings.environment.configuration.as_deref());
         let found = of_workflow::servers(&library, workflow);
         let mistake = || Err(of_workflow::mistake(&library, workflow));
         self.joined(found.unwrap_or_else(mistake))
@@ -119,8 +120,9 @@ impl ServerSet {
     pub fn of_trusted(mut self, settings: &Settings) -> Result<Self, GatewayError> {
         let failed =
             |error: interlock_project::ConfigError| GatewayError::Settings(error.to_string());
-        let person = Config::of_person(settings.configuration.as_deref()).map_err(failed)?;
-        let root = project_root(&settings.project_directory);
+        let person =
+            Config::of_person(settings.environment.configuration.as_deref()).map_err(failed)?;
+        let root = settings.environment.project();
         let project = Config::of_project(&root).map_err(failed)?;
         if !person.trusts(&root) {
             let (own, _) = Config::trusted_servers(&person, &project, &root);
@@ -161,7 +163,7 @@ impl ServerSet {
         notes: Notes,
         running: Running,
     ) -> Result<Arc<Gateway>, GatewayError> {
-        let root = project_root(&settings.project_directory);
+        let root = settings.environment.project();
         let mut servers = Vec::new();
         for (name, config) in &self.servers {
             servers.push(server(name.as_str(), config, &root)?);

@@ -14,18 +14,16 @@ mod wanted;
 
 use std::{
     fmt,
-    path::PathBuf,
     sync::{Arc, Mutex, mpsc},
     time::Duration,
 };
 
-use interlock_clients::HookSetting;
 use interlock_core::{
     call::ToolCall,
     machine::Object,
     names::{CallId, RunId},
 };
-use interlock_project::{Config, Servers, project_root};
+use interlock_project::{Config, Environment, Servers};
 use interlock_store::{Home, StoreError};
 use serde_json::Value;
 use tokio::{
@@ -53,7 +51,6 @@ use crate::{
     },
     notes::Notes,
     session::Bounds,
-    settings::Settings,
     upstream::Running,
 };
 
@@ -78,7 +75,7 @@ pub struct ServedTool {
 /// What the servers of a run are started with.
 pub struct ToolServersSettings {
     /// The project, the state directory and the person's configuration.
-    pub settings: Settings,
+    pub environment: Environment,
     /// The servers, each of another name.
     pub wanted: Vec<WantedServer>,
     /// What the configuration says of single tools; where servers work is read from it, too.
@@ -137,7 +134,7 @@ impl ToolServers {
         }
         let failed = |error: &dyn fmt::Display| GatewayError::Settings(error.to_string());
         let mark = interlock_store::random_word().map_err(|error| failed(&error))?;
-        let files = files(&settings.settings, settings.configured)?;
+        let files = files(&settings.environment, settings.configured)?;
         let runtime = Builder::new_multi_thread()
             .worker_threads(1)
             .thread_name("interlock-mcp")
@@ -147,7 +144,7 @@ impl ToolServers {
         let _inside = runtime.enter();
         let (notes, lines) = Notes::to_channel();
         runtime.spawn(pass_notes(lines, settings.note));
-        let home = settings.settings.home.clone();
+        let home = settings.environment.home.clone();
         let run = settings.run;
         let taking = ServerPolicy {
             wanted: Arc::new(wanted),
@@ -296,20 +293,15 @@ impl Drop for ToolServers {
     }
 }
 
-fn files(settings: &Settings, configured: Servers) -> Result<Files, GatewayError> {
-    let person = Config::of_person(settings.configuration.as_deref())
+fn files(environment: &Environment, configured: Servers) -> Result<Files, GatewayError> {
+    let person = Config::of_person(environment.configuration())
         .map_err(|error| GatewayError::Settings(error.to_string()))?;
-    let setting = HookSetting {
-        home: settings.home.clone(),
-        by_plugin: false,
-        configuration: settings.configuration.clone(),
-        program: std::env::current_exe().ok(),
-        environment: std::env::vars_os().collect(),
-        client: None,
-        at_ms: 0,
-    };
-    let root: PathBuf = project_root(&settings.project_directory);
-    Ok(Files::new(&setting, &root, &person, configured))
+    Ok(Files::new(
+        environment,
+        &environment.project(),
+        &person,
+        configured,
+    ))
 }
 
 /// Gives lines to whoever wants them, in a thread that may wait.

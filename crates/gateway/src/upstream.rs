@@ -50,12 +50,12 @@ pub type Dialing<'a> = Pin<Box<dyn Future<Output = Result<Connection, String>> +
 /// Connects to a server, again and again.
 pub trait Dial: fmt::Debug + Send + Sync {
     /// Connects once; the error says why not.
-    fn dial<'a>(&'a self, around: &'a Surroundings) -> Dialing<'a>;
+    fn dial<'a>(&'a self, options: &'a ConnectOptions) -> Dialing<'a>;
 }
 
 /// What a connection of any server needs to know.
 #[derive(Debug, Clone)]
-pub struct Surroundings {
+pub struct ConnectOptions {
     /// What people call the server.
     pub label: String,
     /// The longest message, in bytes.

@@ -24,10 +24,10 @@ mod order;
 mod output;
 mod people;
 mod resume;
+mod run_context;
 mod screen;
 mod slots;
 mod stage;
-mod surroundings;
 mod tools;
 
 pub use codemie::look_up;
@@ -40,6 +40,7 @@ pub use nodes::{Configured, Nodes, NotStarted, ServerRequest};
 pub use order::{Capture, Failed, NodeOrder, Order, Outcome};
 pub use output::KeptFiles;
 pub use resume::{Resumed, answer, resume_pause};
+pub use run_context::RunContext;
 pub use screen::{NullScreen, Piece, Screen};
 pub use slots::Slots;
 pub use stage::{
@@ -47,5 +48,4 @@ pub use stage::{
     Open, People, PersonRequest, Question as StageQuestion, Served, ServedEnd, Servers, StageOrder,
     Stages, Standing, TerminalPrompt, Transcript, Tries,
 };
-pub use surroundings::Surroundings;
 pub use tools::Question;

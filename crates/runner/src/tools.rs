@@ -5,7 +5,7 @@
 
 use crate::{
     order::{Failed, Order},
-    surroundings::Surroundings,
+    run_context::RunContext,
 };
 use interlock_process::Program;
 
@@ -80,16 +80,16 @@ pub(crate) enum Codes {
 }
 
 /// Reads what `order` asks for.
-pub(crate) fn prepare(order: &Order, around: &Surroundings) -> Result<Task, Failed> {
+pub(crate) fn prepare(order: &Order, context: &RunContext) -> Result<Task, Failed> {
     let program = |prepared| Task::Program(Box::new(prepared));
     match order.kind.as_str() {
-        "bash" => bash::prepare(&order.input, around).map(program),
-        "claude" => agents::claude(&order.input, around).map(program),
-        "codex" => agents::codex(&order.input, around).map(program),
-        "gemini" => agents::gemini(&order.input, around).map(program),
-        "claude-code" => agents::claude_code(&order.input, around).map(program),
-        "get-gh-issue" => issue::prepare(&order.input, around).map(program),
-        "custom" => custom::prepare(&order.input, around).map(program),
+        "bash" => bash::prepare(&order.input, context).map(program),
+        "claude" => agents::claude(&order.input, context).map(program),
+        "codex" => agents::codex(&order.input, context).map(program),
+        "gemini" => agents::gemini(&order.input, context).map(program),
+        "claude-code" => agents::claude_code(&order.input, context).map(program),
+        "get-gh-issue" => issue::prepare(&order.input, context).map(program),
+        "custom" => custom::prepare(&order.input, context).map(program),
         "ask-user" => Question::of(&order.input).map(Task::Question),
         "write" => texts::written(&order.input).map(Task::Text),
         other => Err(Failed::new(
@@ -114,8 +114,8 @@ pub(crate) fn fault(kind: &str, input: &serde_json::Value) -> Option<Failed> {
 /// Returns the condition of a pause as a command for bash; `None` when it has none.
 pub(crate) fn condition(
     input: &serde_json::Value,
-    around: &Surroundings,
+    context: &RunContext,
 ) -> Option<Result<Prepared, Failed>> {
     let condition = input.get("condition").filter(|found| !found.is_null())?;
-    Some(bash::prepare(condition, around))
+    Some(bash::prepare(condition, context))
 }

@@ -1,7 +1,7 @@
 //! A person ends a run of steps: whoever carries it out is told, a run that stands ends in its log.
 
 use interlock_core::command::Ask;
-use interlock_runner::{Embedded, EmbeddedError, LeaseError, Surroundings};
+use interlock_runner::{Embedded, EmbeddedError, LeaseError, RunContext};
 
 use crate::{
     answer::ask_run,
@@ -29,8 +29,8 @@ fn end_leftovers(live: &mut Live) -> Result<Option<u32>, Failure> {
         return Ok(None);
     };
     let log = live.home.open_run(&live.run.id)?;
-    let around = Surroundings::new(live.run.id.to_string(), places, log.directory());
-    match Embedded::take(log, around) {
+    let context = RunContext::new(live.run.id.to_string(), places, log.directory());
+    match Embedded::take(log, context) {
         Ok(mut host) => {
             host.recover(&live.machine)?;
             host.release()?;

@@ -15,8 +15,7 @@ use interlock_clients::notify;
 use interlock_core::{dialogue::Conversation, machine::Machine};
 use interlock_expr::text::Places;
 use interlock_process::Terminal;
-use interlock_project::configuration_directory;
-use interlock_runner::{Embedded, Screen, Surroundings};
+use interlock_runner::{Embedded, RunContext, Screen};
 use interlock_store::{EventLog as _, RunLog};
 use serde_json::json;
 
@@ -28,7 +27,7 @@ use super::{
     stages::{Making, Prepared},
 };
 use crate::{
-    app::{App, home_of_person, variable},
+    app::{self, App, home_of_person},
     args::StageArgs,
     failure::{Done, Exit, Failure},
     progress::Progress,
@@ -136,7 +135,7 @@ impl Carrying {
         let halted = Halted::of(self.host.log(), machine)?;
         if halted.code == Exit::Waiting.code() && !std::io::stdout().is_terminal() {
             let run = self.host.log().load()?;
-            let own = configuration_directory(variable);
+            let own = app::configuration();
             notify::tell(own.as_deref(), &app.project(), (machine, &run), 0);
         }
         match &self.shown {
@@ -175,11 +174,11 @@ fn take(
         None => places_of_agent(app, &log)?,
     };
     let project = places.project.clone();
-    let mut around = Surroundings::new(run.id.to_string(), places, log.directory());
-    around.screen = shown.screen();
-    around.guard = Some(Arc::new(Guards::new(app)?));
+    let mut context = RunContext::new(run.id.to_string(), places, log.directory());
+    context.screen = shown.screen();
+    context.guard = Some(Arc::new(Guards::new(app)?));
     if !terms.headless {
-        around.terminal = Terminal::of_stdin().map(Arc::new);
+        context.terminal = Terminal::of_stdin().map(Arc::new);
     }
     let prepared = match prepared {
         Some(prepared) => Some(prepared),
@@ -191,15 +190,15 @@ fn take(
         project: &project,
         machine,
         terms,
-        screen: &around.screen,
-        terminal: around.terminal.as_ref(),
+        screen: &context.screen,
+        terminal: context.terminal.as_ref(),
     };
     if let Some(prepared) = prepared {
         let made = making.make(prepared, &log, &run)?;
-        around.stages = Some(made.stages);
-        around.nodes = made.nodes;
+        context.stages = Some(made.stages);
+        context.nodes = made.nodes;
     }
-    let mut host = Embedded::take(log.kept(), around)?;
+    let mut host = Embedded::take(log.kept(), context)?;
     if let Some(ask) = told {
         let told = interlock_runner::command(machine, &mut host, &ask);
         told.map_err(|error| anyhow::anyhow!("{error}"))?;

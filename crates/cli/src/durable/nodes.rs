@@ -89,10 +89,7 @@ impl OfConfiguration {
         screen: Option<Arc<dyn Screen>>,
     ) -> Self {
         Self {
-            app: App {
-                output: app.output,
-                directory: app.directory.clone(),
-            },
+            app: app.clone(),
             root: root.to_owned(),
             person: person.clone(),
             assets,

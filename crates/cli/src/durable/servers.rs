@@ -12,14 +12,13 @@ use interlock_core::{
     machine::{Activity, Machine, Object},
     names::{CallId, Digest, RunId},
 };
-use interlock_gateway::{
-    Settings, StartedFor, ToolPrefix,
-    tool_servers::{CallError, ServedTool, ToolServers, ToolServersSettings, WantedServer},
+use interlock_gateway::tool_servers::{
+    CallError, ServedTool, ToolServers, ToolServersSettings, WantedServer,
 };
 use interlock_models::ToolSpec;
 use interlock_process::Cancel;
 use interlock_process::Stream;
-use interlock_project::{Config, Servers as Configured, configuration_directory};
+use interlock_project::{Config, Environment, Servers as Configured};
 use interlock_runner::{Screen, Served, ServedEnd, Servers};
 use interlock_tool_names::served_names;
 use interlock_tools::{Arguments, Tool};
@@ -101,14 +100,9 @@ impl OfRun {
         };
         let told = lines.clone();
         let servers = ToolServers::start(ToolServersSettings {
-            settings: Settings {
-                project_directory: root.to_owned(),
-                home: app.home()?,
-                configuration: configuration_directory(app::variable),
-                tool_prefix: ToolPrefix::default(),
-                person: authority::name(),
-                ancestors: Vec::new(),
-                started_for: StartedFor::Anything,
+            environment: Environment {
+                directory: root.to_owned(),
+                ..app.environment()?.clone()
             },
             wanted,
             configured,

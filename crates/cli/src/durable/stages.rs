@@ -2,8 +2,8 @@
 
 use std::{collections::BTreeMap, path::Path, sync::Arc};
 
-use interlock_clients::{HookSetting, plugins};
-use interlock_confine::Decided;
+use interlock_clients::plugins;
+use interlock_confine::{Decided, call_context, call_site};
 use interlock_core::{
     command::Ask,
     machine::{Machine, ModeRules},
@@ -12,7 +12,7 @@ use interlock_core::{
 };
 use interlock_facts::RealDisk;
 use interlock_process::Terminal;
-use interlock_project::{Assets, Config, Modes, configuration_directory};
+use interlock_project::{Assets, Config, Modes};
 use interlock_runner::{Channel, Nodes, People, Screen, Servers, Stages, TerminalPrompt};
 use interlock_store::RunLog;
 use interlock_tools::{Secrets, Tool};
@@ -40,7 +40,7 @@ pub(super) struct Configured {
 impl Configured {
     /// Reads both, and asks the person about the project where its files widen anything.
     pub(super) fn read(app: &App, root: &Path, headless: bool) -> Result<Self, Failure> {
-        let person = Config::of_person(configuration_directory(app::variable).as_deref())?;
+        let person = Config::of_person(app::configuration().as_deref())?;
         let project = Config::of_project(root)?;
         let (project, said) = trust::counted(app, root, &person, project, headless)?;
         let is_trusted = trust::is_given(app, root, &person, said.as_ref())?;
@@ -54,7 +54,7 @@ impl Configured {
 
     /// Returns what both define for CodeMie files, of the project what counts.
     fn assets(&self, root: &Path) -> Assets {
-        let directory = configuration_directory(app::variable);
+        let directory = app::configuration();
         Assets::of(&self.person, directory.as_deref(), &self.project, root)
     }
 
@@ -212,10 +212,14 @@ impl Making<'_> {
         if let Some(servers) = &servers {
             servers.belong_to(run.id.clone(), Arc::clone(self.screen))?;
         }
-        let setting = HookSetting::of_process().map_err(|why| anyhow::anyhow!(why))?;
-        let host = plugins::host(&setting);
-        let mut decided = Decided::read(Path::new(root), host.configuration.as_deref())?;
-        let mut place = host.surroundings(Path::new(root), root, None);
+        let environment = self.app.environment()?;
+        let mut decided = Decided::read(Path::new(root), environment.configuration())?;
+        let mut place = call_context(
+            environment,
+            &plugins::in_place(environment),
+            Path::new(root),
+            call_site(environment, root, None),
+        );
         decided.apply(&mut place);
         place.environment_held = true;
         place.kernel_holds = interlock_confine::kernel_holds();
@@ -232,7 +236,7 @@ impl Making<'_> {
             secrets: Secrets::of_environment(texts_of_environment()),
             servers: servers.map(|servers| Arc::new(servers) as Arc<dyn Servers>),
             messages: log.messages(),
-            home: setting.home.clone(),
+            home: environment.home.clone(),
             place: place.resolved(&RealDisk),
             decided,
             program: app::program()?,

@@ -51,7 +51,7 @@ pub(crate) fn watch(app: &App) -> Done {
     // The lines of the log are drawn here: no colours inside them.
     let plain = App {
         output: crate::output::Output::new(crate::args::Colour::Never),
-        directory: app.directory.clone(),
+        ..app.clone()
     };
     let plain = &plain;
     thread::scope(|scope| {

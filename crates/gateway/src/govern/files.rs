@@ -2,13 +2,13 @@
 
 use std::path::Path;
 
-use interlock_clients::{HookSetting, file_use, surroundings};
+use interlock_clients::{call_context, file_use};
 use interlock_core::{
     call::ToolCall,
     names::{AgentId, CallId},
 };
-use interlock_facts::{FileUse, Proposal, RealDisk, Shape, Surroundings, served_facts};
-use interlock_project::{Config, Servers, ToolConfig, Transport};
+use interlock_facts::{CallContext, FileUse, Proposal, RealDisk, Shape, served_facts};
+use interlock_project::{Config, Environment, Servers, ToolConfig, Transport};
 use interlock_tool_names::served_names;
 use serde_json::Value;
 
@@ -22,7 +22,7 @@ const PROMPT: &str = "prompts/get";
 /// Where servers work, and what is set about their tools.
 #[derive(Debug, Clone)]
 pub(crate) struct Files {
-    around: Surroundings,
+    context: CallContext,
     servers: Servers,
 }
 
@@ -36,25 +36,25 @@ pub(crate) struct Identity {
 impl Files {
     /// Describes where the servers of the project at `root` work.
     pub(crate) fn new(
-        setting: &HookSetting,
+        environment: &Environment,
         root: &Path,
         person: &Config,
         servers: Servers,
     ) -> Self {
         let directory = root.to_str().unwrap_or("/");
-        let mut around = surroundings(setting, root, directory, None);
-        around.writable = person.writable_places();
-        around.opened.clone_from(&person.protect.allow);
-        around.allowed_by_person.clone_from(&person.shell.allow);
+        let mut context = call_context(environment, root, directory, None);
+        context.writable = person.writable_places();
+        context.opened.clone_from(&person.protect.allow);
+        context.allowed_by_person.clone_from(&person.shell.allow);
         Self {
-            around: around.resolved(&RealDisk),
+            context: context.resolved(&RealDisk),
             servers,
         }
     }
 
     /// Returns where the project's servers work, and what is protected there.
-    pub(super) const fn around(&self) -> &Surroundings {
-        &self.around
+    pub(super) const fn context(&self) -> &CallContext {
+        &self.context
     }
 
     /// Finds what a call would do.
@@ -92,8 +92,8 @@ impl Files {
             sure,
             ..FileUse::default()
         };
-        let around = self.around_of(reading.server);
-        let mut call = served_facts(proposal(&names, &input, who), &files, &around, &RealDisk);
+        let context = self.around_of(reading.server);
+        let mut call = served_facts(proposal(&names, &input, who), &files, &context, &RealDisk);
         call.served_as = names;
         call
     }
@@ -107,8 +107,8 @@ impl Files {
     }
 
     /// Describes where a server works: relative paths count from its own directory.
-    fn around_of(&self, server: &str) -> Surroundings {
-        let mut around = self.around.clone();
+    fn around_of(&self, server: &str) -> CallContext {
+        let mut context = self.context.clone();
         let known = self
             .servers
             .iter()
@@ -117,12 +117,12 @@ impl Files {
             && let Transport::Stdio(stdio) = &config.transport
             && let Some(cwd) = stdio.cwd.as_deref().and_then(Path::to_str)
         {
-            let below = Path::new(&around.project_root).join(cwd);
+            let below = Path::new(&context.project_root).join(cwd);
             if let Some(below) = below.to_str() {
-                below.clone_into(&mut around.working_directory);
+                below.clone_into(&mut context.site.cwd);
             }
         }
-        around
+        context
     }
 }
 

@@ -18,7 +18,7 @@ use tokio::{
 };
 
 use super::{list_cache::ListCache, shake::Shaken};
-use crate::upstream::{Server, Surroundings};
+use crate::upstream::{ConnectOptions, Server};
 use crate::{
     asks,
     era::{Era, Introduced},
@@ -43,7 +43,7 @@ pub(crate) struct Upstream {
     pub(crate) greeting: Arc<Introduced>,
     /// Whether several clients use it.
     pub(crate) shared: bool,
-    pub(super) around: Surroundings,
+    pub(super) options: ConnectOptions,
     pub(super) tools: ListCache,
     pub(super) prompts: ListCache,
     pub(super) listing: tokio::sync::Mutex<()>,
@@ -162,18 +162,18 @@ impl Upstream {
         server: Arc<Server>,
         greeting: Arc<Introduced>,
         shared: bool,
-        around: &Surroundings,
+        options: &ConnectOptions,
     ) -> Arc<Self> {
-        let around = Surroundings {
+        let options = ConnectOptions {
             label: server.label(),
-            ..around.clone()
+            ..options.clone()
         };
         let greeting = Arc::new(asks::introduced(server.asks, &greeting));
         let upstream = Arc::new(Self {
             server,
             greeting,
             shared,
-            around,
+            options,
             tools: ListCache::default(),
             prompts: ListCache::default(),
             listing: tokio::sync::Mutex::new(()),
@@ -201,7 +201,7 @@ impl Upstream {
         }
         self.standing.send_replace(Standing::Down(Outcome::error(
             INTERNAL_ERROR,
-            &format!("{} is closed", self.around.label),
+            &format!("{} is closed", self.options.label),
         )));
     }
 
@@ -251,7 +251,7 @@ impl Upstream {
     }
 
     fn down(&self, why: &str) -> Outcome {
-        let message = format!("{} {why}; it is being restarted", self.around.label);
+        let message = format!("{} {why}; it is being restarted", self.options.label);
         Outcome::away(&message)
     }
 
@@ -357,7 +357,7 @@ impl Upstream {
                 .get("message")
                 .and_then(Value::as_str)
                 .unwrap_or_default();
-            self.around.notes.tell(&format!("interlock: {said}"));
+            self.options.notes.tell(&format!("interlock: {said}"));
             let pause = if worked {
                 // It is back in a moment: who asks meanwhile waits that long.
                 self.standing.send_replace(Standing::Starting);
@@ -374,7 +374,7 @@ impl Upstream {
 
     /// Connects and stays until the connection is over; tells whether it was of any use, and why it ended.
     async fn connect_once(self: &Arc<Self>, was_up: &mut bool) -> (bool, Outcome) {
-        let connection = match self.server.dial.dial(&self.around).await {
+        let connection = match self.server.dial.dial(&self.options).await {
             Ok(connection) => connection,
             Err(why) => return (false, self.down(&format!("is down: {why}"))),
         };

@@ -29,7 +29,7 @@ use reqwest::{
 use tokio::{sync::mpsc, task::AbortHandle, time::timeout};
 
 use self::reached::Near;
-use super::{Connection, Dial, Dialing, Fate, Surroundings};
+use super::{ConnectOptions, Connection, Dial, Dialing, Fate};
 use crate::{
     channel::Channel,
     mcp_headers::Schemas,
@@ -113,13 +113,13 @@ impl HttpServer {
 
     /// Connects; the server is not asked anything before the first message.
     #[must_use]
-    pub fn connect(&self, around: &Surroundings) -> Connection {
+    pub fn connect(&self, options: &ConnectOptions) -> Connection {
         let (near, far) = Channel::pair();
         let fate = Fate::default();
         let carrier = Arc::new(Carrier {
             server: self.clone(),
             session: far.outgoing,
-            around: around.clone(),
+            options: options.clone(),
             state: Mutex::default(),
             renewing: tokio::sync::Mutex::new(()),
             proven: AtomicBool::new(false),
@@ -134,8 +134,8 @@ impl HttpServer {
 }
 
 impl Dial for HttpServer {
-    fn dial<'a>(&'a self, around: &'a Surroundings) -> Dialing<'a> {
-        Box::pin(std::future::ready(Ok(self.connect(around))))
+    fn dial<'a>(&'a self, options: &'a ConnectOptions) -> Dialing<'a> {
+        Box::pin(std::future::ready(Ok(self.connect(options))))
     }
 }
 
@@ -183,7 +183,7 @@ fn follow(attempt: redirect::Attempt<'_>) -> redirect::Action {
 struct Carrier {
     server: HttpServer,
     session: mpsc::Sender<Envelope>,
-    around: Surroundings,
+    options: ConnectOptions,
     state: Mutex<State>,
     /// Held while a lost session is begun anew.
     renewing: tokio::sync::Mutex<()>,

@@ -11,7 +11,7 @@ use tokio::{
     time::timeout,
 };
 
-use super::{Connection, Dial, Dialing, Fate, Surroundings};
+use super::{ConnectOptions, Connection, Dial, Dialing, Fate};
 use crate::{
     channel::Channel,
     lines::{LineRead, answered_number, read_line, write_line},
@@ -45,9 +45,9 @@ pub struct Process {
 }
 
 impl Dial for Process {
-    fn dial<'a>(&'a self, around: &'a Surroundings) -> Dialing<'a> {
+    fn dial<'a>(&'a self, options: &'a ConnectOptions) -> Dialing<'a> {
         Box::pin(async move {
-            connect(self, around)
+            connect(self, options)
                 .map_err(|error| format!("`{}` cannot be started: {error}", self.command.display()))
         })
     }
@@ -57,7 +57,7 @@ impl Dial for Process {
 ///
 /// # Errors
 /// It cannot be started.
-pub fn connect(process: &Process, around: &Surroundings) -> io::Result<Connection> {
+pub fn connect(process: &Process, options: &ConnectOptions) -> io::Result<Connection> {
     let mut command = Command::new(&process.command);
     command
         .args(&process.args)
@@ -77,12 +77,12 @@ pub fn connect(process: &Process, around: &Surroundings) -> io::Result<Connectio
     let child = command.spawn()?;
     let (near, far) = Channel::pair();
     let fate = Fate::default();
-    tokio::spawn(carry(child, far, around.clone(), fate.clone()));
+    tokio::spawn(carry(child, far, options.clone(), fate.clone()));
     Ok(Connection { link: near, fate })
 }
 
 /// Carries messages until either side is gone, then ends the process.
-async fn carry(mut child: Child, link: Channel, around: Surroundings, fate: Fate) {
+async fn carry(mut child: Child, link: Channel, options: ConnectOptions, fate: Fate) {
     let Channel {
         outgoing,
         mut incoming,
@@ -90,13 +90,13 @@ async fn carry(mut child: Child, link: Channel, around: Surroundings, fate: Fate
     let group = child.id();
     let stdin = child.stdin.take();
     if let Some(stderr) = child.stderr.take() {
-        tokio::spawn(pass_stderr(stderr, around.clone()));
+        tokio::spawn(pass_stderr(stderr, options.clone()));
     }
     {
         let stdout = child.stdout.take();
         let reading = async {
             if let Some(stdout) = stdout {
-                read_all(stdout, &outgoing, &around).await;
+                read_all(stdout, &outgoing, &options).await;
             }
         };
         let writing = write_all(stdin, &mut incoming);
@@ -114,7 +114,7 @@ async fn carry(mut child: Child, link: Channel, around: Surroundings, fate: Fate
     fate.say(ended(status));
     // Only now the other end learns of it: it finds the reason said.
     drop(outgoing);
-    drop(around.running);
+    drop(options.running);
 }
 
 fn ended(status: io::Result<std::process::ExitStatus>) -> String {
@@ -127,20 +127,20 @@ fn ended(status: io::Result<std::process::ExitStatus>) -> String {
 async fn read_all(
     stdout: impl AsyncRead + Unpin,
     session: &mpsc::Sender<Envelope>,
-    around: &Surroundings,
+    options: &ConnectOptions,
 ) {
     let mut reader = BufReader::with_capacity(READ_BYTES, stdout);
     let mut line = Vec::new();
     loop {
-        let read = read_line(&mut reader, &mut line, around.bytes_max).await;
+        let read = read_line(&mut reader, &mut line, options.bytes_max).await;
         let envelopes = match read {
             Ok(LineRead::End) | Err(_) => return,
             Ok(LineRead::Whole) if line.trim_ascii().is_empty() => continue,
             Ok(LineRead::Whole) => match read_printed(&line) {
                 Some(envelopes) => envelopes,
-                None => no_message(&line, around),
+                None => no_message(&line, options),
             },
-            Ok(LineRead::TooLong) => too_long(&line, around),
+            Ok(LineRead::TooLong) => too_long(&line, options),
         };
         for envelope in envelopes {
             if session.send(envelope).await.is_err() {
@@ -158,22 +158,22 @@ fn read_printed(line: &[u8]) -> Option<Vec<Envelope>> {
 }
 
 /// Answers a request in the place of a message that is too long to be read.
-fn too_long(ends: &[u8], around: &Surroundings) -> Vec<Envelope> {
+fn too_long(ends: &[u8], options: &ConnectOptions) -> Vec<Envelope> {
     let what = format!(
         "a message of {} is longer than {} bytes",
-        around.label, around.bytes_max
+        options.label, options.bytes_max
     );
-    around.notes.tell(&format!("interlock: {what}"));
+    options.notes.tell(&format!("interlock: {what}"));
     failed(ends, &what)
 }
 
 /// Answers a request in the place of a line that cannot be read, where it is meant as an answer.
-fn no_message(line: &[u8], around: &Surroundings) -> Vec<Envelope> {
+fn no_message(line: &[u8], options: &ConnectOptions) -> Vec<Envelope> {
     let text = String::from_utf8_lossy(line);
     let start: String = text.chars().take(200).collect();
-    around.notes.tell(&format!(
+    options.notes.tell(&format!(
         "interlock: {} printed a line that is no message: {start}",
-        around.label
+        options.label
     ));
     let answers = ["\"result\"", "\"error\""];
     if !answers.iter().any(|key| text.contains(key)) {
@@ -181,7 +181,7 @@ fn no_message(line: &[u8], around: &Surroundings) -> Vec<Envelope> {
     }
     failed(
         line,
-        &format!("{} answered with what is no JSON", around.label),
+        &format!("{} answered with what is no JSON", options.label),
     )
 }
 
@@ -211,7 +211,7 @@ async fn write_all(stdin: Option<ChildStdin>, session: &mut mpsc::Receiver<Envel
     }
 }
 
-async fn pass_stderr(stderr: ChildStderr, around: Surroundings) {
+async fn pass_stderr(stderr: ChildStderr, options: ConnectOptions) {
     let mut reader = BufReader::new(stderr);
     let mut line = Vec::new();
     while let Ok(read) = read_line(&mut reader, &mut line, STDERR_BYTES_MAX).await {
@@ -219,9 +219,9 @@ async fn pass_stderr(stderr: ChildStderr, around: Surroundings) {
             return;
         }
         let text = String::from_utf8_lossy(&line);
-        around
+        options
             .notes
-            .pass(&format!("[{}] {text}", around.label))
+            .pass(&format!("[{}] {text}", options.label))
             .await;
     }
 }

@@ -11,8 +11,8 @@ use interlock_models::{
 };
 use interlock_process::Cancel;
 use interlock_runner::{
-    Answers, Channel, ChannelAnswer, Halt, Model, Models, Open, People, PersonRequest, Stages,
-    Surroundings, Tries,
+    Answers, Channel, ChannelAnswer, Halt, Model, Models, Open, People, PersonRequest, RunContext,
+    Stages, Tries,
 };
 use interlock_testkit::provider::{self, ModelRequest, Reply, Say, Script, call, text};
 use interlock_tools::Tool;
@@ -98,7 +98,7 @@ impl Channel for Answering {
 
 pub(crate) fn stages(room: &Room, models: &Arc<Scripted>, people: People) -> Arc<Stages> {
     let project = room.project();
-    let place = interlock_facts::Surroundings::of_project(project.to_str().unwrap())
+    let place = interlock_facts::CallContext::of_project(project.to_str().unwrap())
         .resolved(&interlock_facts::RealDisk);
     Arc::new(Stages {
         models: Arc::clone(models) as Arc<dyn Models>,
@@ -119,7 +119,7 @@ pub(crate) fn stages(room: &Room, models: &Arc<Scripted>, people: People) -> Arc
 
 fn drive(room: &Room, models: &Arc<Scripted>, people: People) -> Halt {
     let stages = stages(room, models, people);
-    let mut host = room.host_with(|around: &mut Surroundings| around.stages = Some(stages));
+    let mut host = room.host_with(|context: &mut RunContext| context.stages = Some(stages));
     host.drive(&room.machine).unwrap()
 }
 

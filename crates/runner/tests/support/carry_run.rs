@@ -4,7 +4,7 @@ use std::{error::Error, io::Write as _, path::Path, process::ExitCode, sync::Arc
 
 use interlock_core::names::RunId;
 use interlock_process::{Stream, Terminal};
-use interlock_runner::{Embedded, Screen, Surroundings};
+use interlock_runner::{Embedded, RunContext, Screen};
 use interlock_store::{EventLog as _, Home};
 
 /// Shows all on this process's own streams.
@@ -50,9 +50,9 @@ fn carry(home: &Path, run: &str) -> Result<String, Box<dyn Error>> {
         .places()
         .cloned()
         .ok_or("the run is not durable")?;
-    let mut around = Surroundings::new(run, places, log.directory());
-    around.screen = Arc::new(Plain);
-    around.terminal = Terminal::of_stdin().map(Arc::new);
-    let mut host = Embedded::take(log, around)?;
+    let mut context = RunContext::new(run, places, log.directory());
+    context.screen = Arc::new(Plain);
+    context.terminal = Terminal::of_stdin().map(Arc::new);
+    let mut host = Embedded::take(log, context)?;
     Ok(format!("{:?}", host.drive(&machine)?))
 }

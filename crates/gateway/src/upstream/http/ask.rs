@@ -67,7 +67,7 @@ impl Carrier {
                     None
                 }
                 Err(failure) => {
-                    self.fail(&request.id, failure.outcome(&self.around.label))
+                    self.fail(&request.id, failure.outcome(&self.options.label))
                         .await;
                     None
                 }
@@ -86,7 +86,7 @@ impl Carrier {
             return;
         };
         if let Err(failure) = self.ask_again(envelope, request).await {
-            self.fail(&request.id, failure.outcome(&self.around.label))
+            self.fail(&request.id, failure.outcome(&self.options.label))
                 .await;
         }
     }
@@ -132,7 +132,7 @@ impl Carrier {
         let session_id = session_id
             .and_then(|id| id.to_str().ok())
             .map(str::to_owned);
-        let bytes_max = self.around.bytes_max;
+        let bytes_max = self.options.bytes_max;
         match written(&response) {
             Written::Document => {
                 self.proven.store(true, Ordering::Relaxed);
@@ -209,7 +209,7 @@ impl Carrier {
             };
             match self.get(standing, Some(behind)).await {
                 Ok(response) if response.status().is_success() => {
-                    events = Events::of(response, self.around.bytes_max);
+                    events = Events::of(response, self.options.bytes_max);
                 }
                 Ok(_) => return Err(ended),
                 // The way may be open again in a moment.
@@ -293,8 +293,8 @@ impl Carrier {
         }
         *result = raw(&value);
         for (name, why) in bad {
-            let label = &self.around.label;
-            let notes = &self.around.notes;
+            let label = &self.options.label;
+            let notes = &self.options.notes;
             notes.tell(&format!(
                 "interlock: the tool `{name}` of {label} is left out: {why}"
             ));
@@ -330,7 +330,7 @@ impl Carrier {
             }
             said if unheard && !self.is_proven() && !code.is_some_and(is_modern_code) => {
                 let other =
-                    || Envelope::response(request.id.clone(), failure.outcome(&self.around.label));
+                    || Envelope::response(request.id.clone(), failure.outcome(&self.options.label));
                 Ok(Went::Unheard(said.map_or_else(other, |(answer, _)| answer)))
             }
             Some((answer, _)) => {
@@ -379,7 +379,7 @@ impl Carrier {
         let session_id = session_id
             .and_then(|id| id.to_str().ok())
             .map(str::to_owned);
-        let value = first_result(response, self.around.bytes_max).await?;
+        let value = first_result(response, self.options.bytes_max).await?;
         if method == "initialize" {
             let version = value.get("protocolVersion").and_then(Value::as_str);
             let mut state = self.state();

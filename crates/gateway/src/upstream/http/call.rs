@@ -119,12 +119,12 @@ impl Carrier {
             Ok(response) => refused(&response),
             Err(failure) => failure,
         };
-        let label = &self.around.label;
+        let label = &self.options.label;
         let why = match failed {
             Failure::Broken(what) | Failure::Away(what) => what,
             Failure::Refused { status, .. } => format!("refused it: HTTP status {status}"),
         };
-        let notes = &self.around.notes;
+        let notes = &self.options.notes;
         notes.tell(&format!(
             "interlock: a message to {label} is lost: it {why}"
         ));

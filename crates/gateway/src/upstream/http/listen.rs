@@ -52,7 +52,7 @@ impl Carrier {
                     if response.status().is_success() && written(&response) == Written::Events =>
                 {
                     wait = RETRY_TIME;
-                    let mut events = Events::of(response, self.around.bytes_max);
+                    let mut events = Events::of(response, self.options.bytes_max);
                     if !self.hear(&mut events).await {
                         return;
                     }
@@ -77,8 +77,8 @@ impl Carrier {
                 continue;
             }
             let Ok(envelopes) = read_server(&event.data) else {
-                let label = &self.around.label;
-                let notes = &self.around.notes;
+                let label = &self.options.label;
+                let notes = &self.options.notes;
                 notes.tell(&format!(
                     "interlock: {label} sent an event that is no message"
                 ));

@@ -38,7 +38,7 @@ impl Carrier {
                 return Err(Failure::Broken("sends no stream of events".to_owned()));
             }
             let base = response.url(&self.server.url);
-            let mut events = Events::of(response, self.around.bytes_max);
+            let mut events = Events::of(response, self.options.bytes_max);
             while let Some(event) = events.next().await? {
                 if event.kind == "endpoint" {
                     let path = String::from_utf8_lossy(&event.data);
@@ -128,7 +128,7 @@ impl Carrier {
             Err(error) => Failure::on_the_way(error),
         };
         if let Some(id) = asked(envelope) {
-            self.fail(id, failure.outcome(&self.around.label)).await;
+            self.fail(id, failure.outcome(&self.options.label)).await;
         }
     }
 
@@ -144,7 +144,7 @@ impl Carrier {
             None => incoming.recv().await,
         };
         if let Some(id) = asking.as_ref().and_then(asked) {
-            self.fail(id, failure.outcome(&self.around.label)).await;
+            self.fail(id, failure.outcome(&self.options.label)).await;
         }
         match failure {
             Failure::Broken(what) | Failure::Away(what) => what.clone(),

@@ -1,18 +1,40 @@
-//! Where a call would run.
+//! Where a call stands, and what its facts depend on.
 
 use interlock_shell::Dialect;
 
 use crate::{canonical::control_digest, disk::Disk};
 
+/// Where a call stands: its directory, its shell and the process that makes it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct CallSite {
+    /// The directory that relative paths count from.
+    pub cwd: String,
+    /// The shell that runs the lines of a tool that does not say which it is.
+    pub shell: Dialect,
+    /// The client's process, where the agent has one of its own.
+    pub pid: Option<u32>,
+}
+
+impl CallSite {
+    /// Takes a directory; the shell is bash, and no process is known.
+    #[must_use]
+    pub fn at(cwd: impl Into<String>) -> Self {
+        Self {
+            cwd: cwd.into(),
+            ..Self::default()
+        }
+    }
+}
+
 /// Where a call would run, and what of this machine matters to its facts.
 ///
-/// Paths are absolute; [`Surroundings::resolved`] follows their links once.
+/// Paths are absolute; [`CallContext::resolved`] follows their links once.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Surroundings {
+pub struct CallContext {
     /// The project's root, fixed when its run began.
     pub project_root: String,
-    /// The directory that relative paths count from.
-    pub working_directory: String,
+    /// Where the call stands.
+    pub site: CallSite,
     /// The person's home directory.
     pub home: Option<String>,
     /// The person's name on this machine.
@@ -31,10 +53,6 @@ pub struct Surroundings {
     pub programs: Vec<String>,
     /// Where a program's bare name is looked for.
     pub search_path: Vec<String>,
-    /// The client's process.
-    pub client_process: Option<u32>,
-    /// The shell that runs the lines of a tool that does not say which it is.
-    pub shell: Dialect,
     /// Entries of the person's configuration for commands of class privilege and system.
     pub allowed_by_person: Vec<String>,
     /// Programs that the person names as wrappers of the command in their words.
@@ -51,13 +69,13 @@ pub struct Surroundings {
     pub kernel_holds: bool,
 }
 
-impl Surroundings {
-    /// Makes surroundings of a project in which nothing else is known.
+impl CallContext {
+    /// Makes the context of a call at the root of a project, with nothing else known.
     #[must_use]
     pub fn of_project(root: impl Into<String>) -> Self {
         let root = root.into();
         Self {
-            working_directory: root.clone(),
+            site: CallSite::at(root.clone()),
             project_root: root,
             ..Self::default()
         }
@@ -86,7 +104,7 @@ impl Surroundings {
     /// Follows the links of every path, so that paths can be compared as text.
     #[must_use]
     pub fn resolved(mut self, disk: &dyn Disk) -> Self {
-        let mut paths = vec![&mut self.project_root, &mut self.working_directory];
+        let mut paths = vec![&mut self.project_root, &mut self.site.cwd];
         let some = [
             &mut self.home,
             &mut self.temporary,

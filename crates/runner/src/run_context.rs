@@ -23,7 +23,7 @@ const SHELLS: [&str; 4] = [
 
 /// Where a run is carried out.
 #[derive(Clone)]
-pub struct Surroundings {
+pub struct RunContext {
     /// The run's id.
     pub run: String,
     /// The folders that its paths are resolved against.
@@ -48,7 +48,7 @@ pub struct Surroundings {
     pub nodes: Option<Arc<Nodes>>,
 }
 
-impl Surroundings {
+impl RunContext {
     /// Takes a run's folders; no terminal, nobody looking, `PATH` as this process has it.
     #[must_use]
     pub fn new(run: impl Into<String>, places: Places, beside: impl Into<PathBuf>) -> Self {
@@ -94,9 +94,9 @@ impl Surroundings {
 /// The variable that names the effect and the try a program belongs to.
 pub(crate) const EFFECT_VARIABLE: &str = "INTERLOCK_EFFECT";
 
-impl fmt::Debug for Surroundings {
+impl fmt::Debug for RunContext {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Surroundings")
+        f.debug_struct("RunContext")
             .field("run", &self.run)
             .field("places", &self.places)
             .field("beside", &self.beside)
