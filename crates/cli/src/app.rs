@@ -39,13 +39,8 @@ impl App {
     }
 
     /// Returns the run that is meant: an id, a prefix of one, a name, or the newest of this project.
-    pub(crate) fn find_run(&self, home: &Home, wanted: Option<&str>) -> Result<RunId, Failure> {
-        let (project, flows) = (self.project(), self.flow_project());
-        let found = home.find_run(wanted, &flows);
-        if project == flows {
-            return Ok(found?);
-        }
-        Ok(found.or_else(|_| home.find_run(wanted, &project))?)
+    pub(crate) fn find_run(&self, wanted: Option<&str>) -> Result<RunId, Failure> {
+        Ok(self.environment()?.find_run(wanted)?)
     }
 
     /// Returns the workflows that have a name here and may hold an agent.

@@ -6,9 +6,10 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
+use interlock_core::names::RunId;
 use interlock_store::{ClientProcess, Home, StoreError};
 
-use crate::places::{configuration_directory, project_root};
+use crate::places::{configuration_directory, project_root, workflow_root};
 
 /// What one invocation of the program finds, read once.
 #[derive(Debug, Clone)]
@@ -84,6 +85,35 @@ impl Environment {
     #[must_use]
     pub fn home_of_person(&self) -> Option<PathBuf> {
         self.variable_os("HOME").map(PathBuf::from)
+    }
+
+    /// Returns the variables that are text.
+    pub fn texts(&self) -> impl Iterator<Item = (String, String)> {
+        let variables = self.variables.iter();
+        variables.filter_map(|(name, value)| {
+            Some((name.to_str()?.to_owned(), value.to_str()?.to_owned()))
+        })
+    }
+
+    /// Returns this program's real path, where it is known.
+    #[must_use]
+    pub fn real_program(&self) -> Option<PathBuf> {
+        let program = self.program.as_ref()?;
+        Some(program.canonicalize().unwrap_or_else(|_| program.clone()))
+    }
+
+    /// Finds a run: an id, a prefix of one, a name, or the newest of this project.
+    ///
+    /// # Errors
+    /// There is none, or several are meant.
+    pub fn find_run(&self, wanted: Option<&str>) -> Result<RunId, StoreError> {
+        let project = self.project();
+        let flows = workflow_root(&self.directory, self.home_of_person().as_deref());
+        let found = self.home.find_run(wanted, &flows);
+        if project == flows {
+            return found;
+        }
+        found.or_else(|_| self.home.find_run(wanted, &project))
     }
 
     /// Returns the person's own configuration directory.

@@ -12,6 +12,7 @@
 //! **Invariant.** One runner a run; a program starts after its start is in the
 //! log; nothing of a program runs any more when its end is told.
 
+mod build;
 mod carry;
 mod codemie;
 mod drive;
@@ -30,6 +31,7 @@ mod slots;
 mod stage;
 mod tools;
 
+pub use build::{Approvals, BuildError, Builder, RunConfig, ServerLauncher};
 pub use codemie::look_up;
 pub use drive::{DriveError, Halt, command, drive, lose_effects};
 pub use embedded::{Canceller, Embedded, EmbeddedError};

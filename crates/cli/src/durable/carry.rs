@@ -2,7 +2,7 @@
 
 use std::{
     io::IsTerminal as _,
-    path::{Path, PathBuf},
+    path::PathBuf,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -13,10 +13,9 @@ use std::{
 
 use interlock_clients::notify;
 use interlock_core::{dialogue::Conversation, machine::Machine};
-use interlock_expr::text::Places;
 use interlock_process::Terminal;
-use interlock_runner::{Embedded, RunContext, Screen};
-use interlock_store::{EventLog as _, RunLog};
+use interlock_runner::{Embedded, Screen};
+use interlock_store::EventLog as _;
 use serde_json::json;
 
 use super::{
@@ -24,10 +23,10 @@ use super::{
     guard::Guards,
     screen::Lines,
     signals::Cancelling,
-    stages::{Making, Prepared},
+    world::{World, failed},
 };
 use crate::{
-    app::{self, App, home_of_person},
+    app::{self, App},
     args::StageArgs,
     failure::{Done, Exit, Failure},
     progress::Progress,
@@ -167,57 +166,31 @@ fn take(
     shown: &Shown,
     terms: &Terms,
 ) -> Result<Embedded, Failure> {
-    let Begun { log, prepared } = begun;
-    let run = log.load()?;
-    let places = match run.places() {
-        Some(places) => places.clone(),
-        None => places_of_agent(app, &log)?,
+    let Begun { log, world } = begun;
+    let World { builder, told } = match world {
+        Some(world) => world,
+        None => {
+            let run = log.load()?;
+            let project = run.places().map(|places| PathBuf::from(&places.project));
+            let project = project.unwrap_or_else(|| app.project());
+            let mut world = World::of_project(app, &project, machine, terms)?;
+            let prepared = world.builder.prepare(machine, Some(&run));
+            prepared.map_err(failed)?;
+            world
+        }
     };
-    let project = places.project.clone();
-    let mut context = RunContext::new(run.id.to_string(), places, log.directory());
-    context.screen = shown.screen();
-    context.guard = Some(Arc::new(Guards::new(app)?));
-    if !terms.headless {
-        context.terminal = Terminal::of_stdin().map(Arc::new);
-    }
-    let prepared = match prepared {
-        Some(prepared) => Some(prepared),
-        None => Prepared::of_run(app, Path::new(&project), machine, terms, &run)?,
-    };
-    let told = prepared.as_ref().and_then(Prepared::told);
-    let making = Making {
-        app,
-        project: &project,
-        machine,
-        terms,
-        screen: &context.screen,
-        terminal: context.terminal.as_ref(),
-    };
-    if let Some(prepared) = prepared {
-        let made = making.make(prepared, &log, &run)?;
-        context.stages = Some(made.stages);
-        context.nodes = made.nodes;
-    }
-    let mut host = Embedded::take(log.kept(), context)?;
+    let terminal = Some(terms).filter(|terms| !terms.headless);
+    let terminal = terminal.and_then(|_| Terminal::of_stdin()).map(Arc::new);
+    let builder = builder
+        .screen(shown.screen())
+        .terminal(terminal)
+        .guard(Arc::new(Guards::new(app)?));
+    let mut host = builder.take(log, machine).map_err(failed)?;
     if let Some(ask) = told {
         let told = interlock_runner::command(machine, &mut host, &ask);
         told.map_err(|error| anyhow::anyhow!("{error}"))?;
     }
     Ok(host)
-}
-
-/// Returns where the stages of a run are carried out that holds an agent, too: in the agent's project.
-fn places_of_agent(app: &App, log: &RunLog) -> Result<Places, Failure> {
-    let word = |path: &Path| {
-        let text = path.to_str().map(str::to_owned);
-        text.ok_or_else(|| anyhow::anyhow!("`{}` is not text", path.display()))
-    };
-    let person = home_of_person().unwrap_or_else(|| PathBuf::from("/"));
-    Ok(Places {
-        run_dir: word(log.directory())?,
-        project: word(&app.project())?,
-        home: word(&person)?,
-    })
 }
 
 /// Prints events while `work` goes on.

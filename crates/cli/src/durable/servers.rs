@@ -9,27 +9,27 @@ use std::{
 
 use interlock_core::{
     call::{CallFacts, CallKind, ToolCall},
-    machine::{Activity, Machine, Object},
+    machine::Object,
     names::{CallId, Digest, RunId},
 };
-use interlock_gateway::tool_servers::{
-    CallError, ServedTool, ToolServers, ToolServersSettings, WantedServer,
+use interlock_gateway::{
+    GatewayError,
+    tool_servers::{CallError, ServedTool, ToolServers, ToolServersSettings, WantedServer},
+    upstream::Reach,
 };
 use interlock_models::ToolSpec;
-use interlock_process::Cancel;
-use interlock_process::Stream;
+use interlock_process::{Cancel, Stream};
 use interlock_project::{Config, Environment, Servers as Configured};
-use interlock_runner::{Screen, Served, ServedEnd, Servers};
+use interlock_runner::{
+    BuildError, NotStarted, RunConfig, Screen, Served, ServedEnd, ServerLauncher, ServerRequest,
+    Servers,
+};
+use interlock_store::StoreError;
 use interlock_tool_names::served_names;
 use interlock_tools::{Arguments, Tool};
 use serde_json::{Value, json};
 
-use crate::{
-    app::{self, App},
-    authority,
-    failure::Failure,
-    output::Output,
-};
+use crate::output::Output;
 
 /// Time between two looks whether a call is to be given up.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
@@ -38,8 +38,14 @@ const LABEL: &str = "mcp";
 /// The code of a call that its tool says has failed.
 const TOOL_ERROR: &str = "tool_error";
 
+/// Starts the MCP servers of runs.
+pub(super) struct Launcher {
+    output: Output,
+    environment: Environment,
+}
+
 /// The servers of a run.
-pub(super) struct OfRun {
+struct OfRun {
     servers: ToolServers,
     /// What was listed, by the name that models call it by; what is gone stays.
     known: Mutex<BTreeMap<String, Served>>,
@@ -62,47 +68,32 @@ impl Lines {
     }
 }
 
-impl OfRun {
-    /// Starts the servers that person and project have configured, and waits until it is known what they have.
-    ///
-    /// Definitions are held to what `run` has seen, where it has begun already. `None`: there are no servers.
-    pub(super) fn start(
-        app: &App,
-        root: &Path,
-        (person, project): (&Config, &Config),
-        run: Option<&RunId>,
-    ) -> Result<Option<Self>, Failure> {
-        let configured: Configured = Config::servers(person, project);
-        if configured.is_empty() {
-            return Ok(None);
+impl Launcher {
+    /// Tells lines of servers on `output`, as long as there is no screen.
+    pub(super) const fn new(output: Output, environment: Environment) -> Self {
+        Self {
+            output,
+            environment,
         }
-        let mut wanted = Vec::new();
-        for (name, server) in &configured {
-            let server = WantedServer::configured(name, server, root);
-            wanted.push(server.map_err(|why| Failure::usage(anyhow::anyhow!(why)))?);
-        }
-        let started = Self::begin(app, root, wanted, configured, (person, run))?;
-        started.tools();
-        Ok(Some(started))
     }
 
     /// Begins to start these servers.
-    pub(super) fn begin(
-        app: &App,
+    fn begin(
+        &self,
         root: &Path,
         wanted: Vec<WantedServer>,
         configured: Configured,
         (person, run): (&Config, Option<&RunId>),
-    ) -> Result<Self, Failure> {
+    ) -> Result<OfRun, GatewayError> {
         let lines = Lines {
-            output: app.output,
+            output: self.output,
             screen: Arc::default(),
         };
         let told = lines.clone();
         let servers = ToolServers::start(ToolServersSettings {
             environment: Environment {
                 directory: root.to_owned(),
-                ..app.environment()?.clone()
+                ..self.environment.clone()
             },
             wanted,
             configured,
@@ -115,17 +106,73 @@ impl OfRun {
             message_bytes_max: person.gateway.message_bytes_max(),
             note: Box::new(move |line| told.tell(&line)),
         })?;
-        Ok(Self {
+        Ok(OfRun {
             servers,
             known: Mutex::default(),
             lines,
         })
     }
+}
 
+impl ServerLauncher for Launcher {
+    fn launch_configured(
+        &self,
+        config: &RunConfig,
+        root: &Path,
+        run: Option<&RunId>,
+    ) -> Result<Option<Arc<dyn Servers>>, BuildError> {
+        let configured: Configured = Config::servers(&config.person, &config.project);
+        if configured.is_empty() {
+            return Ok(None);
+        }
+        let mut wanted = Vec::new();
+        for (name, server) in &configured {
+            let server = WantedServer::configured(name, server, root);
+            wanted.push(server.map_err(BuildError::Usage)?);
+        }
+        let started = self.begin(root, wanted, configured, (&config.person, run));
+        let started = started.map_err(|error| BuildError::Unusable(error.to_string()))?;
+        started.tools();
+        Ok(Some(Arc::new(started)))
+    }
+
+    fn launch(
+        &self,
+        server: &ServerRequest,
+        root: &Path,
+        person: &Config,
+        screen: Option<Arc<dyn Screen>>,
+        given_up: &dyn Fn() -> bool,
+    ) -> Result<Arc<dyn Servers>, NotStarted> {
+        let named = |why: String| format!("the server `{}`: {why}", server.name);
+        let fault = |why: String| NotStarted {
+            why,
+            passing: false,
+        };
+        let wanted = WantedServer::written(&server.name, &server.written, root);
+        let mut wanted = wanted.map_err(fault)?;
+        wanted.only.clone_from(&server.only);
+        let is_called = matches!(wanted.reach, Reach::Http(_));
+        let started = self.begin(root, vec![wanted], Configured::default(), (person, None));
+        let started = started.map_err(|error| fault(named(error.to_string())))?;
+        if let Some(screen) = screen {
+            started.show_on(screen);
+        }
+        let listed = started.wait_listed(given_up);
+        listed.map_err(|why| NotStarted {
+            why: named(why),
+            // One that is away may come back; a program that does not start will not start the next time.
+            passing: is_called && !given_up(),
+        })?;
+        Ok(Arc::new(started))
+    }
+}
+
+impl OfRun {
     /// Waits until it is known what they have, or until that is `given_up`.
     ///
     /// The error says why the only server there is cannot be reached.
-    pub(super) fn listed(&self, given_up: &dyn Fn() -> bool) -> Result<Vec<Served>, String> {
+    fn wait_listed(&self, given_up: &dyn Fn() -> bool) -> Result<Vec<Served>, String> {
         let listing = self.servers.listing();
         loop {
             if let Some(listed) = listing.wait_for(LOOK_EVERY) {
@@ -148,51 +195,24 @@ impl OfRun {
         }
         served
     }
-
-    /// Shows lines of the servers on the screen of a run.
-    pub(super) fn show_on(&self, screen: Arc<dyn Screen>) {
-        *lock(&self.lines.screen) = Some(screen);
-    }
-
-    /// Holds definitions to what the run with this id has seen, from now on, and shows lines on its screen.
-    pub(super) fn belong_to(&self, run: RunId, screen: Arc<dyn Screen>) -> Result<(), Failure> {
-        self.show_on(screen);
-        Ok(self.servers.keep_with(run)?)
-    }
-
-    /// Refuses a stage of `machine` that is to end with the name of a server's tool.
-    pub(super) fn leave_free(&self, machine: &Machine) -> Result<(), Failure> {
-        let known = lock(&self.known);
-        let machines = std::iter::once(machine).chain(machine.machines.values());
-        for (state, activity) in machines.flat_map(|machine| {
-            let states = machine.states.iter();
-            states.map(|(name, state)| (machine.shown(name), &state.activity))
-        }) {
-            let Activity::Stage(stage) = activity else {
-                continue;
-            };
-            let Some(name) = stage.completion_tool() else {
-                continue;
-            };
-            let of = |served: &&Served| {
-                served.spec.name == name || served.served_as.iter().any(|other| other == name)
-            };
-            if let Some(served) = known.values().find(of) {
-                let whole = served.served_as.get(1).unwrap_or(&served.spec.name);
-                return Err(Failure::usage(anyhow::anyhow!(
-                    "`{state}` is to end with the tool `{name}`, and an MCP server has one of that name (`{whole}`): \
-                     choose another name for what ends the stage, such as `submit_result`"
-                )));
-            }
-        }
-        Ok(())
-    }
 }
 
 impl Servers for OfRun {
     fn tools(&self) -> Vec<Served> {
         // Why a server is not there was told as a line.
         self.note(self.servers.tools().unwrap_or_default())
+    }
+
+    fn listed(&self) -> Vec<Served> {
+        lock(&self.known).values().cloned().collect()
+    }
+
+    fn show_on(&self, screen: Arc<dyn Screen>) {
+        *lock(&self.lines.screen) = Some(screen);
+    }
+
+    fn keep_with(&self, run: &RunId) -> Result<(), StoreError> {
+        self.servers.keep_with(run.clone())
     }
 
     fn known(&self, tool: &str) -> Option<Served> {

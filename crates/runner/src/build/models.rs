@@ -12,43 +12,41 @@ use interlock_core::{
 use interlock_expr::text::ValueTemplate;
 use interlock_models::{Answer, Client, Heard, ModelError, Request, RetryPolicy, Usage};
 use interlock_process::Cancel;
-use interlock_project::{Config, Models as Configured, ReadyModel};
-use interlock_runner::{Model, Models, Tries};
+use interlock_project::{Environment, Models as Configured, ReadyModel};
 
-use crate::{app::variable, failure::Failure};
+use super::{BuildError, RunConfig};
+use crate::stage::{Model, Models, Tries};
 
 /// The models of a run, as the person has configured them.
-pub(super) struct OfPerson {
+pub(super) struct ConfiguredModels {
     client: Client,
+    environment: Environment,
     configured: Configured,
     /// By the name that a workflow has for it; empty: the configured one.
     ready: Mutex<BTreeMap<String, ReadyModel>>,
 }
 
-impl OfPerson {
+impl ConfiguredModels {
     /// Makes every model that `machine` names ready; `said` is for stages that name none.
     ///
     /// Refused before anything starts: a name that is none, a key that is missing.
     pub(super) fn of(
         machine: &Machine,
         said: Option<&str>,
-        person: &Config,
-        project: &Config,
-    ) -> Result<Self, Failure> {
+        config: &RunConfig,
+        environment: &Environment,
+    ) -> Result<Self, BuildError> {
         let models = Self {
             client: Client::new()?,
-            configured: Configured::of(person, project),
+            environment: environment.clone(),
+            configured: Configured::of(&config.person, &config.project),
             ready: Mutex::default(),
         };
         for wanted in wanted(machine, said) {
-            models
-                .ready(wanted)
-                .map_err(|why| Failure::usage(anyhow::anyhow!(why)))?;
+            models.ready(wanted).map_err(BuildError::Usage)?;
         }
         for wanted in of_records(machine, said) {
-            models
-                .ready(wanted.as_deref())
-                .map_err(|why| Failure::usage(anyhow::anyhow!(why)))?;
+            models.ready(wanted.as_deref()).map_err(BuildError::Usage)?;
         }
         Ok(models)
     }
@@ -59,7 +57,7 @@ impl OfPerson {
         if let Some(ready) = known.get(&key) {
             return Ok(ready.clone());
         }
-        let look = |name: &str| variable(name).and_then(|value| value.into_string().ok());
+        let look = |name: &str| self.environment.variable(name);
         let ready = self
             .configured
             .ready(wanted, look)
@@ -113,7 +111,7 @@ fn of_records(machine: &Machine, said: Option<&str>) -> Vec<Option<String>> {
         .collect()
 }
 
-impl Models for OfPerson {
+impl Models for ConfiguredModels {
     fn find(&self, wanted: Option<&str>) -> Result<Model, String> {
         let name = self.ready(wanted)?.name;
         Ok(Model {
