@@ -13,6 +13,7 @@ const LAYERS: &[&str] = &[
     "interlock-view",
     "interlock-process",
     "interlock-http",
+    "interlock-mcp",
     "interlock-models",
     "interlock-shell",
     "interlock-graph",
@@ -65,6 +66,7 @@ const KEPT_TO: &[(&str, &[&str])] = &[
         "tokio",
         &[
             "interlock-process",
+            "interlock-mcp",
             "interlock-models",
             "interlock-tools",
             "interlock-runner",

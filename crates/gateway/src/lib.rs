@@ -16,14 +16,7 @@ mod refused;
 mod tools;
 
 // Messages, and how they come and go: over standard streams and over HTTP, from clients and to servers.
-pub mod channel;
 pub mod downstream;
-mod era;
-mod fields;
-mod lines;
-mod mcp_headers;
-pub mod message;
-pub mod notes;
 pub mod serve;
 pub mod stdio;
 mod streams;
@@ -47,6 +40,8 @@ mod settings;
 pub use answer::Answer;
 pub use control::{Control, Incoming};
 pub use error::GatewayError;
+pub use interlock_mcp::{channel, message, notes};
+pub(crate) use interlock_mcp::{era, fields, headers as mcp_headers, lines};
 pub use refused::Word;
 pub use server_set::ServerSet;
 pub use settings::{Settings, StartedFor, ToolPrefix, UnknownPrefix};

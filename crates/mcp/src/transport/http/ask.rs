@@ -15,7 +15,7 @@ use super::{
     speech::{Events, Failure, Written, document, failure_text, refused, written},
 };
 use crate::{
-    mcp_headers::SESSION,
+    headers::SESSION,
     message::{Envelope, Id, Message, Outcome, Request, Response as Answer, raw, read_server},
 };
 

@@ -5,23 +5,23 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use base64::{Engine as _, prelude::BASE64_STANDARD};
+use hyper::header::{HeaderMap, HeaderName, HeaderValue};
 use interlock_core::machine::Object;
 use serde_json::{Value, value::RawValue};
 
 use crate::message::Request;
 
 /// Names the revision; in both eras.
-pub(crate) const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
+pub const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 /// Names the method.
-pub(crate) const METHOD: HeaderName = HeaderName::from_static("mcp-method");
+pub const METHOD: HeaderName = HeaderName::from_static("mcp-method");
 /// Names the tool, prompt, resource or task.
-pub(crate) const NAME: HeaderName = HeaderName::from_static("mcp-name");
+pub const NAME: HeaderName = HeaderName::from_static("mcp-name");
 /// Names the session of the eras before.
-pub(crate) const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
+pub const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 /// Names the last event that a client saw.
-pub(crate) const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
+pub const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
 const PARAMETER: &str = "mcp-param-";
 const ENCODED: (&str, &str) = ("=?base64?", "?=");
 const ANNOTATION: &str = "x-mcp-header";
@@ -41,7 +41,7 @@ fn name_field(method: &str) -> Option<(&'static str, bool)> {
 
 /// A parameter of a tool that travels in a header, too.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Mirrored {
+pub struct Mirrored {
     /// The names from the arguments down to the value.
     path: Vec<String>,
     header: HeaderName,
@@ -49,20 +49,20 @@ pub(crate) struct Mirrored {
 
 /// The mirrored parameters of tools, as lists that passed told them.
 #[derive(Debug, Default)]
-pub(crate) struct Schemas {
+pub struct Schemas {
     tools: BTreeMap<String, Vec<Mirrored>>,
 }
 
 impl Schemas {
     /// Returns the mirrored parameters of a tool.
-    pub(crate) fn of(&self, tool: &str) -> &[Mirrored] {
+    pub fn of(&self, tool: &str) -> &[Mirrored] {
         self.tools.get(tool).map_or(&[], Vec::as_slice)
     }
 
     /// Learns from a result of `tools/list`; returns the tools whose marks are not valid.
     ///
     /// Reads nothing when no mark is in it and none was known.
-    pub(crate) fn learn(&mut self, result: &RawValue) -> Vec<(String, String)> {
+    pub fn learn(&mut self, result: &RawValue) -> Vec<(String, String)> {
         if self.tools.is_empty() && !result.get().contains(ANNOTATION) {
             return Vec::new();
         }
@@ -174,7 +174,7 @@ fn count(schema: &Value, depth: usize) -> usize {
 }
 
 /// Returns the headers a request is sent with.
-pub(crate) fn of_request(request: &Request, parameters: &[Mirrored]) -> HeaderMap {
+pub fn of_request(request: &Request, parameters: &[Mirrored]) -> HeaderMap {
     let mut headers = HeaderMap::new();
     let mut put = |name: HeaderName, value: &str| {
         if let Ok(value) = HeaderValue::from_str(&encode(value)) {
@@ -210,7 +210,7 @@ fn text_of(value: &Value) -> Option<String> {
 }
 
 /// Compares the headers of a request with its body; the error says what differs.
-pub(crate) fn verify(
+pub fn verify(
     headers: &HeaderMap,
     request: &Request,
     parameters: &[Mirrored],
@@ -291,10 +291,7 @@ fn same_integer(value: Option<&Value>, sent: &str) -> bool {
 }
 
 /// Returns the one value of a header.
-pub(crate) fn single<'a>(
-    headers: &'a HeaderMap,
-    name: &HeaderName,
-) -> Result<Option<&'a str>, String> {
+pub fn single<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Result<Option<&'a str>, String> {
     let mut values = headers.get_all(name).iter();
     let Some(value) = values.next() else {
         return Ok(None);

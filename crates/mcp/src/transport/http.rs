@@ -32,7 +32,7 @@ use self::reached::Near;
 use super::{ConnectOptions, Connection, Dial, Dialing, Fate};
 use crate::{
     channel::Channel,
-    mcp_headers::Schemas,
+    headers::Schemas,
     message::{Envelope, Id, Message, Notification, Outcome, Request},
 };
 

@@ -13,7 +13,7 @@ const ENDS_BYTES: usize = 4_096;
 
 /// What came of reading a line.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum LineRead {
+pub enum LineRead {
     /// It is in the buffer, without its end.
     Whole,
     /// It was longer than allowed; the buffer holds both its ends.
@@ -23,7 +23,7 @@ pub(crate) enum LineRead {
 }
 
 /// Reads a line into `buffer`, of at most `bytes_max`; what is longer is passed over.
-pub(crate) async fn read_line(
+pub async fn read_line(
     reader: &mut (impl AsyncBufRead + Unpin),
     buffer: &mut Vec<u8>,
     bytes_max: usize,
@@ -85,7 +85,7 @@ fn empty(buffer: &mut Vec<u8>) {
 }
 
 /// Writes a message as a line.
-pub(crate) async fn write_line(
+pub async fn write_line(
     writer: &mut (impl AsyncWrite + Unpin),
     buffer: &mut Vec<u8>,
     envelope: &Envelope,
@@ -97,7 +97,7 @@ pub(crate) async fn write_line(
 }
 
 /// Writes messages as one line that holds them all.
-pub(crate) async fn write_batch(
+pub async fn write_batch(
     writer: &mut (impl AsyncWrite + Unpin),
     buffer: &mut Vec<u8>,
     envelopes: &[Envelope],
@@ -112,7 +112,7 @@ pub(crate) async fn write_batch(
 }
 
 /// Finds the number that an answer of ours-to-be is known by, in the ends of a message that was too long.
-pub(crate) fn answered_number(ends: &[u8]) -> Option<u64> {
+pub fn answered_number(ends: &[u8]) -> Option<u64> {
     // Some put blanks between the tokens; in what is looked for, none means anything.
     let text: String = String::from_utf8_lossy(ends)
         .chars()

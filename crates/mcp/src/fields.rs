@@ -15,22 +15,24 @@ use crate::message::raw;
 
 /// The fields of an object, in their order.
 #[derive(Debug)]
-pub(crate) struct Fields<'a> {
+pub struct Fields<'a> {
     fields: Vec<(Cow<'a, str>, Cow<'a, RawValue>)>,
 }
 
 impl<'a> Fields<'a> {
     /// Reads the fields; `None`: it is no object.
-    pub(crate) fn of(value: &'a RawValue) -> Option<Self> {
+    pub fn of(value: &'a RawValue) -> Option<Self> {
         serde_json::from_str(value.get()).ok()
     }
 
-    pub(crate) fn len(&self) -> usize {
+    /// Returns how many fields there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
         self.fields.len()
     }
 
     /// Returns the text of a field, the last where there are several.
-    pub(crate) fn get(&self, name: &str) -> Option<&RawValue> {
+    pub fn get(&self, name: &str) -> Option<&RawValue> {
         let mut found = self.fields.iter().rev();
         found
             .find(|(key, _)| key == name)
@@ -38,21 +40,22 @@ impl<'a> Fields<'a> {
     }
 
     /// Returns a field as a value.
-    pub(crate) fn value(&self, name: &str) -> Option<Value> {
+    pub fn value(&self, name: &str) -> Option<Value> {
         serde_json::from_str(self.get(name)?.get()).ok()
     }
 
     /// Returns a field that is a text.
-    pub(crate) fn text(&self, name: &str) -> Option<String> {
+    pub fn text(&self, name: &str) -> Option<String> {
         serde_json::from_str(self.get(name)?.get()).ok()
     }
 
-    pub(crate) fn remove(&mut self, name: &str) {
+    /// Takes a field out.
+    pub fn remove(&mut self, name: &str) {
         self.fields.retain(|(key, _)| key != name);
     }
 
     /// Sets a field, in its place or as the last.
-    pub(crate) fn set(&mut self, name: &'static str, value: &Value) {
+    pub fn set(&mut self, name: &'static str, value: &Value) {
         let value = Cow::Owned(raw(value));
         match self.fields.iter_mut().find(|(key, _)| key == name) {
             Some((_, old)) => *old = value,
@@ -61,12 +64,12 @@ impl<'a> Fields<'a> {
     }
 
     /// Sets a field that is not there yet, as the first.
-    pub(crate) fn set_first(&mut self, name: &'static str, value: &Value) {
+    pub fn set_first(&mut self, name: &'static str, value: &Value) {
         self.fields.insert(0, (name.into(), Cow::Owned(raw(value))));
     }
 
     /// Writes the object.
-    pub(crate) fn write(&self) -> Box<RawValue> {
+    pub fn write(&self) -> Box<RawValue> {
         let length = self
             .fields
             .iter()

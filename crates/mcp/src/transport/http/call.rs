@@ -13,7 +13,7 @@ use super::{
     speech::{Failure, read_out, refused},
 };
 use crate::{
-    mcp_headers::{self, LAST_EVENT, SESSION, VERSION},
+    headers::{self, LAST_EVENT, SESSION, VERSION},
     message::{Envelope, Message, Request},
 };
 
@@ -64,7 +64,7 @@ impl Carrier {
                 .text("name")
                 .filter(|_| request.method == "tools/call");
             let marked = tool.map_or(&[][..], |tool| state.schemas.of(tool));
-            headers = mcp_headers::of_request(request, marked);
+            headers = headers::of_request(request, marked);
             drop(state);
             headers.extend(HeaderValue::from_str(version).ok().map(|v| (VERSION, v)));
         } else if !is_initialize(envelope) {

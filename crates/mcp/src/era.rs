@@ -13,26 +13,26 @@ use crate::{
 };
 
 /// The revision of the modern era.
-pub(crate) const MODERN: &str = "2026-07-28";
+pub const MODERN: &str = "2026-07-28";
 /// The revisions of the legacy era, newest first.
-pub(crate) const LEGACY: [&str; 4] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
+pub const LEGACY: [&str; 4] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
 /// A revision that is not spoken here.
-pub(crate) const UNSUPPORTED_VERSION: i64 = -32_022;
+pub const UNSUPPORTED_VERSION: i64 = -32_022;
 /// Errors by which a server of the modern era is known.
-pub(crate) const MODERN_ERRORS: [i64; 3] = [-32_020, -32_021, UNSUPPORTED_VERSION];
+pub const MODERN_ERRORS: [i64; 3] = [-32_020, -32_021, UNSUPPORTED_VERSION];
 
 /// Where a request of the modern era names its revision.
-pub(crate) const VERSION_KEY: &str = "io.modelcontextprotocol/protocolVersion";
+pub const VERSION_KEY: &str = "io.modelcontextprotocol/protocolVersion";
 /// Where it says what the client can do.
-pub(crate) const CAPABILITIES_KEY: &str = "io.modelcontextprotocol/clientCapabilities";
+pub const CAPABILITIES_KEY: &str = "io.modelcontextprotocol/clientCapabilities";
 /// Where it says who the client is.
-pub(crate) const CLIENT_KEY: &str = "io.modelcontextprotocol/clientInfo";
+pub const CLIENT_KEY: &str = "io.modelcontextprotocol/clientInfo";
 /// Where it says what the client wants logged.
-pub(crate) const LOG_KEY: &str = "io.modelcontextprotocol/logLevel";
+pub const LOG_KEY: &str = "io.modelcontextprotocol/logLevel";
 /// Where a result says who the server is.
-pub(crate) const SERVER_KEY: &str = "io.modelcontextprotocol/serverInfo";
+pub const SERVER_KEY: &str = "io.modelcontextprotocol/serverInfo";
 /// Where a notification names its subscription.
-pub(crate) const SUBSCRIPTION_KEY: &str = "io.modelcontextprotocol/subscriptionId";
+pub const SUBSCRIPTION_KEY: &str = "io.modelcontextprotocol/subscriptionId";
 
 /// How severe a log message is, least first.
 const LOG_LEVELS: [&str; 8] = [
@@ -48,27 +48,33 @@ const LOG_LEVELS: [&str; 8] = [
 
 /// An era of the protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Era {
+pub enum Era {
+    /// Up to 2025-11-25: a session begins with `initialize`.
     Legacy,
+    /// From 2026-07-28: each request says who sends it.
     Modern,
 }
 
 /// Who a client says it is.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Introduced {
-    pub(crate) era: Era,
+pub struct Introduced {
+    /// The era it speaks.
+    pub era: Era,
     /// The revision it asks for.
-    pub(crate) version: String,
-    pub(crate) capabilities: Value,
-    pub(crate) client: Option<Value>,
-    pub(crate) log_level: Option<String>,
+    pub version: String,
+    /// What it can do.
+    pub capabilities: Value,
+    /// What it calls itself.
+    pub client: Option<Value>,
+    /// From which severity on it wants log messages; `None`: none.
+    pub log_level: Option<String>,
     /// The parameters of `initialize`, in the legacy era.
-    pub(crate) initialize: Object,
+    pub initialize: Object,
 }
 
 impl Introduced {
     /// Reads the parameters of `initialize`.
-    pub(crate) fn by_initialize(params: &Object) -> Result<Self, Outcome> {
+    pub fn by_initialize(params: &Object) -> Result<Self, Outcome> {
         let Some(version) = params.get("protocolVersion").and_then(Value::as_str) else {
             return Err(Outcome::error(
                 INVALID_PARAMS,
@@ -86,7 +92,7 @@ impl Introduced {
     }
 
     /// Reads what a request of the modern era says of its client; `None`: it is of the legacy era.
-    pub(crate) fn by_meta(params: Option<&Object>) -> Option<Result<Self, Outcome>> {
+    pub fn by_meta(params: Option<&Object>) -> Option<Result<Self, Outcome>> {
         let meta = params?.get("_meta")?.as_object()?;
         let version = meta.get(VERSION_KEY)?;
         let refuse = |message: String| Some(Err(Outcome::error(INVALID_PARAMS, &message)));
@@ -111,14 +117,14 @@ impl Introduced {
     }
 
     /// Tells whether the client declared a capability.
-    pub(crate) fn can(&self, capability: &str) -> bool {
+    pub fn can(&self, capability: &str) -> bool {
         self.capabilities
             .get(capability)
             .is_some_and(Value::is_object)
     }
 
     /// Tells whether a person at the client can be shown a form.
-    pub(crate) fn can_show_forms(&self) -> bool {
+    pub fn can_show_forms(&self) -> bool {
         let Some(elicitation) = self
             .capabilities
             .get("elicitation")
@@ -131,7 +137,7 @@ impl Introduced {
     }
 
     /// Tells whether it can answer a request of a server.
-    pub(crate) fn answers(&self, method: &str) -> bool {
+    pub fn answers(&self, method: &str) -> bool {
         match method {
             "elicitation/create" => self.can("elicitation"),
             "sampling/createMessage" => self.can("sampling"),
@@ -141,7 +147,7 @@ impl Introduced {
     }
 
     /// Tells whether it wants a log message of this severity.
-    pub(crate) fn wants_logged(&self, level: Option<&str>) -> bool {
+    pub fn wants_logged(&self, level: Option<&str>) -> bool {
         let severity = |level: &str| LOG_LEVELS.iter().position(|known| *known == level);
         match (&self.log_level, level) {
             (None, _) => false,
@@ -151,7 +157,7 @@ impl Introduced {
     }
 
     /// Returns parameters of `initialize` for a server of the legacy era.
-    pub(crate) fn to_initialize(&self) -> Object {
+    pub fn to_initialize(&self) -> Object {
         if self.era == Era::Legacy {
             return self.initialize.clone();
         }
@@ -165,7 +171,7 @@ impl Introduced {
     }
 
     /// Adds what a server of the modern era must know of the client.
-    pub(crate) fn to_meta(&self, params: Option<Object>) -> Object {
+    pub fn to_meta(&self, params: Option<Object>) -> Object {
         let mut params = params.unwrap_or_default();
         let mut meta = match params.shift_remove("_meta") {
             Some(Value::Object(meta)) => meta,
@@ -185,19 +191,19 @@ impl Introduced {
 }
 
 /// Says which revisions are spoken here.
-pub(crate) fn unsupported(version: &str) -> Outcome {
+pub fn unsupported(version: &str) -> Outcome {
     let data = json!({"supported": versions(), "requested": version});
     let message = format!("protocol version `{version}` is not supported");
     Outcome::error_with(UNSUPPORTED_VERSION, &message, &data)
 }
 
 /// Lists the revisions spoken here, newest first.
-pub(crate) fn versions() -> Vec<&'static str> {
+pub fn versions() -> Vec<&'static str> {
     std::iter::once(MODERN).chain(LEGACY).collect()
 }
 
 /// Takes out of a request what a server of the legacy era does not know.
-pub(crate) fn request_to_legacy(params: Option<Object>) -> Option<Object> {
+pub fn request_to_legacy(params: Option<Object>) -> Option<Object> {
     let mut params = params?;
     params.shift_remove("inputResponses");
     params.shift_remove("requestState");
@@ -213,7 +219,7 @@ pub(crate) fn request_to_legacy(params: Option<Object>) -> Option<Object> {
 }
 
 /// Takes out of a result what a client of the legacy era does not know.
-pub(crate) fn result_to_legacy(result: Box<RawValue>) -> Box<RawValue> {
+pub fn result_to_legacy(result: Box<RawValue>) -> Box<RawValue> {
     let Some(mut fields) = Fields::of(&result) else {
         return result;
     };
@@ -228,7 +234,7 @@ pub(crate) fn result_to_legacy(result: Box<RawValue>) -> Box<RawValue> {
 }
 
 /// Adds to a result what a client of the modern era must find.
-pub(crate) fn result_to_modern(method: &str, result: Box<RawValue>) -> Box<RawValue> {
+pub fn result_to_modern(method: &str, result: Box<RawValue>) -> Box<RawValue> {
     let Some(mut fields) = Fields::of(&result) else {
         return result;
     };
@@ -247,7 +253,7 @@ pub(crate) fn result_to_modern(method: &str, result: Box<RawValue>) -> Box<RawVa
 }
 
 /// Tells whether results of a method say how long they are good.
-pub(crate) fn is_cached(method: &str) -> bool {
+pub fn is_cached(method: &str) -> bool {
     matches!(
         method,
         "server/discover"
@@ -260,7 +266,7 @@ pub(crate) fn is_cached(method: &str) -> bool {
 }
 
 /// Takes out of a notification what names a subscription.
-pub(crate) fn without_subscription(params: Option<Object>) -> Option<Object> {
+pub fn without_subscription(params: Option<Object>) -> Option<Object> {
     let mut params = params?;
     if let Some(Value::Object(meta)) = params.get_mut("_meta") {
         meta.shift_remove(SUBSCRIPTION_KEY);
@@ -272,7 +278,7 @@ pub(crate) fn without_subscription(params: Option<Object>) -> Option<Object> {
 }
 
 /// Writes into a notification which subscription it belongs to.
-pub(crate) fn with_subscription(params: Option<Object>, id: Value) -> Object {
+pub fn with_subscription(params: Option<Object>, id: Value) -> Object {
     let mut params = params.unwrap_or_default();
     let meta = params.entry("_meta").or_insert_with(|| json!({}));
     if let Value::Object(meta) = meta {
