@@ -18,7 +18,6 @@ mod park;
 pub(crate) mod peer;
 mod resources;
 mod serve;
-mod shake;
 mod tasks;
 
 use std::{

@@ -1,10 +1,8 @@
 //! The servers behind a gateway, as they are configured.
 
-use std::{
-    sync::{Mutex, PoisonError},
-    time::Duration,
-};
+use std::time::Duration;
 
+use interlock_mcp::handshake::Eras;
 use interlock_project::Asks;
 
 use crate::{asks::Asker, era::Era, metrics::Metrics};
@@ -28,8 +26,8 @@ pub struct Server {
     pub asks: Asks,
     /// Where its connections are counted.
     pub metrics: Metrics,
-    /// The eras it would not speak when it was asked; it need not be asked again.
-    refused: Mutex<Vec<Era>>,
+    /// What is known of the eras it speaks.
+    pub(crate) eras: Eras,
 }
 
 impl Server {
@@ -43,7 +41,7 @@ impl Server {
             timeout: None,
             asks: Asks::default(),
             metrics: Metrics::default(),
-            refused: Mutex::default(),
+            eras: Eras::default(),
         }
     }
 
@@ -75,30 +73,8 @@ impl Server {
         }
     }
 
-    /// Tells whether it would not speak an era when it was asked.
-    pub(crate) fn refused(&self, era: Era) -> bool {
-        let refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
-        refused.contains(&era)
-    }
-
     /// Tells whether it is known to speak the modern era alone, in which every request stands for itself.
     pub(crate) fn has_no_sessions(&self) -> bool {
-        self.refused(Era::Legacy) && !self.refused(Era::Modern)
-    }
-
-    /// Remembers that it will not speak an era.
-    pub(crate) fn refuses(&self, era: Era) {
-        let mut refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
-        if !refused.contains(&era) {
-            refused.push(era);
-        }
-    }
-
-    /// Forgets which eras it would not speak: it may be another program by now.
-    pub(crate) fn forgive(&self) {
-        self.refused
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clear();
+        self.eras.refused(Era::Legacy) && !self.eras.refused(Era::Modern)
     }
 }

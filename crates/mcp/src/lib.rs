@@ -7,8 +7,10 @@
 pub mod channel;
 pub mod era;
 pub mod fields;
+pub mod handshake;
 pub mod headers;
 pub mod lines;
 pub mod message;
 pub mod notes;
+pub mod peer;
 pub mod transport;

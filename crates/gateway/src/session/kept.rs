@@ -10,6 +10,7 @@ use std::{
 };
 
 use interlock_core::machine::Object;
+use interlock_mcp::handshake::{Handshake, TriedEra, shake};
 use serde_json::{Value, json};
 use tokio::{
     sync::watch,
@@ -17,7 +18,7 @@ use tokio::{
     time::sleep,
 };
 
-use super::{list_cache::ListCache, shake::Shaken};
+use super::list_cache::ListCache;
 use crate::upstream::{ConnectOptions, Server};
 use crate::{
     asks,
@@ -53,7 +54,7 @@ pub(crate) struct Upstream {
     /// Its requests that a client is asked at the moment.
     pub(super) asked: Mutex<HashMap<Id, AbortHandle>>,
     /// The era that is being tried on a connection that is not up yet.
-    pub(super) trying: Mutex<Option<Era>>,
+    tried: TriedEra,
     /// Lists that changed a moment ago; `true`: and again since.
     pub(super) gathered: Mutex<HashMap<String, bool>>,
     keeper: Mutex<Option<JoinHandle<()>>>,
@@ -181,7 +182,7 @@ impl Upstream {
             audience: Mutex::default(),
             wishes: Mutex::default(),
             asked: Mutex::default(),
-            trying: Mutex::default(),
+            tried: TriedEra::default(),
             gathered: Mutex::default(),
             keeper: Mutex::default(),
         });
@@ -382,13 +383,15 @@ impl Upstream {
         let fate = connection.fate;
         let reading = self.read(&peer, connection.link.incoming);
         tokio::pin!(reading);
+        let known = (&self.server.eras, &self.tried);
         let shaken = tokio::select! {
-            () = &mut reading => Shaken::Broken,
-            shaken = self.shake(&peer, &fate) => shaken,
+            () = &mut reading => Handshake::Broken,
+            shaken = shake(&peer, Tag::Own, &self.greeting, known) => shaken,
         };
         let ended = match shaken {
-            Shaken::Live(live) => {
+            Handshake::Done(era, about) => {
                 let server = &self.server;
+                let live = Live::new(Arc::clone(&peer), era, about, fate.clone(), server.asks);
                 let _up = server.metrics.up(&server.name, *was_up);
                 self.settle(&live, was_up).await;
                 reading.await;
@@ -398,12 +401,13 @@ impl Upstream {
                     self.down(fate.said().unwrap_or("closed the connection")),
                 )
             }
-            Shaken::Refused(outcome) => (false, outcome),
-            Shaken::Broken => {
+            Handshake::Refused(outcome) => (false, outcome),
+            Handshake::Broken => {
                 // Some servers of the legacy era end at words they do not know.
-                let probed = lock(&self.trying).take() == Some(Era::Modern);
-                if probed && !self.server.refused(Era::Modern) {
-                    self.server.refuses(Era::Modern);
+                let eras = &self.server.eras;
+                let probed = self.tried.take() == Some(Era::Modern);
+                if probed && !eras.refused(Era::Modern) {
+                    eras.refuses(Era::Modern);
                     return (true, self.down("ended at words of the modern era"));
                 }
                 let fate = fate.said().unwrap_or("closed the connection");
