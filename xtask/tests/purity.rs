@@ -25,6 +25,7 @@ const LAYERS: &[&str] = &[
     "interlock-project",
     "interlock-sandbox",
     "interlock-confine",
+    "interlock-served",
     "interlock-tools",
     "interlock-clients",
     "interlock-simulate",

@@ -8,7 +8,6 @@ mod guard;
 mod inputs;
 mod proceed;
 mod screen;
-mod servers;
 mod signals;
 mod trust;
 mod variables;

@@ -17,8 +17,8 @@ use interlock_core::{
     machine::Object,
     names::{CallId, RunId},
 };
-use interlock_gateway::tool_servers::{CallError, ToolServers, ToolServersSettings, WantedServer};
 use interlock_project::{Environment, Servers};
+use interlock_runner::mcp::{CallError, ToolServers, ToolServersSettings, WantedServer};
 use interlock_store::Home;
 use interlock_testkit::{
     interlock::Interlock, mcp::listening::Listening, processes, programs, room::Room,
@@ -71,6 +71,7 @@ impl World {
                 directory: self.room.project(),
                 ..Environment::of_process().unwrap()
             },
+            plugins: Vec::new(),
             wanted,
             configured: Servers::new(),
             run,

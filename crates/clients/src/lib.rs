@@ -46,7 +46,6 @@ pub use held::forget_held;
 pub use hook::HookAnswer;
 pub use policy::{policy_fault, policy_machine, start_policy};
 pub use registry::{failure_stops, read};
-pub use served::file_use;
 pub use session::{GUARD, LivingSession, call_context, living_sessions};
 pub use tools::{PlainCall, Tool, control_tool, plain_call, tool};
 pub use watch::Watched;

@@ -5,11 +5,12 @@
 //! call; the gateway that takes the note does not count it again. A server that
 //! only has the gateway's name so gets no call that the run has not let pass.
 
+use interlock_confine::file_use;
 use interlock_core::{
     call::ToolCall,
     names::{CallId, RunId},
 };
-use interlock_facts::{CallContext, FileUse, Proposal, RealDisk, TextUse, served_facts};
+use interlock_facts::{CallContext, Proposal, RealDisk, served_facts};
 use interlock_project::{Config, Environment, ToolConfig};
 use interlock_store::{GatewayCard, Note, NotedTool, ServedTool};
 use interlock_tool_names::served_names;
@@ -115,22 +116,6 @@ impl Served {
             let left = environment.home.leave_note(&note);
             left.map_err(|error| error.to_string())
         })
-    }
-}
-
-/// Says what a tool of a server does with files: what is set, or what is known and guessed.
-#[must_use]
-pub fn file_use(tool: &str, set: Option<&ToolConfig>, input: &Value, read_only: bool) -> FileUse {
-    let Some(set) = set else {
-        return FileUse::of(tool, input, read_only);
-    };
-    FileUse {
-        reads: set.reads.clone(),
-        writes: set.writes.clone(),
-        removes: set.removes.clone(),
-        text: set.content.clone().map_or(TextUse::Unknown, TextUse::Whole),
-        line: set.command.clone(),
-        sure: true,
     }
 }
 

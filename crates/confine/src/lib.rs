@@ -8,10 +8,12 @@ mod context;
 mod decided;
 mod plan;
 mod repository;
+mod served;
 
 pub use context::{call_context, call_site, shell_of_person};
 pub use decided::{Decided, level};
 pub use plan::{AllowedLine, PersonsLine, plan, plan_for_person};
+pub use served::file_use;
 
 /// Tells whether the kernel of this machine refuses every write that a reading line may not do.
 ///

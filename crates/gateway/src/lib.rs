@@ -26,9 +26,6 @@ pub mod upstream;
 mod server_set;
 pub mod session;
 
-// The other way round: the servers' tools for a run's own model stages.
-pub mod tool_servers;
-
 // Who governs a session: the one part of the protocol that knows a run.
 pub mod govern;
 mod governor_queue;

@@ -3,17 +3,10 @@
 mod capacity;
 mod of_workflow;
 
-use std::{
-    ffi::OsString,
-    path::{Path, PathBuf},
-    sync::Arc,
-    time::Duration,
-};
+use std::{path::Path, sync::Arc, time::Duration};
 
-use interlock_project::{
-    Config, HttpConfig, Library, ServerConfig, Servers, StdioConfig, Transport, expand,
-    project_root,
-};
+use interlock_project::{Config, Library, ServerConfig, Servers};
+use interlock_served::reach;
 
 use crate::{
     error::GatewayError,
@@ -205,7 +198,7 @@ impl ServerSet {
 
 fn server(name: &str, config: &ServerConfig, root: &Path) -> Result<Server, GatewayError> {
     let failed = |why: String| GatewayError::Settings(format!("the server `{name}`: {why}"));
-    let dial: Box<dyn Dial> = match reached(&config.transport, root).map_err(failed)? {
+    let dial: Box<dyn Dial> = match reach(&config.transport, root).map_err(failed)? {
         Reach::Process(process) => Box::new(process),
         Reach::Http(http) => http,
     };
@@ -214,51 +207,4 @@ fn server(name: &str, config: &ServerConfig, root: &Path) -> Result<Server, Gate
     server.asks = config.asks;
     server.timeout = config.timeout_ms.map(Duration::from_millis);
     Ok(server)
-}
-
-/// Finds out how a server is reached, with the variables of the environment that are named.
-pub(crate) fn reached(transport: &Transport, root: &Path) -> Result<Reach, String> {
-    match transport {
-        Transport::Stdio(stdio) => process(stdio, root).map(Reach::Process),
-        Transport::Http(http) => Ok(Reach::Http(Box::new(called(http, Speaks::Any)?))),
-        Transport::Sse(http) => Ok(Reach::Http(Box::new(called(http, Speaks::OneStream)?))),
-    }
-}
-
-fn called(http: &HttpConfig, speaks: Speaks) -> Result<HttpServer, String> {
-    let variable = |name: &str| std::env::var(name).ok();
-    let url = expand(&http.url, variable)?;
-    let mut headers = Vec::new();
-    for (name, value) in &http.headers {
-        headers.push((name.as_str(), expand(value, variable)?));
-    }
-    let headers = headers.iter().map(|(name, value)| (*name, value.as_str()));
-    HttpServer::new(&url, headers, speaks).map_err(|error| error.to_string())
-}
-
-fn process(stdio: &StdioConfig, root: &Path) -> Result<Process, String> {
-    let variable = |name: &str| std::env::var(name).ok();
-    let mut env = std::collections::BTreeMap::new();
-    for (name, value) in &stdio.env {
-        let value = expand(value, variable)?;
-        env.insert(OsString::from(name), OsString::from(value));
-    }
-    let command = Path::new(&stdio.command);
-    // A bare name is looked for in `PATH`; a path counts from the project.
-    let is_path = command.components().count() > 1;
-    let command = if is_path {
-        root.join(command).into_os_string()
-    } else {
-        command.into()
-    };
-    let cwd: PathBuf = stdio
-        .cwd
-        .as_ref()
-        .map_or_else(|| root.to_owned(), |cwd| root.join(cwd));
-    Ok(Process {
-        command,
-        args: stdio.args.iter().map(OsString::from).collect(),
-        env,
-        cwd: Some(cwd),
-    })
 }

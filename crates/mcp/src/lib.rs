@@ -5,6 +5,7 @@
 //! **Invariant.** Whatever is read is bounded; a server gets no token of the person; it is ended with all that it started.
 
 pub mod channel;
+pub mod client;
 pub mod era;
 pub mod fields;
 pub mod handshake;

@@ -1,10 +1,7 @@
 //! Assembles what a run is carried out with: its log and lease, models, tools, servers, people and screen.
 
 mod checks;
-mod config;
 mod configured;
-mod error;
-mod launcher;
 mod models;
 
 use std::{
@@ -27,10 +24,13 @@ use interlock_store::RunLog;
 use interlock_tools::{Datasource, Secrets, Tool};
 
 use crate::{
+    build_error::BuildError,
     codemie::look_up,
     embedded::Embedded,
     guard::Guard,
+    mcp::{Launcher, Note},
     nodes::Nodes,
+    run_config::RunConfig,
     run_context::RunContext,
     screen::{NullScreen, Screen},
     stage::{Channel, Models, People, Servers, Stages, TerminalPrompt},
@@ -38,10 +38,6 @@ use crate::{
 use checks::{leave_free, still_there};
 use configured::Configuration;
 use models::ConfiguredModels;
-
-pub use config::RunConfig;
-pub use error::BuildError;
-pub use launcher::ServerLauncher;
 
 /// Where people are asked about calls that a stage does not list.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -66,13 +62,12 @@ pub struct Builder {
     plugins: Vec<PathBuf>,
     model: Option<String>,
     models: Option<Arc<dyn Models>>,
-    launcher: Option<Arc<dyn ServerLauncher>>,
     person: String,
     approvals: Approvals,
     screen: Arc<dyn Screen>,
     terminal: Option<Arc<Terminal>>,
     guard: Option<Arc<dyn Guard>>,
-    note: Arc<dyn Fn(&str) + Send + Sync>,
+    note: Note,
     found: Option<Found>,
 }
 
@@ -94,7 +89,6 @@ impl Builder {
             plugins: Vec::new(),
             model: None,
             models: None,
-            launcher: None,
             person: "a person".to_owned(),
             approvals: Approvals::default(),
             screen: Arc::new(NullScreen),
@@ -141,15 +135,6 @@ impl Builder {
         }
     }
 
-    /// Takes what starts MCP servers; without it there are none.
-    #[must_use]
-    pub fn launcher(self, launcher: Arc<dyn ServerLauncher>) -> Self {
-        Self {
-            launcher: Some(launcher),
-            ..self
-        }
-    }
-
     /// Says who is asked, by which name and where.
     #[must_use]
     pub fn people(self, person: String, approvals: Approvals) -> Self {
@@ -181,9 +166,9 @@ impl Builder {
         }
     }
 
-    /// Takes what is told of configured things that cannot be used.
+    /// Takes what is given lines for the person as long as there is no screen.
     #[must_use]
-    pub fn note(self, note: Arc<dyn Fn(&str) + Send + Sync>) -> Self {
+    pub fn note(self, note: Note) -> Self {
         Self { note, ..self }
     }
 
@@ -206,12 +191,9 @@ impl Builder {
                 &self.environment,
             )?) as Arc<dyn Models>,
         };
-        let servers = match &self.launcher {
-            Some(launcher) => {
-                launcher.launch_configured(&config, &self.project, run.map(|run| &run.id))?
-            }
-            None => None,
-        };
+        let run_id = run.map(|run| &run.id);
+        let launcher = self.launcher();
+        let servers = launcher.launch_configured(&config, &self.project, run_id)?;
         if let Some(servers) = &servers {
             leave_free(machine, servers.as_ref())?;
         }
@@ -330,9 +312,14 @@ impl Builder {
             root: root.to_owned(),
             assets,
             config: config.clone(),
-            launcher: self.launcher.clone(),
+            launcher: self.launcher(),
             screen: None,
         }
+    }
+
+    fn launcher(&self) -> Launcher {
+        let (environment, plugins) = (self.environment.clone(), self.plugins.clone());
+        Launcher::new(environment, plugins, Arc::clone(&self.note))
     }
 
     fn asked(&self) -> People {
@@ -359,7 +346,7 @@ impl Builder {
                 Ok(source) => datasources.push(source),
                 // Only who names it has to do without it.
                 Err(why) => (self.note)(&format!(
-                    "`{}` of `[datasources.{id}]` cannot be read: {why}",
+                    "interlock: `{}` of `[datasources.{id}]` cannot be read: {why}",
                     path.display()
                 )),
             }

@@ -7,7 +7,7 @@ use interlock_core::{command::Ask, machine::Machine};
 use interlock_project::Config;
 use interlock_runner::{Approvals, BuildError, Builder, RunConfig};
 
-use super::{Terms, servers::Launcher, trust};
+use super::{Terms, trust};
 use crate::{
     app::{self, App},
     args::Asking,
@@ -42,7 +42,7 @@ impl World {
             .model(args.model.clone())
             .people(authority::name(), approvals)
             .note(Arc::new(move |line| {
-                output.remark(&format!("interlock: {line}\n"));
+                output.remark(&format!("{line}\n"));
             }));
         if !Builder::needs_config(machine) {
             return Ok(Self {
@@ -53,8 +53,7 @@ impl World {
         let (config, told) = config(app, root, terms.headless)?;
         let builder = builder
             .config(config)
-            .plugins(plugins::in_place(&environment))
-            .launcher(Arc::new(Launcher::new(output, environment)));
+            .plugins(plugins::in_place(&environment));
         Ok(Self { builder, told })
     }
 }

@@ -11,7 +11,7 @@ use std::{
     panic::{AssertUnwindSafe, catch_unwind},
 };
 
-use interlock_clients::Watched;
+use interlock_clients::{Watched, plugins};
 use interlock_core::{
     Reply,
     call::{ControlTool, ToolCall},
@@ -22,6 +22,7 @@ use interlock_core::{
     refusal::Code,
 };
 use interlock_project::{Config, Environment, Servers};
+use interlock_served::{Files, Identity, pins, says_read_only};
 use interlock_store::{
     GatewayCard, ManifestFile, NotedTool, ServedTool, StoreError, refuse_for_token,
 };
@@ -31,10 +32,9 @@ use super::{
     CallDecision, CallEnd, Caller, GatewayCall, Instead, ListedTool, NotRead, OwnCall, PersonSaid,
     Reading, SessionPolicy, Ticket,
     asking::Questions,
-    files::{Files, Identity, says_read_only},
     lists::{self, Standing},
     opened::Opened,
-    pins::{self, Pins},
+    pins::Pins,
     policy::ProjectPolicy,
 };
 use crate::{
@@ -109,6 +109,7 @@ impl Governor {
         let control = Control::of_caller(settings.clone(), who.clone());
         let files = Files::new(
             &environment,
+            &plugins::in_place(&environment),
             control.project_root(),
             &person,
             servers.clone(),
@@ -389,7 +390,7 @@ impl Governor {
             id: self.next_id(),
             agent: None,
         };
-        let call = self.files.reading(reading, who);
+        let call = self.files.reading(reading.server, reading.of, who);
         self.watch(&run, reading.at_ms)?;
         let live = self.opened.live(&run)?;
         if live.run.is_over() {

@@ -6,8 +6,7 @@ use interlock_core::{
 };
 use interlock_tools::Tool;
 
-use super::BuildError;
-use crate::stage::Servers;
+use crate::{build_error::BuildError, stage::Servers};
 
 /// Refuses a stage of `machine` that is to end with the name of a server's tool.
 pub(super) fn leave_free(machine: &Machine, servers: &dyn Servers) -> Result<(), BuildError> {

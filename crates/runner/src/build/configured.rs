@@ -9,9 +9,10 @@ use interlock_core::{
 use interlock_project::{Assets, Environment};
 use interlock_store::{EventLog as _, StoreError};
 
-use super::{RunConfig, ServerLauncher};
 use crate::{
+    mcp::Launcher,
     nodes::{Configured, NotStarted, ServerRequest},
+    run_config::RunConfig,
     screen::Screen,
     stage::Servers,
 };
@@ -22,7 +23,7 @@ pub(super) struct Configuration {
     pub(super) root: PathBuf,
     pub(super) config: RunConfig,
     pub(super) assets: Assets,
-    pub(super) launcher: Option<Arc<dyn ServerLauncher>>,
+    pub(super) launcher: Launcher,
     /// Where lines of servers go; `None`: nowhere yet.
     pub(super) screen: Option<Arc<dyn Screen>>,
 }
@@ -43,16 +44,9 @@ impl Configured for Configuration {
         server: &ServerRequest,
         given_up: &dyn Fn() -> bool,
     ) -> Result<Arc<dyn Servers>, NotStarted> {
-        match &self.launcher {
-            Some(launcher) => {
-                let (person, screen) = (&self.config.person, self.screen.clone());
-                launcher.launch(server, &self.root, person, screen, given_up)
-            }
-            None => Err(NotStarted {
-                why: format!("the server `{}` cannot be started here", server.name),
-                passing: false,
-            }),
-        }
+        let place = (self.root.as_path(), &self.config.person);
+        let screen = self.screen.clone();
+        self.launcher.launch(server, place, screen, given_up)
     }
 
     fn trusts_project(&self) -> bool {

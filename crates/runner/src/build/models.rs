@@ -14,8 +14,11 @@ use interlock_models::{Answer, Client, Heard, ModelError, Request, RetryPolicy, 
 use interlock_process::Cancel;
 use interlock_project::{Environment, Models as Configured, ReadyModel};
 
-use super::{BuildError, RunConfig};
-use crate::stage::{Model, Models, Tries};
+use crate::{
+    build_error::BuildError,
+    run_config::RunConfig,
+    stage::{Model, Models, Tries},
+};
 
 /// The models of a run, as the person has configured them.
 pub(super) struct ConfiguredModels {

@@ -5,17 +5,17 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use interlock_core::{command::Ask, event::ToolChange, names::RunId};
-use interlock_store::{Home, StoreError, ToolPin};
-
-use crate::{
-    govern::{
-        ListedTool,
-        pins::{by_name, change, is_accepted, pin},
-    },
-    live::Live,
-    now_ms,
+use interlock_core::{
+    command::{Ask, Command},
+    event::ToolChange,
+    names::RunId,
 };
+use interlock_project::now_ms;
+use interlock_served::{
+    ListedTool,
+    pins::{by_name, change, is_accepted, name, pin},
+};
+use interlock_store::{EventLog as _, Home, StoreError, ToolPin, submit};
 
 /// Pins by server and tool.
 type Pinned = BTreeMap<(String, String), ToolPin>;
@@ -72,7 +72,6 @@ impl PinnedTools {
             None => state.read()?,
         };
         let seen: Vec<Option<ToolPin>> = tools.iter().map(pin).collect();
-        let name = |pin: &ToolPin| (pin.server.clone(), pin.tool.clone());
         let is_new = |pin: &&ToolPin| !pins.contains_key(&name(pin));
         let new: Vec<ToolPin> = seen.iter().flatten().filter(is_new).cloned().collect();
         let pins = if new.is_empty() {
@@ -117,12 +116,18 @@ impl State {
         let Some((home, run)) = &self.run else {
             return Ok(false);
         };
-        let mut live = Live::open(home, run)?;
-        if is_accepted(&live.run, change) {
+        let mut log = home.open_run(run)?;
+        let machine = log.machine()?;
+        let mut run = log.load()?;
+        if is_accepted(&run, change) {
             return Ok(true);
         }
         // In the log it can be seen, and accepted.
-        live.ask(now_ms(), Ask::ReportTool(change.clone()))?;
+        let report = Command {
+            at_ms: now_ms(),
+            ask: Ask::ReportTool(change.clone()),
+        };
+        submit(&mut log, &machine, &mut run, &report)?;
         Ok(false)
     }
 }

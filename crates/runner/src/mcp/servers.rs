@@ -1,19 +1,8 @@
-//! The MCP servers of a run, whose tools its model stages call.
-//!
-//! The gateway's own sessions, with nobody at the other end but the program itself: so both eras,
-//! every transport, restarts and lists that change are those of the gateway. Blocking, for plain
-//! threads; whether a call may be made at all is judged before, by the run.
-
-mod call;
-mod held;
-mod inner;
-mod line;
-mod result;
-mod taking;
-mod wanted;
+//! The MCP servers of a run: started together, called one by one, ended together.
 
 use std::{
     fmt,
+    path::PathBuf,
     sync::{Arc, Mutex, mpsc},
     time::Duration,
 };
@@ -23,7 +12,12 @@ use interlock_core::{
     machine::Object,
     names::{CallId, RunId},
 };
+use interlock_mcp::{
+    notes::Notes,
+    transport::{ConnectOptions, Running},
+};
 use interlock_project::{Config, Environment, Servers};
+use interlock_served::{Files, Identity, ListedTool};
 use interlock_store::{Home, StoreError};
 use serde_json::Value;
 use tokio::{
@@ -32,27 +26,12 @@ use tokio::{
     time::timeout,
 };
 
-pub use self::{
-    call::Call,
-    result::{CallError, ToolResult},
-    wanted::WantedServer,
+use super::{
+    Call, CallError, WantedServer,
+    inner::{Connected, Inner, lock},
+    pinned::PinnedTools,
 };
-use self::{
-    held::PinnedTools,
-    inner::{Inner, gateway, lock},
-    line::ServersSession,
-    taking::ServerPolicy,
-};
-use crate::{
-    error::GatewayError,
-    govern::{
-        ListedTool,
-        files::{Files, Identity},
-    },
-    notes::Notes,
-    session::Bounds,
-    upstream::Running,
-};
+use crate::build_error::BuildError;
 
 /// How long servers may take to end; then they are left to the system.
 const END_TIME: Duration = Duration::from_secs(4);
@@ -76,6 +55,8 @@ pub struct ServedTool {
 pub struct ToolServersSettings {
     /// The project, the state directory and the person's configuration.
     pub environment: Environment,
+    /// Folders from which clients load Interlock's plugin, outside of their own directories.
+    pub plugins: Vec<PathBuf>,
     /// The servers, each of another name.
     pub wanted: Vec<WantedServer>,
     /// What the configuration says of single tools; where servers work is read from it, too.
@@ -113,7 +94,7 @@ pub struct ToolServers {
 impl fmt::Debug for ToolServers {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ToolServers")
-            .field("wanted", &self.inner.taking.wanted)
+            .field("wanted", &self.inner.wanted)
             .finish_non_exhaustive()
     }
 }
@@ -123,50 +104,48 @@ impl ToolServers {
     ///
     /// # Errors
     /// Two servers have one name, the person's configuration cannot be read, or the system gives no threads.
-    pub fn start(settings: ToolServersSettings) -> Result<Self, GatewayError> {
+    pub fn start(settings: ToolServersSettings) -> Result<Self, BuildError> {
         let wanted = settings.wanted;
         for (at, server) in wanted.iter().enumerate() {
             let before = wanted.get(..at).unwrap_or_default();
             if before.iter().any(|other| other.name == server.name) {
                 let what = format!("two servers are called `{}`", server.name);
-                return Err(GatewayError::Settings(what));
+                return Err(BuildError::Unusable(what));
             }
         }
-        let failed = |error: &dyn fmt::Display| GatewayError::Settings(error.to_string());
-        let mark = interlock_store::random_word().map_err(|error| failed(&error))?;
-        let files = files(&settings.environment, settings.configured)?;
+        let files = files(
+            &settings.environment,
+            &settings.plugins,
+            settings.configured,
+        )?;
         let runtime = Builder::new_multi_thread()
             .worker_threads(1)
             .thread_name("interlock-mcp")
             .enable_all()
             .build()
-            .map_err(GatewayError::Start)?;
+            .map_err(|error| BuildError::Unusable(format!("the server cannot start: {error}")))?;
         let _inside = runtime.enter();
         let (notes, lines) = Notes::to_channel();
         runtime.spawn(pass_notes(lines, settings.note));
         let home = settings.environment.home.clone();
         let run = settings.run;
-        let taking = ServerPolicy {
-            wanted: Arc::new(wanted),
-            seen: Arc::default(),
-            held: PinnedTools::new(run.map(|run| (home.clone(), run))),
-            mark: mark.into(),
-        };
-        let bounds = Bounds {
-            message_bytes_max: settings.message_bytes_max,
-            ..Bounds::default()
-        };
         let (running, ended) = Running::new();
-        let all = taking.wanted.iter().map(WantedServer::server).collect();
-        let gateway = gateway(&taking, all, bounds, &notes, &running);
-        let line = ServersSession::open(&gateway).map_err(|error| failed(&error))?;
+        let options = ConnectOptions {
+            label: String::new(),
+            bytes_max: settings.message_bytes_max,
+            notes,
+            running,
+        };
+        let clients = wanted.iter().map(|server| server.connect(&options));
+        let connected = Connected {
+            clients: clients.collect(),
+            options,
+        };
         Ok(Self {
             inner: Arc::new(Inner {
-                taking,
-                shared: Mutex::new(Some((gateway, Arc::new(line)))),
-                notes,
-                running: Mutex::new(Some(running)),
-                bounds,
+                wanted,
+                connected: Mutex::new(Some(connected)),
+                pinned: PinnedTools::new(run.map(|run| (home.clone(), run))),
                 named: Mutex::default(),
                 reserved: settings.reserved,
             }),
@@ -200,17 +179,17 @@ impl ToolServers {
     /// # Errors
     /// They cannot be kept.
     pub fn keep_with(&self, run: RunId) -> Result<(), StoreError> {
-        self.inner.taking.held.keep_with(&self.home, run)
+        self.inner.pinned.keep_with(&self.home, run)
     }
 
     /// Returns the names of servers of which no tool is known now: they are down, or have none.
     #[must_use]
     pub fn silent(&self) -> Vec<String> {
-        let seen = lock(&self.inner.taking.seen);
-        let has = |name: &str| seen.values().any(|seen| seen.server == name);
-        let wanted = self.inner.taking.wanted.iter();
-        let silent = wanted.filter(|server| !has(&server.name));
-        silent.map(|server| server.name.clone()).collect()
+        let connected = lock(&self.inner.connected).clone();
+        let clients = connected.iter().flat_map(|connected| &connected.clients);
+        let servers = self.inner.wanted.iter().zip(clients);
+        let silent = servers.filter(|(_, client)| client.known().is_empty());
+        silent.map(|(server, _)| server.name.clone()).collect()
     }
 
     /// Finds what a call would do, for whoever judges it; `None`: the newest list has no such tool.
@@ -293,15 +272,14 @@ impl Drop for ToolServers {
     }
 }
 
-fn files(environment: &Environment, configured: Servers) -> Result<Files, GatewayError> {
-    let person = Config::of_person(environment.configuration())
-        .map_err(|error| GatewayError::Settings(error.to_string()))?;
-    Ok(Files::new(
-        environment,
-        &environment.project(),
-        &person,
-        configured,
-    ))
+fn files(
+    environment: &Environment,
+    plugins: &[PathBuf],
+    configured: Servers,
+) -> Result<Files, BuildError> {
+    let person = Config::of_person(environment.configuration())?;
+    let root = environment.project();
+    Ok(Files::new(environment, plugins, &root, &person, configured))
 }
 
 /// Gives lines to whoever wants them, in a thread that may wait.

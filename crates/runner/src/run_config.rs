@@ -18,7 +18,7 @@ pub struct RunConfig {
 
 impl RunConfig {
     /// Returns what both define for CodeMie files of the project at `root`.
-    pub(super) fn assets(&self, environment: &Environment, root: &Path) -> Assets {
+    pub(crate) fn assets(&self, environment: &Environment, root: &Path) -> Assets {
         Assets::of(
             &self.person,
             environment.configuration(),

@@ -1,8 +1,8 @@
 //! What a call of a server's tool would do, found where that server works.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use interlock_clients::{call_context, file_use};
+use interlock_confine::{call_context, call_site, file_use};
 use interlock_core::{
     call::ToolCall,
     names::{AgentId, CallId},
@@ -12,37 +12,53 @@ use interlock_project::{Config, Environment, Servers, ToolConfig, Transport};
 use interlock_tool_names::served_names;
 use serde_json::Value;
 
-use super::{ListedTool, Reading, ReadingOf};
+use crate::ListedTool;
 
 /// How `resources/read` is called in rules.
 const RESOURCE: &str = "resources/read";
 /// How `prompts/get` is called in rules.
 const PROMPT: &str = "prompts/get";
 
+/// What is asked of a server beside calls of tools.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum ReadingOf<'a> {
+    /// A resource, by its address: `resources/read`, `resources/subscribe`.
+    Resource(&'a str),
+    /// A prompt, by its name, and the arguments it is filled with: `prompts/get`.
+    Prompt(&'a str, &'a Value),
+}
+
 /// Where servers work, and what is set about their tools.
 #[derive(Debug, Clone)]
-pub(crate) struct Files {
+pub struct Files {
     context: CallContext,
     servers: Servers,
 }
 
 /// A call to be judged: who makes it, and under which id.
 #[derive(Debug, Clone)]
-pub(crate) struct Identity {
-    pub(crate) id: CallId,
-    pub(crate) agent: Option<AgentId>,
+pub struct Identity {
+    /// The id of the call.
+    pub id: CallId,
+    /// The sub-agent that makes it; `None`: the main agent.
+    pub agent: Option<AgentId>,
 }
 
 impl Files {
     /// Describes where the servers of the project at `root` work.
-    pub(crate) fn new(
+    ///
+    /// `plugins` are folders from which clients load Interlock's plugin, outside of their own directories.
+    #[must_use]
+    pub fn new(
         environment: &Environment,
+        plugins: &[PathBuf],
         root: &Path,
         person: &Config,
         servers: Servers,
     ) -> Self {
         let directory = root.to_str().unwrap_or("/");
-        let mut context = call_context(environment, root, directory, None);
+        let site = call_site(environment, directory, None);
+        let mut context = call_context(environment, plugins, root, site);
         context.writable = person.writable_places();
         context.opened.clone_from(&person.protect.allow);
         context.allowed_by_person.clone_from(&person.shell.allow);
@@ -53,19 +69,21 @@ impl Files {
     }
 
     /// Returns where the project's servers work, and what is protected there.
-    pub(super) const fn context(&self) -> &CallContext {
+    #[must_use]
+    pub const fn context(&self) -> &CallContext {
         &self.context
     }
 
     /// Finds what a call would do.
-    pub(crate) fn call(&self, tool: &ListedTool<'_>, input: &Value, who: Identity) -> ToolCall {
+    #[must_use]
+    pub fn call(&self, tool: &ListedTool<'_>, input: &Value, who: Identity) -> ToolCall {
         let names = served_names(tool.server, tool.name);
         let read_only = says_read_only(tool.definition);
         let files = file_use(tool.name, self.set(tool), input, read_only);
         let mut call = served_facts(
             proposal(&names, input, who),
             &files,
-            &self.around_of(tool.server),
+            &self.context_of(tool.server),
             &RealDisk,
         );
         call.served_as = names;
@@ -73,8 +91,9 @@ impl Files {
     }
 
     /// Finds what a reading would show.
-    pub(super) fn reading(&self, reading: &Reading<'_>, who: Identity) -> ToolCall {
-        let (method, input, sure) = match reading.of {
+    #[must_use]
+    pub fn reading(&self, server: &str, of: ReadingOf<'_>, who: Identity) -> ToolCall {
+        let (method, input, sure) = match of {
             ReadingOf::Resource(uri) => {
                 let input = serde_json::json!({"uri": uri});
                 (RESOURCE, input, names_a_file(uri))
@@ -84,7 +103,7 @@ impl Files {
                 (PROMPT, input, false)
             }
         };
-        let mut names = served_names(reading.server, method);
+        let mut names = served_names(server, method);
         // By its plain name first: that is how the log shows it.
         names.rotate_right(1);
         let files = FileUse {
@@ -92,7 +111,7 @@ impl Files {
             sure,
             ..FileUse::default()
         };
-        let context = self.around_of(reading.server);
+        let context = self.context_of(server);
         let mut call = served_facts(proposal(&names, &input, who), &files, &context, &RealDisk);
         call.served_as = names;
         call
@@ -107,7 +126,7 @@ impl Files {
     }
 
     /// Describes where a server works: relative paths count from its own directory.
-    fn around_of(&self, server: &str) -> CallContext {
+    fn context_of(&self, server: &str) -> CallContext {
         let mut context = self.context.clone();
         let known = self
             .servers
@@ -140,7 +159,8 @@ fn proposal<'a>(names: &'a [String], input: &'a Value, who: Identity) -> Proposa
 }
 
 /// Tells whether a server says that a tool changes nothing.
-pub(super) fn says_read_only(definition: &Value) -> bool {
+#[must_use]
+pub fn says_read_only(definition: &Value) -> bool {
     definition.pointer("/annotations/readOnlyHint") == Some(&Value::Bool(true))
 }
 

@@ -1,8 +1,8 @@
-//! The MCP servers of a run, whose tools its stages call: started with it, ended with it.
+//! Starts the MCP servers of runs, and lets stages call their tools.
 
 use std::{
     collections::BTreeMap,
-    path::Path,
+    path::{Path, PathBuf},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
@@ -12,24 +12,23 @@ use interlock_core::{
     machine::Object,
     names::{CallId, Digest, RunId},
 };
-use interlock_gateway::{
-    GatewayError,
-    tool_servers::{CallError, ServedTool, ToolServers, ToolServersSettings, WantedServer},
-    upstream::Reach,
-};
+use interlock_mcp::transport::Reach;
 use interlock_models::ToolSpec;
 use interlock_process::{Cancel, Stream};
 use interlock_project::{Config, Environment, Servers as Configured};
-use interlock_runner::{
-    BuildError, NotStarted, RunConfig, Screen, Served, ServedEnd, ServerLauncher, ServerRequest,
-    Servers,
-};
 use interlock_store::StoreError;
 use interlock_tool_names::served_names;
 use interlock_tools::{Arguments, Tool};
 use serde_json::{Value, json};
 
-use crate::output::Output;
+use super::{CallError, ServedTool, ToolServers, ToolServersSettings, WantedServer};
+use crate::{
+    build_error::BuildError,
+    nodes::{NotStarted, ServerRequest},
+    run_config::RunConfig,
+    screen::Screen,
+    stage::{Served, ServedEnd, Servers},
+};
 
 /// Time between two looks whether a call is to be given up.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
@@ -38,14 +37,19 @@ const LABEL: &str = "mcp";
 /// The code of a call that its tool says has failed.
 const TOOL_ERROR: &str = "tool_error";
 
+/// Takes a line for a person.
+pub type Note = Arc<dyn Fn(&str) + Send + Sync>;
+
 /// Starts the MCP servers of runs.
-pub(super) struct Launcher {
-    output: Output,
+#[derive(Clone)]
+pub struct Launcher {
     environment: Environment,
+    plugins: Vec<PathBuf>,
+    note: Note,
 }
 
-/// The servers of a run.
-struct OfRun {
+/// The servers of a run, or of a state.
+struct StartedServers {
     servers: ToolServers,
     /// What was listed, by the name that models call it by; what is gone stays.
     known: Mutex<BTreeMap<String, Served>>,
@@ -55,7 +59,7 @@ struct OfRun {
 /// Where lines for the person go: to the screen of the run as soon as it has one.
 #[derive(Clone)]
 struct Lines {
-    output: Output,
+    note: Note,
     screen: Arc<Mutex<Option<Arc<dyn Screen>>>>,
 }
 
@@ -63,59 +67,37 @@ impl Lines {
     fn tell(&self, line: &str) {
         match lock(&self.screen).as_ref() {
             Some(screen) => screen.show(LABEL, Stream::Err, format!("{line}\n").as_bytes()),
-            None => self.output.remark(&format!("{line}\n")),
+            None => (self.note)(line),
         }
+    }
+}
+
+impl std::fmt::Debug for Launcher {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Launcher").finish_non_exhaustive()
     }
 }
 
 impl Launcher {
-    /// Tells lines of servers on `output`, as long as there is no screen.
-    pub(super) const fn new(output: Output, environment: Environment) -> Self {
+    /// Tells lines of servers to `note`, as long as there is no screen.
+    ///
+    /// `plugins` are folders from which clients load Interlock's plugin, outside of their own directories.
+    #[must_use]
+    pub fn new(environment: Environment, plugins: Vec<PathBuf>, note: Note) -> Self {
         Self {
-            output,
             environment,
+            plugins,
+            note,
         }
     }
 
-    /// Begins to start these servers.
-    fn begin(
-        &self,
-        root: &Path,
-        wanted: Vec<WantedServer>,
-        configured: Configured,
-        (person, run): (&Config, Option<&RunId>),
-    ) -> Result<OfRun, GatewayError> {
-        let lines = Lines {
-            output: self.output,
-            screen: Arc::default(),
-        };
-        let told = lines.clone();
-        let servers = ToolServers::start(ToolServersSettings {
-            environment: Environment {
-                directory: root.to_owned(),
-                ..self.environment.clone()
-            },
-            wanted,
-            configured,
-            run: run.cloned(),
-            reserved: Tool::PIPELINE
-                .iter()
-                .chain(&Tool::CODEMIE)
-                .map(|tool| tool.name().to_owned())
-                .collect(),
-            message_bytes_max: person.gateway.message_bytes_max(),
-            note: Box::new(move |line| told.tell(&line)),
-        })?;
-        Ok(OfRun {
-            servers,
-            known: Mutex::default(),
-            lines,
-        })
-    }
-}
-
-impl ServerLauncher for Launcher {
-    fn launch_configured(
+    /// Starts the servers that are configured, and waits until it is known what they have; `None`: there are none.
+    ///
+    /// Definitions are held to what `run` has seen, where it has begun already.
+    ///
+    /// # Errors
+    /// One of them cannot be started as it is configured.
+    pub fn launch_configured(
         &self,
         config: &RunConfig,
         root: &Path,
@@ -130,17 +112,19 @@ impl ServerLauncher for Launcher {
             let server = WantedServer::configured(name, server, root);
             wanted.push(server.map_err(BuildError::Usage)?);
         }
-        let started = self.begin(root, wanted, configured, (&config.person, run));
-        let started = started.map_err(|error| BuildError::Unusable(error.to_string()))?;
+        let started = self.begin(root, wanted, configured, (&config.person, run))?;
         started.tools();
         Ok(Some(Arc::new(started)))
     }
 
-    fn launch(
+    /// Starts a server that a workflow names, and waits until it is known what it has, or until it is `given_up`.
+    ///
+    /// # Errors
+    /// It cannot be started or reached.
+    pub fn launch(
         &self,
         server: &ServerRequest,
-        root: &Path,
-        person: &Config,
+        (root, person): (&Path, &Config),
         screen: Option<Arc<dyn Screen>>,
         given_up: &dyn Fn() -> bool,
     ) -> Result<Arc<dyn Servers>, NotStarted> {
@@ -166,9 +150,43 @@ impl ServerLauncher for Launcher {
         })?;
         Ok(Arc::new(started))
     }
+
+    /// Begins to start these servers.
+    fn begin(
+        &self,
+        root: &Path,
+        wanted: Vec<WantedServer>,
+        configured: Configured,
+        (person, run): (&Config, Option<&RunId>),
+    ) -> Result<StartedServers, BuildError> {
+        let lines = Lines {
+            note: Arc::clone(&self.note),
+            screen: Arc::default(),
+        };
+        let told = lines.clone();
+        let own = Tool::PIPELINE.iter().chain(&Tool::CODEMIE);
+        let servers = ToolServers::start(ToolServersSettings {
+            environment: Environment {
+                directory: root.to_owned(),
+                ..self.environment.clone()
+            },
+            plugins: self.plugins.clone(),
+            wanted,
+            configured,
+            run: run.cloned(),
+            reserved: own.map(|tool| tool.name().to_owned()).collect(),
+            message_bytes_max: person.gateway.message_bytes_max(),
+            note: Box::new(move |line| told.tell(&line)),
+        })?;
+        Ok(StartedServers {
+            servers,
+            known: Mutex::default(),
+            lines,
+        })
+    }
 }
 
-impl OfRun {
+impl StartedServers {
     /// Waits until it is known what they have, or until that is `given_up`.
     ///
     /// The error says why the only server there is cannot be reached.
@@ -197,7 +215,7 @@ impl OfRun {
     }
 }
 
-impl Servers for OfRun {
+impl Servers for StartedServers {
     fn tools(&self) -> Vec<Served> {
         // Why a server is not there was told as a line.
         self.note(self.servers.tools().unwrap_or_default())

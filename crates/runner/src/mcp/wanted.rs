@@ -1,19 +1,17 @@
 //! Which servers a run wants, and how each is reached.
 
-use std::{ffi::OsString, path::Path, time::Duration};
+use std::{ffi::OsString, path::Path, sync::Arc, time::Duration};
 
 use interlock_core::machine::Object;
-use interlock_project::{ServerConfig, ServerName};
-use serde_json::Value;
-
-use crate::{
-    server_set::{ServerSet, reached},
-    upstream::{
-        Dial, Reach, Server,
-        http::{HttpServer, Speaks},
-        stdio::Process,
-    },
+use interlock_mcp::client::McpClient;
+use interlock_mcp::transport::{
+    ConnectOptions, Dial, Reach,
+    http::{HttpServer, Speaks},
+    stdio::Process,
 };
+use interlock_project::{ServerConfig, ServerName};
+use interlock_served::reach;
+use serde_json::Value;
 
 /// A server that a run wants.
 #[derive(Debug, Clone)]
@@ -31,27 +29,16 @@ pub struct WantedServer {
 }
 
 impl WantedServer {
-    /// Takes all servers of a configuration; paths in it count from `root`.
+    /// Takes one server of a configuration; paths in it count from `root`.
     ///
     /// # Errors
-    /// A server's settings name a variable that is not set, or an address that is none.
-    pub fn all(set: &ServerSet, root: &Path) -> Result<Vec<Self>, String> {
-        let servers = set.servers.iter();
-        servers
-            .map(|(name, config)| Self::configured(name, config, root))
-            .collect()
-    }
-
-    /// Takes one server of a configuration.
-    ///
-    /// # Errors
-    /// As [`Self::all`].
+    /// Its settings name a variable that is not set, or an address that is none.
     pub fn configured(
         name: &ServerName,
         config: &ServerConfig,
         root: &Path,
     ) -> Result<Self, String> {
-        let reach = reached(&config.transport, root);
+        let reach = reach(&config.transport, root);
         Ok(Self {
             name: name.as_str().to_owned(),
             reach: reach.map_err(|why| format!("the server `{name}`: {why}"))?,
@@ -102,13 +89,17 @@ impl WantedServer {
         interlock_tool_names::server_name(text)
     }
 
-    /// Makes the server.
-    pub(super) fn server(&self) -> Server {
+    /// Connects to it, and keeps it up.
+    pub(super) fn connect(&self, options: &ConnectOptions) -> Arc<McpClient> {
         let dial: Box<dyn Dial> = match &self.reach {
             Reach::Process(process) => Box::new(process.clone()),
             Reach::Http(http) => http.clone(),
         };
-        Server::new(&self.name, dial)
+        let options = ConnectOptions {
+            label: format!("the server `{}`", self.name),
+            ..options.clone()
+        };
+        McpClient::connect(dial, options)
     }
 
     /// Tells whether a tool of it is taken.

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use interlock_mcp::message::{AWAY, Outcome};
 use serde_json::Value;
 
 /// What a tool gave.
@@ -62,6 +63,21 @@ impl CallError {
 }
 
 impl CallError {
+    /// Reads why a server did not do what it was asked.
+    pub(super) fn of_outcome(outcome: &Outcome) -> Self {
+        let said: Value = match outcome {
+            Outcome::Error(error) => serde_json::from_str(error.get()).unwrap_or_default(),
+            Outcome::Result(_) => Value::Null,
+        };
+        let message = said.get("message").and_then(Value::as_str);
+        let message = message.unwrap_or("the server gave an error without a message");
+        if is_away(&said) {
+            Self::Away(message.to_owned())
+        } else {
+            Self::Refused(message.to_owned())
+        }
+    }
+
     /// Tells whether the same call may succeed later.
     #[must_use]
     pub const fn is_passing(&self) -> bool {
@@ -70,8 +86,21 @@ impl CallError {
 }
 
 impl ToolResult {
+    /// Reads what a call came to.
+    pub(super) fn of_outcome(outcome: &Outcome) -> Result<Self, CallError> {
+        match outcome {
+            Outcome::Result(result) => {
+                let read = serde_json::from_str(result.get());
+                Self::of(&read.map_err(|error| {
+                    CallError::Refused(format!("the answer cannot be read: {error}"))
+                })?)
+            }
+            Outcome::Error(_) => Err(CallError::of_outcome(outcome)),
+        }
+    }
+
     /// Reads a `CallToolResult`.
-    pub(super) fn of(result: &Value) -> Result<Self, CallError> {
+    fn of(result: &Value) -> Result<Self, CallError> {
         let written = result.get("content");
         let structured = result.get("structuredContent").cloned();
         let listed = written.and_then(Value::as_array);
@@ -95,6 +124,14 @@ impl ToolResult {
             content,
         })
     }
+}
+
+/// Tells whether an error says that its server may answer later.
+fn is_away(error: &Value) -> bool {
+    let data = error.get("data");
+    let status = data.and_then(|data| data.get("status")?.as_u64());
+    let away = data.and_then(|data| data.get(AWAY));
+    away == Some(&Value::Bool(true)) || matches!(status, Some(408 | 429 | 500..=599))
 }
 
 /// Says in text what an item of content holds.
