@@ -22,6 +22,7 @@ pub(crate) struct App {
     pub(crate) output: Output,
     /// Where the command was called.
     pub(crate) directory: PathBuf,
+    /// What the invocation was started with, once it was asked for.
     environment: OnceLock<Environment>,
 }
 
@@ -89,6 +90,14 @@ impl App {
             ),
         };
         Err(Failure::usage(why))
+    }
+
+    /// Returns the same with another output.
+    pub(crate) fn with(&self, output: Output) -> Self {
+        Self {
+            output,
+            ..self.clone()
+        }
     }
 
     /// Returns what this invocation was started with.

@@ -11,10 +11,9 @@ use interlock_core::{
     names::{CallId, RunId},
 };
 use interlock_facts::{CallContext, Proposal, RealDisk, served_facts};
-use interlock_project::{Config, Environment, ToolConfig};
+use interlock_project::{Config, Environment};
 use interlock_store::{GatewayCard, Note, NotedTool, ServedTool};
 use interlock_tool_names::served_names;
-use serde_json::Value;
 
 use crate::{
     client::ClientId,

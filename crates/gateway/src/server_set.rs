@@ -5,7 +5,7 @@ mod of_workflow;
 
 use std::{path::Path, sync::Arc, time::Duration};
 
-use interlock_project::{Config, Library, ServerConfig, Servers};
+use interlock_project::{Config, Library, ServerConfig, Servers, Transport};
 use interlock_served::reach;
 
 use crate::{
@@ -16,11 +16,7 @@ use crate::{
     notes::Notes,
     session::{Bounds, Gateway},
     settings::Settings,
-    upstream::{
-        Dial, Reach, Running, Server,
-        http::{HttpServer, Speaks},
-        stdio::Process,
-    },
+    upstream::{Dial, Reach, Running, Server, stdio::Process},
 };
 
 /// Sessions that are ending while others begin in their place.

@@ -549,17 +549,3 @@ fn put_token(params: &mut Option<Object>, token: Value) {
         meta.insert("progressToken".to_owned(), token);
     }
 }
-
-impl Introduced {
-    /// Stands for a client that has not said who it is.
-    fn nobody() -> Self {
-        Self {
-            era: Era::Legacy,
-            version: String::new(),
-            capabilities: json!({}),
-            client: None,
-            log_level: None,
-            initialize: Object::new(),
-        }
-    }
-}

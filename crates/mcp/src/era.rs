@@ -156,6 +156,19 @@ impl Introduced {
         }
     }
 
+    /// Stands for a client that has not said who it is.
+    #[must_use]
+    pub fn nobody() -> Self {
+        Self {
+            era: Era::Legacy,
+            version: String::new(),
+            capabilities: json!({}),
+            client: None,
+            log_level: None,
+            initialize: Object::new(),
+        }
+    }
+
     /// Returns parameters of `initialize` for a server of the legacy era.
     pub fn to_initialize(&self) -> Object {
         if self.era == Era::Legacy {

@@ -25,6 +25,12 @@ impl<'a> Fields<'a> {
         serde_json::from_str(value.get()).ok()
     }
 
+    /// Tells whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
     /// Returns how many fields there are.
     #[must_use]
     pub fn len(&self) -> usize {

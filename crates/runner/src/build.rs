@@ -20,7 +20,7 @@ use interlock_expr::text::Places;
 use interlock_facts::RealDisk;
 use interlock_process::Terminal;
 use interlock_project::{Assets, Environment};
-use interlock_store::RunLog;
+use interlock_store::{EventLog as _, RunLog};
 use interlock_tools::{Datasource, Secrets, Tool};
 
 use crate::{

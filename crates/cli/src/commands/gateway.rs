@@ -9,7 +9,7 @@ use interlock_gateway::{
 use interlock_store::Home;
 
 use crate::{
-    app::{self, App, variable},
+    app::{App, variable},
     args::GatewayArgs,
     authority,
     failure::{Done, Failure},

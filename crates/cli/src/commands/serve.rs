@@ -10,7 +10,7 @@ use interlock_gateway::{
 use serde_json::json;
 
 use crate::{
-    app::{self, App},
+    app::App,
     args::ServeArgs,
     authority,
     commands::gateway::wrapped,

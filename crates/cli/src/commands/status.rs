@@ -10,14 +10,7 @@ use interlock_clients::{
 use interlock_store::Home;
 use serde_json::{Value, json};
 
-use crate::{
-    app::App,
-    args::RunArgs,
-    failure::{Done, Failure},
-    live,
-    output::Style,
-    standing,
-};
+use crate::{app::App, args::RunArgs, failure::Done, live, output::Style, standing};
 
 pub(crate) fn run(app: &App, args: &RunArgs) -> Done {
     let project = app.project();

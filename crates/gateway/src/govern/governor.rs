@@ -21,7 +21,7 @@ use interlock_core::{
     names::{CallId, Digest, RunId},
     refusal::Code,
 };
-use interlock_project::{Config, Environment, Servers};
+use interlock_project::{Config, Servers};
 use interlock_served::{Files, Identity, pins, says_read_only};
 use interlock_store::{
     GatewayCard, ManifestFile, NotedTool, ServedTool, StoreError, refuse_for_token,

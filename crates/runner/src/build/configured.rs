@@ -77,7 +77,11 @@ impl Configured for Configuration {
 
 /// Writes an error and its causes in one line.
 fn told(error: &dyn Error) -> String {
-    let causes = std::iter::successors(Some(error), |error| error.source());
-    let causes: Vec<String> = causes.map(ToString::to_string).collect();
-    causes.join(": ")
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text.push_str(&format!(": {error}"));
+        cause = error.source();
+    }
+    text
 }

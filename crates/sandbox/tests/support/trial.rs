@@ -141,7 +141,7 @@ impl Trial {
                 aside: Some(self.path("aside")),
                 ..PostCheck::default()
             },
-            require: Level::EnvironmentChanges,
+            require: Level::Environment,
         }
     }
 

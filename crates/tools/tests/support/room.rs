@@ -8,7 +8,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use interlock_confine::{Host, PersonsLine, plan_for_person};
+use interlock_confine::{PersonsLine, plan_for_person};
 use interlock_core::{
     call::{CallFacts, ToolCall},
     names::CallId,
@@ -16,7 +16,9 @@ use interlock_core::{
 };
 use interlock_facts::{CallContext, RealDisk};
 use interlock_process::Cancel;
+use interlock_project::Environment;
 use interlock_sandbox::{Level, Plan};
+use interlock_store::Home;
 use interlock_testkit::room::no_temporary;
 use interlock_tools::{Arguments, Carrier, Datasource, Seen, Tool, ToolContext, ToolEnd};
 use serde_json::Value;
@@ -166,15 +168,12 @@ impl Room {
         let text = arguments.value().get("command").and_then(Value::as_str)?;
         let directory = arguments.value().get("cwd").and_then(Value::as_str);
         let directory = directory.map_or(root.to_owned(), |cwd| root.join(cwd));
-        let host = Host {
-            plugins: Vec::new(),
-            state_directory: self.path.join("state"),
-            program: None,
-            configuration: None,
-            environment: vec![
+        let environment = Environment {
+            variables: vec![
                 ("HOME".into(), self.path.join("home").into()),
                 ("TMPDIR".into(), self.path.join("tmp").into()),
             ],
+            ..Environment::at(Home::at(self.path.join("state")))
         };
         let asked = PersonsLine {
             text,
@@ -182,7 +181,7 @@ impl Room {
             project: root,
             directory: &directory.canonicalize().unwrap_or(directory.clone()),
         };
-        Some(plan_for_person(&host, &asked).unwrap())
+        Some(plan_for_person(&environment, &[], &asked).unwrap())
     }
 
     /// Returns everything below the room, with what tells a change.
