@@ -124,7 +124,7 @@ fn drive(room: &Room, models: &Arc<Scripted>, people: People) -> Halt {
 }
 
 /// A stage that hands in what `submit` takes.
-fn stage(body: &str, tools: &[&str], next: Option<&str>) -> Value {
+pub(crate) fn stage(body: &str, tools: &[&str], next: Option<&str>) -> Value {
     json!({
         "activity": {"stage": {
             "body": [{"plain": body}],
@@ -139,7 +139,7 @@ fn stage(body: &str, tools: &[&str], next: Option<&str>) -> Value {
     })
 }
 
-fn machine(states: Value) -> Machine {
+pub(crate) fn machine(states: Value) -> Machine {
     let machine = json!({
         "id": "flow", "initial": "a", "durable": true, "states": states,
         "stages": {},
@@ -151,7 +151,7 @@ fn names(room: &Room) -> Vec<&'static str> {
     room.events().iter().map(Event::name).collect()
 }
 
-fn submit(said: &str) -> Vec<Say> {
+pub(crate) fn submit(said: &str) -> Vec<Say> {
     vec![call("submit", &json!({ "said": said }))]
 }
 
