@@ -1,5 +1,6 @@
 //! From the command line to a command, one module each, and from its end to an exit code.
 
+pub(crate) mod backtest;
 pub(crate) mod check;
 mod compare;
 pub(crate) mod console;
@@ -16,6 +17,7 @@ pub(crate) mod hook;
 pub(crate) mod init;
 pub(crate) mod list;
 pub(crate) mod log;
+mod lsp;
 pub(crate) mod new;
 pub(crate) mod pages;
 pub(crate) mod passkey;
@@ -110,6 +112,7 @@ fn dispatch(app: &App, command: Command) -> Done {
         Command::Simulate(args) => simulate::run(app, &args),
         Command::Test(args) => test::run(app, &args),
         Command::Prove(args) => prove::run(app, &args),
+        Command::Backtest(args) => backtest::run(app, &args),
         Command::Explain(args) => explain::run(app, &args),
         Command::Schema(args) => schema::run(app, &args),
         Command::Fs { command } => dispatch(
@@ -149,6 +152,7 @@ fn dispatch(app: &App, command: Command) -> Done {
         Command::Hook(_) | Command::Exec(_) => Err(Failure::Said(Exit::Usage)),
         Command::Gateway(args) => gateway::run(app, args),
         Command::Completions { shell } => pages::completions(app, shell),
+        Command::Lsp => lsp::run(app),
         Command::Man => pages::manual(app),
     }
 }

@@ -12,8 +12,7 @@ use std::{
 
 use interlock_confine::{Decided, call_context, call_site};
 use interlock_core::{
-    machine::{Activity, Machine},
-    node::is_node,
+    machine::{Activity, Machine, TaskKind},
     run::Run,
 };
 use interlock_expr::text::Places;
@@ -372,7 +371,7 @@ fn has_nodes(machine: &Machine) -> bool {
     let machines = std::iter::once(machine).chain(machine.machines.values());
     machines
         .flat_map(|machine| machine.states.values())
-        .any(|state| matches!(&state.activity, Activity::Task(work) if is_node(&work.kind)))
+        .any(|state| matches!(&state.activity, Activity::Task(task) if matches!(task.kind, TaskKind::Node(_))))
 }
 
 /// Returns where the stages of a run are carried out that holds an agent, too: in the agent's project.

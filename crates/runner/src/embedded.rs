@@ -13,7 +13,12 @@ use std::{
 };
 
 use interlock_core::{
-    command::Effect, event::Event, machine::Machine, pending::Pending, run::Run, stage::Step,
+    command::Effect,
+    event::Event,
+    machine::{EffectKind, Machine},
+    pending::Pending,
+    run::Run,
+    stage::Step,
 };
 use interlock_expr::text::Files;
 use interlock_process::{Cancel, RecordError, Stop, end_leftovers};
@@ -344,9 +349,10 @@ impl Host for Embedded {
             let waits_elsewhere = people.is_some_and(|people| people.stands());
             return !(waits_elsewhere && matches!(stage.step(), Some(Step::Person(_))));
         }
-        match order.kind.as_str() {
-            "pause" => false,
-            "ask-user" | "claude-code" => order.alone && self.context.terminal().is_some(),
+        let wants_terminal = order.kind == EffectKind::Ask || order.kind.is_program("claude-code");
+        match order.kind {
+            EffectKind::Pause => false,
+            _ if wants_terminal => order.alone && self.context.terminal().is_some(),
             _ => true,
         }
     }

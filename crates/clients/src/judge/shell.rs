@@ -242,3 +242,7 @@ fn directory_of(asked: &LineRequest<'_>, here: &CallContext) -> Result<String, S
         None => Ok(here.site.cwd.clone()),
     }
 }
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a failed test panics")]
+mod tests;

@@ -111,7 +111,7 @@ fn told(shared: &Shared, log: &RunLog, entry: &Entry) -> Result<Value, Problem> 
             json!({ "role": "attempt", "tools": tools, "missing": missing })
         }
         Event::EffectStarted { kind, input, .. } => {
-            json!({ "role": "step", "kind": kind, "text": text(&shown(&input)) })
+            json!({ "role": "step", "kind": kind.to_string(), "text": text(&shown(&input)) })
         }
         Event::StageStarted { path, body } => {
             let (system, person) = beginning(shared, log, entry.seq, &path, &body)?;

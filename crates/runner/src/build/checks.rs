@@ -55,7 +55,8 @@ pub(super) fn still_there(
             // Its own servers are started with it.
             continue;
         }
-        let mut tools = frame.stay.acting.iter().flat_map(|acting| &acting.tools);
+        let attempt = frame.stay.stage_attempt();
+        let mut tools = attempt.into_iter().flat_map(|progress| &progress.tools);
         let gone = tools.find(|tool| {
             !own.contains(&tool.as_str())
                 && servers.and_then(|servers| servers.known(tool)).is_none()

@@ -48,8 +48,13 @@ pub(crate) fn text(written: &str) -> Value {
 }
 
 /// Makes an activity of `kind` with one text argument.
-pub(crate) fn work(kind: &str, argument: &str, written: &str) -> Value {
-    json!({"kind": kind, "input": {"object": {argument: {"text": text(written)}}}})
+pub(crate) fn work(program: &str, argument: &str, written: &str) -> Value {
+    json!({"kind": {"program": program}, "input": input(argument, written)})
+}
+
+/// Makes the input of a state, of one argument.
+pub(crate) fn input(argument: &str, written: &str) -> Value {
+    json!({"object": {argument: {"text": text(written)}}})
 }
 
 /// Makes a state that runs `command` and goes on to `next`, or ends.

@@ -18,7 +18,7 @@ fn steps(id: &str, command: &str) -> Machine {
     let machine = json!({
         "id": id, "initial": "a", "durable": true,
         "states": {"a": {
-            "activity": {"task": {"kind": "bash", "input": {"object": {"command": {"text": [{"plain": command}]}}}}},
+            "activity": {"task": {"kind": { "program": "bash" }, "input": {"object": {"command": {"text": [{"plain": command}]}}}}},
             "on": {"done": {"transitions": [{"target": {"end": "success"}}]}},
         }},
     });

@@ -245,6 +245,18 @@ fn a_damaged_snapshot_is_passed_over() {
 }
 
 #[test]
+fn a_snapshot_of_another_log_is_an_error() {
+    let world = World::new();
+    let run = world.start_with_events(64).run().clone();
+    let raw = world.raw(&run);
+    raw.execute_batch("UPDATE events SET hash = zeroblob(32) WHERE seq = 63")
+        .unwrap();
+    drop(raw);
+    let error = world.home.open_run(&run).unwrap().load().unwrap_err();
+    assert!(error.to_string().contains("event 63"), "{error}");
+}
+
+#[test]
 fn a_run_is_begun_with_its_first_events_or_not_made() {
     let world = World::new();
     let log = world.start(1);
