@@ -46,6 +46,7 @@ mod bindings;
 mod broken;
 mod chain;
 mod checked;
+mod consoles;
 mod credentials;
 mod duplicate_calls;
 mod durability;
@@ -99,6 +100,7 @@ pub use bindings::{
 pub use broken::{Broken, FirstBroken, VerifyError};
 pub use chain::ChainHash;
 pub use checked::{FILES_MAX, Files, has_too_many_files, is_check};
+pub use consoles::ServedPort;
 pub use duplicate_calls::{DuplicateCall, DuplicateCalls};
 pub use durability::Durability;
 pub use durable::{NewDurable, Origin};
