@@ -120,7 +120,7 @@ impl Room {
         let log = Home::at(room.path().join("home")).create_run(&new).unwrap();
         let run = log.run().clone();
         let run_dir = log.folder().work().join("files");
-        fs::create_dir(&run_dir).unwrap();
+        fs::create_dir_all(&run_dir).unwrap();
         let word = |path: PathBuf| path.to_str().unwrap().to_owned();
         let places = Places {
             run_dir: word(run_dir),
