@@ -7,9 +7,11 @@
 
 mod arguments;
 mod bench;
+mod book;
 mod chores;
 mod conformance;
 mod console;
+mod demo;
 mod docs;
 mod fuzz;
 mod journeys;
@@ -20,6 +22,8 @@ mod package;
 mod pip;
 mod plugins;
 mod setup;
+#[cfg(unix)]
+mod signals;
 mod soak;
 mod steps;
 mod tally;
@@ -31,6 +35,11 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
+    #[cfg(unix)]
+    if let Err(error) = signals::restore() {
+        eprintln!("xtask: {error:#}");
+        return ExitCode::FAILURE;
+    }
     match chores::run(&arguments) {
         Ok(code) => code,
         Err(error) => {

@@ -20,6 +20,7 @@ const LAYERS: &[&str] = &[
     "interlock-facts",
     "interlock-formats",
     "interlock-edit",
+    "interlock-lsp",
     "interlock-project",
     "interlock-store",
     "interlock-sandbox",

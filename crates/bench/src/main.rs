@@ -7,6 +7,7 @@
 mod arguments;
 mod backtest;
 mod beside;
+mod browser;
 mod check;
 mod console;
 mod durable;
@@ -45,6 +46,7 @@ const MEASUREMENTS: &[Measurement] = &[
     ("exec", process::exec),
     ("memory", memory::peak),
     ("console", console::console),
+    ("browser", browser::page),
     ("prove", prove::proofs),
     ("backtest", backtest::sessions),
     ("models", models::turns),

@@ -17,6 +17,7 @@ pub(crate) mod hook;
 pub(crate) mod init;
 pub(crate) mod list;
 pub(crate) mod log;
+mod lsp;
 pub(crate) mod mine;
 pub(crate) mod new;
 pub(crate) mod pages;
@@ -153,6 +154,7 @@ fn dispatch(app: &App, command: Command) -> Done {
         Command::Hook(_) | Command::Exec(_) => Err(Failure::Said(Exit::Usage)),
         Command::Gateway(args) => gateway::run(app, args),
         Command::Completions { shell } => pages::completions(app, shell),
+        Command::Lsp => lsp::run(app),
         Command::Man => pages::manual(app),
     }
 }

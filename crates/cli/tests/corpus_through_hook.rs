@@ -179,8 +179,9 @@ fn is_playable(case: &Case, client: ClientId) -> bool {
             InputLine::Result(line) => line.wrote.is_empty() && (line.ok || line.bytes == 0),
             // A sub-agent asks for transitions through the server, which is not played here.
             InputLine::Transition(line) => line.agent.is_none(),
-            InputLine::Approve(_)
-            | InputLine::Reject(_)
+            // A passkey signs in the console alone.
+            InputLine::Approve(line) => !line.passkey,
+            InputLine::Reject(_)
             | InputLine::Pause
             | InputLine::Resume
             | InputLine::Cancel

@@ -101,6 +101,27 @@ fn what_a_version_permits_newly_is_shown_and_ends_with_one() {
 }
 
 #[test]
+fn by_calls_a_renamed_workflow_is_the_same() {
+    let room = Room::new().unwrap();
+    let old = "id: w\ninitial: a\nstates:\n  a: {allowed_tools: [Read], on: {GO: b}}\n  b: {allowed_tools: [Edit], on: {DONE: end}}\n  end: {type: final}\n";
+    room.write("old.yaml", old).unwrap();
+    let renamed = old.replace("GO", "NEXT").replace("DONE", "OVER");
+    room.write("new.yaml", &renamed).unwrap();
+    let mut words = vec!["prove", "new.yaml", "--against", "old.yaml"];
+    out(&room, &words, 1);
+    words.extend(["--by", "calls"]);
+    let said = out(&room, &words, 0);
+    assert!(said.starts_with("same"), "{said}");
+    let merged = old.replace("[Read]", "[Read, Edit]");
+    room.write("new.yaml", &merged).unwrap();
+    let said = out(&room, &words, 1);
+    assert!(said.contains("newly permitted: `Read`"), "{said}");
+    assert!(said.contains("refuses this one in each"), "{said}");
+    // Without an older version there is nothing to compare.
+    out(&room, &["prove", "new.yaml", "--by", "calls"], 2);
+}
+
+#[test]
 fn a_bound_of_pairs_is_unknown() {
     let room = Room::new().unwrap();
     room.write("new.yaml", FLOW).unwrap();

@@ -30,7 +30,7 @@ pub(crate) fn judged_once(
         return judge(guarded);
     };
     let said = |error: interlock_store::StoreError| error.to_string();
-    let mut duplicates: DuplicateCalls = setting
+    let mut duplicates: DuplicateCalls<'_> = setting
         .home
         .lock_twins(&guarded.binding.session)
         .map_err(said)?;

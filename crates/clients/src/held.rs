@@ -114,7 +114,7 @@ pub(crate) fn check_baseline(setting: &HookSetting, guarded: &Guarded) -> Result
     let is_marked = read(&path).map_or(true, |mark| {
         mark.is_some_and(|mark| mark.run == *guarded.id())
     });
-    if !is_marked || guarded.log.has_baseline(BASELINE) {
+    if !is_marked || guarded.log.folder().has_baseline(BASELINE) {
         return Ok(());
     }
     let mark = Mark {

@@ -437,6 +437,7 @@ fn keep_output(guarded: &Guarded, events: &[RunEvent], response: &Value) -> Resu
     };
     guarded
         .log
+        .folder()
         .keep_output(call, &text)
         .map_err(|error| error.to_string())
 }
@@ -466,7 +467,11 @@ fn after_tool(
     let open = guarded.run.calls.iter().find(|call| call.id == id);
     if let Some(begun) = checked.filter(|_| open.is_some_and(|call| call.line.is_none())) {
         let project = &guarded.binding.project_root;
-        guarded.log.keep_files(project, begun).map_err(said)?;
+        guarded
+            .log
+            .folder()
+            .keep_files(project, begun)
+            .map_err(said)?;
     }
     let proves = open.is_some_and(|call| !call.marks.evidence.is_empty());
     let ended = Ended {

@@ -4,12 +4,9 @@ use std::collections::BTreeMap;
 
 use interlock_core::{command::Ask, event::ProtectedChange};
 use interlock_facts::{Baseline, Quiet, RealDisk, Surroundings};
-use interlock_store::{BASELINE, RunLog, StoreError};
+use interlock_store::{BASELINE, QUIET, RunLog, StoreError};
 
 use crate::{hook_setting::HookSetting, input::Input, session::Guarded};
-
-/// Where the hooks of a run keep what shows that nothing changed since the last of them.
-const QUIET: &str = "quiet";
 
 /// What is protected, compared with how it was when it was first looked at in a run.
 #[derive(Debug)]
@@ -59,7 +56,7 @@ impl Watched {
     ) -> Result<Vec<ProtectedChange>, StoreError> {
         let disk = RealDisk;
         let quiet = self.quiet.take().or_else(|| {
-            let kept = self.keeps.then(|| log.baseline(QUIET));
+            let kept = self.keeps.then(|| log.folder().baseline(QUIET));
             // One that cannot be read shows nothing, and is replaced.
             kept?.ok().flatten()
         });
@@ -72,12 +69,12 @@ impl Watched {
         }
         let known = match self.baseline.take() {
             Some(baseline) => Some(baseline),
-            None => log.baseline::<Baseline>(&self.name)?,
+            None => log.folder().baseline::<Baseline>(&self.name)?,
         };
         let Some(baseline) = known else {
             let baseline = Baseline::take(surroundings, &disk, at_ms);
             // Two at once: whoever is second keeps what the first saw.
-            log.begin_baseline(&self.name, baseline)?;
+            log.folder().begin_baseline(&self.name, baseline)?;
             return Ok(Vec::new());
         };
         let (found, quiet) = baseline.compare_again(surroundings, accepted, &disk, at_ms);
@@ -85,12 +82,12 @@ impl Watched {
             && self.keeps
             && quiet.is_settled()
         {
-            log.renew_baseline(QUIET, quiet.clone())?;
+            log.folder().renew_baseline(QUIET, quiet.clone())?;
         }
         self.quiet = quiet;
         self.baseline = Some(match found.renewed {
             Some(renewed) => {
-                log.renew_baseline(&self.name, renewed.clone())?;
+                log.folder().renew_baseline(&self.name, renewed.clone())?;
                 renewed
             }
             None => baseline,

@@ -7,7 +7,7 @@ use std::{
 };
 
 use interlock_clients::{ClientId, HookSetting, failure_stops, hook::respond, read};
-use interlock_core::machine::Object;
+use interlock_core::{machine::Object, names::RunId};
 use interlock_formats::{NoWorkflows, Source, load};
 use interlock_store::{Binding, ClientProcess, Durability, Home, NewRun, SessionKey, SourceFile};
 use serde_json::{Value, json};
@@ -49,7 +49,7 @@ impl Place {
         }
     }
 
-    fn guard(&self, session: &str) {
+    fn guard(&self, session: &str) -> RunId {
         let source = Source::new("w.json", WORKFLOW);
         let loaded = load(&source, None, &NoWorkflows).unwrap();
         let project = self.project();
@@ -73,24 +73,34 @@ impl Place {
             process: None,
             at_ms: 1,
         };
+        let run = binding.run.clone();
         home.lock_bindings().unwrap().bind(binding, None).unwrap();
+        run
     }
 
     fn ask(&self, session: &str, event: &str) -> Result<Value, String> {
+        let setting = HookSetting {
+            client: Some(process(session)),
+            ..self.setting()
+        };
+        self.ask_with(&setting, session, event)
+    }
+
+    fn ask_with(&self, setting: &HookSetting, session: &str, event: &str) -> Result<Value, String> {
         let input = json!({
             "session_id": session, "cwd": self.project(), "hook_event_name": event,
             "tool_name": "Read", "tool_use_id": "t", "tool_input": {"file_path": "/x"},
             "permission_mode": "default", "prompt": "x",
         });
         let input = read(ClientId::ClaudeCode, input.to_string().as_bytes(), None)?;
-        let setting = HookSetting {
-            client: Some(ClientProcess {
-                pid: u32::MAX,
-                started: session.to_owned(),
-            }),
-            ..self.setting()
-        };
-        respond(&setting, &input)
+        respond(setting, &input)
+    }
+}
+
+fn process(started: &str) -> ClientProcess {
+    ClientProcess {
+        pid: u32::MAX,
+        started: started.to_owned(),
     }
 }
 
@@ -186,6 +196,52 @@ fn whatever_is_broken_a_guarded_session_does_not_pass() {
             "{index}: {what}"
         );
     }
+}
+
+#[test]
+fn a_new_conversation_is_refused_where_the_run_of_its_client_cannot_be_read() {
+    let place = Place::new();
+    let run = place.guard("s");
+    let setting = HookSetting {
+        client: Some(process("the client")),
+        configuration: Some(place.base.join("config/interlock")),
+        ..place.setting()
+    };
+    fs::create_dir_all(place.base.join("config")).unwrap();
+    assert_eq!(place.ask_with(&setting, "s", "PreToolUse"), Ok(json!({})));
+    let database = place.state().join("runs").join(run.as_str()).join("run.db");
+    fs::write(database, "not a database").unwrap();
+    let why = place
+        .ask_with(&setting, "another", "PreToolUse")
+        .unwrap_err();
+    assert!(why.contains(run.as_str()), "{why}");
+    let elsewhere = HookSetting {
+        client: Some(process("another client")),
+        ..setting
+    };
+    let free = place.ask_with(&elsewhere, "another", "PreToolUse");
+    assert_eq!(free, Ok(json!({})));
+}
+
+#[test]
+fn a_run_is_not_taken_from_the_session_of_another_process() {
+    let place = Place::new();
+    let run = place.guard("s");
+    let credential = Home::at(place.state()).make_credential(&run).unwrap();
+    let started_for_it = |started: &str| HookSetting {
+        client: Some(process(started)),
+        environment: vec![("INTERLOCK_GUARD".into(), (&credential).into())],
+        ..place.setting()
+    };
+    let begins = |started: &str, session: &str| {
+        place.ask_with(&started_for_it(started), session, "UserPromptSubmit")
+    };
+    // From here on the process of session `s` is known.
+    place.ask("s", "UserPromptSubmit").unwrap();
+    let why = begins("another process", "other").unwrap_err();
+    assert!(why.contains(run.as_str()), "{why}");
+    // The same client may begin its conversation anew.
+    begins("s", "after a clear").unwrap();
 }
 
 #[test]

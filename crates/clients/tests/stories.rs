@@ -15,6 +15,7 @@
 //!   for; `taken`: whether it is taken.
 //! - `write`: files that something else writes meanwhile. A `hook` step without `answer` may answer anything.
 //! - `begin`: another run waits for the project's next session.
+//! - `pause`: who pauses the first session's run.
 //! - `exit`: what `interlock exec` saw the call end with that `call` names, held at `files`.
 //! - `note`: the control tool for whose call a note is there now, `asked` with it.
 //!
@@ -201,14 +202,6 @@ impl Story {
 
     /// Says what `interlock exec` would, had it carried the line of a call.
     fn end_line(&self, exit: i64, call: &str) {
-        let home = &self.setting.home;
-        let key = SessionKey::new(self.client.word(), SESSION);
-        let Lookup::Bound(binding) = home.look_up(&key, &self.project()).unwrap() else {
-            return;
-        };
-        let mut log = home.open_run(&binding.run).unwrap();
-        let machine = log.machine().unwrap();
-        let mut run = log.load().unwrap();
         let start = Ask::StartLine(LineStart {
             call: call.into(),
             level: "files".to_owned(),
@@ -223,7 +216,20 @@ impl Story {
             unseen: true,
             checked: Default::default(),
         });
-        for ask in [start, end] {
+        self.submit([start, end]);
+    }
+
+    /// Submits commands to the run of the first session.
+    fn submit<const N: usize>(&self, asks: [Ask; N]) {
+        let home = &self.setting.home;
+        let key = SessionKey::new(self.client.word(), SESSION);
+        let Lookup::Bound(binding) = home.look_up(&key, &self.project()).unwrap() else {
+            return;
+        };
+        let mut log = home.open_run(&binding.run).unwrap();
+        let machine = log.machine().unwrap();
+        let mut run = log.load().unwrap();
+        for ask in asks {
             let command = Command { at_ms: 2_000, ask };
             submit(&mut log, &machine, &mut run, &command).unwrap();
         }
@@ -256,6 +262,14 @@ impl Story {
         }
         if step.get("begin").is_some() {
             self.begin(false);
+            return Ok(());
+        }
+        if let Some(by) = step["pause"].as_str() {
+            let pause = Ask::Pause {
+                by: by.to_owned(),
+                reason: None,
+            };
+            self.submit([pause]);
             return Ok(());
         }
         if let Some(exit) = step["exit"].as_i64() {

@@ -2,6 +2,7 @@
 
 use std::{
     ffi::OsString,
+    fs,
     path::{Path, PathBuf},
 };
 
@@ -26,6 +27,15 @@ pub struct Host {
 /// The protected place that such a folder is one more of.
 const OWN: &str = ".interlock";
 
+/// Tells whether a process holds a file; where that cannot be told, one does.
+fn is_held(path: &Path) -> bool {
+    match fs::File::open(path).map(|file| file.try_lock_shared()) {
+        Ok(Ok(())) => false,
+        Err(error) => error.kind() != std::io::ErrorKind::NotFound,
+        Ok(Err(_)) => true,
+    }
+}
+
 impl Host {
     /// Returns a variable of the environment that is text.
     #[must_use]
@@ -41,6 +51,20 @@ impl Host {
         let names = self.environment.iter();
         names
             .filter_map(|(name, _)| name.to_str().map(str::to_owned))
+            .collect()
+    }
+
+    /// Lists the ports on which a person's console listens: each holds a file that is named by its port.
+    fn consoles(&self) -> Vec<u16> {
+        let files = fs::read_dir(self.state_directory.join("consoles"));
+        files
+            .into_iter()
+            .flatten()
+            .filter_map(|file| {
+                let file = file.ok()?;
+                let port = file.file_name().to_str()?.parse().ok()?;
+                is_held(&file.path()).then_some(port)
+            })
             .collect()
     }
 
@@ -84,6 +108,7 @@ impl Host {
             allowed_by_person: Vec::new(),
             transparent: Vec::new(),
             variables: self.names(),
+            consoles: self.consoles(),
             environment_held: false,
             kernel_holds: false,
             moved: moved(&variable)

@@ -144,6 +144,7 @@ fn around(surroundings: &Surroundings, decided: &Decided, disk: &dyn Disk) -> To
             .cloned()
             .collect(),
         sockets: decided.person.sandbox.sockets.clone(),
+        consoles: surroundings.consoles.clone(),
         hidden: surroundings.state_directory.iter().map(path).collect(),
         protected: protected_paths(surroundings, disk)
             .iter()

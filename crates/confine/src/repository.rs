@@ -73,6 +73,12 @@ mod tests {
         // What shares another directory is no worktree of it.
         write(&own.join("commondir"), &other.display().to_string());
         assert!(repository(&tree).is_empty());
+        // Nor is that of another tree.
+        write(&own.join("commondir"), "../..\n");
+        let another = room.join("another/.git");
+        write(&another, "");
+        write(&own.join("gitdir"), &format!("{}\n", another.display()));
+        assert!(repository(&tree).is_empty());
         // Nor is a directory that knows nothing of the project.
         write(
             &tree.join(".git"),

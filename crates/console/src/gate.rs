@@ -70,14 +70,18 @@ async fn check(shared: &Arc<Shared>, connection: Connection, parts: &Parts) -> R
         return Ok(());
     }
     match bearer(&parts.headers) {
-        // A page that only listens does not count as used.
-        Some(bearer) if shared.pairings.is_good(bearer, path != "/api/v1/stream") => Ok(()),
+        Some(bearer) if shared.pairings.is_good(bearer, counts_as_use(path)) => Ok(()),
         _ => Err(Problem::new(
             StatusCode::UNAUTHORIZED,
             "bearer",
             "this page is not let in, or no more: pair it again",
         )),
     }
+}
+
+/// Tells whether a request shows that somebody uses the page: one that only listens does not.
+fn counts_as_use(path: &str) -> bool {
+    path != "/api/v1/stream"
 }
 
 /// Checks where a request believes to be, and which page sent it.
@@ -186,6 +190,12 @@ mod tests {
         assert_eq!(checked("GET", "/", &[HOST, HOST]).as_deref(), Some("host"));
         let elsewhere = checked("GET", "http://evil.example/", &[HOST]);
         assert_eq!(elsewhere.as_deref(), Some("host"));
+    }
+
+    #[test]
+    fn a_page_that_only_listens_is_not_used() {
+        assert!(!counts_as_use("/api/v1/stream"));
+        assert!(counts_as_use("/api/v1/runs"));
     }
 
     #[test]

@@ -7,14 +7,13 @@ use std::{
 
 use interlock_core::{
     event::{About, Event},
+    machine::EffectKind,
     names::{FramePath, RunId},
 };
 use interlock_store::{EventLog as _, RunLog, StoreError};
 
 /// Runs whose index is kept.
 const RUNS_MAX: usize = 8;
-/// What steps are called that have no transcript of their own.
-const SILENT: [&str; 7] = ["stage", "ask", "pause", "wait", "write", "read", "items"];
 
 /// One attempt of a stage, or of a step that an agent carried out.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -97,7 +96,7 @@ impl Spoken {
                 kind,
                 attempt,
                 ..
-            } if !SILENT.contains(&kind.as_str()) => self.open(seq, path, None, *attempt),
+            } if kind.is_task() || *kind == EffectKind::Ask => self.open(seq, path, None, *attempt),
             Event::ModelCalled { path, .. } => {
                 self.called.insert(path.clone(), seq);
             }

@@ -13,7 +13,7 @@ use crate::{
 pub struct ModelMessage {
     /// Digest of the whole message, which is kept beside the log.
     pub digest: Digest,
-    /// Why it ended there.
+    /// Reason that the message ended.
     pub finish: Finish,
     /// Its calls, in order.
     pub calls: Vec<MessageCall>,
@@ -21,7 +21,7 @@ pub struct ModelMessage {
     pub answer: Option<Handed>,
     /// What it cost.
     pub usage: Usage,
-    /// From request to end, in milliseconds.
+    /// Duration from the request to the end, in milliseconds.
     pub ms: u64,
 }
 
@@ -130,7 +130,7 @@ impl Usage {
 }
 
 /// Where an attempt of a stage stands. Bounded: the last message's calls, not the transcript.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct StageAttempt {
     /// The tools that the model is told of.
     pub tools: Vec<String>,
@@ -205,6 +205,15 @@ pub enum CallStatus {
 }
 
 impl StageAttempt {
+    /// Makes an attempt that has just begun.
+    pub(crate) fn begun(tools: Vec<String>, started_ms: u64) -> Self {
+        Self {
+            tools,
+            started_ms,
+            ..Self::default()
+        }
+    }
+
     pub(crate) fn places(&self, is: impl Fn(&CallStatus) -> bool) -> Vec<usize> {
         let calls = self.calls.iter().enumerate();
         calls

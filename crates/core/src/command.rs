@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::{
     call::{CallResult, ToolCall, WrittenPath},
-    machine::{Machine, Object},
+    machine::{EffectKind, Machine, Object},
     names::{AgentId, CallId, Digest, FramePath},
     parts::{Cause, ProbedCommand, PromptCall, PromptEnd, ProtectedChange, TokenPlace, ToolChange},
     passkey::PasskeyAssertion,
@@ -29,31 +29,31 @@ pub(crate) use there::offered;
 pub struct Command {
     /// Milliseconds since 1970, as the caller's clock has it.
     pub at_ms: u64,
-    /// What is asked.
+    /// What the run is to do or is told.
     pub ask: Ask,
 }
 
-/// What a run is asked.
+/// What a run is to do, or is told.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Ask {
-    /// Begin, with keys that patch the machine's context.
+    /// Start the run, with keys that patch the machine's context.
     Start {
         /// Patches the context, key by key.
         input: Object,
-        /// Who starts it.
+        /// Name of whoever starts it.
         by: String,
         /// What it begins with, where Interlock carries it out itself; an input is read where the machine has a conversation.
         durable: Option<DurableRun>,
     },
     /// May this call run?
     Propose(Box<ToolCall>),
-    /// This became of an allowed call.
+    /// An allowed call has ended.
     Record(CallResult),
-    /// This line was started by `interlock exec`.
+    /// `interlock exec` has started a line.
     StartLine(LineStart),
     /// A line that `interlock exec` started has ended.
     EndLine(LineEnd),
-    /// Take a transition.
+    /// Take a transition that an agent or a person asks for.
     Transition(TransitionRequest),
     /// A client asks its person about a transition in a prompt of its own.
     AskInPrompt {
@@ -70,7 +70,7 @@ pub enum Ask {
         agent: Option<AgentId>,
         /// The call that shows it: the next one, or the one that ran with other arguments.
         call: Option<CallId>,
-        /// Why they are over.
+        /// Reason that they are over.
         why: PromptEnd,
     },
     /// A sub-agent has stopped; others may take the branch it left unfinished.
@@ -88,19 +88,19 @@ pub enum Ask {
     EndActivity {
         /// Path of the frame; `None`: the only one running.
         path: Option<String>,
-        /// How it ended.
+        /// Outcome.
         outcome: ActivityOutcome,
     },
-    /// Stand still.
+    /// Pause the run.
     Pause {
-        /// Who asks.
+        /// Name of whoever asks.
         by: String,
         /// The reason given.
         reason: Option<String>,
     },
-    /// Go on; what was reported of protected things counts as seen by whoever asks.
+    /// Resume the run; what was reported of protected things counts as seen by whoever asks.
     Resume {
-        /// Who asks.
+        /// Name of whoever asks.
         by: String,
     },
     /// Files of the project changed since a check ended, and no call was seen to change them.
@@ -122,7 +122,7 @@ pub enum Ask {
     },
     /// The token that lets a person's scripts answer stood where the agent reads or writes.
     ReportToken {
-        /// Where.
+        /// Place where the token was seen.
         place: TokenPlace,
     },
     /// A tool of a server is not what it was when the run saw it first.
@@ -142,7 +142,7 @@ pub enum Ask {
         server: String,
         /// The tool.
         tool: String,
-        /// Who asks.
+        /// Name of whoever asks.
         by: String,
     },
     /// A person has said whether what the project widens counts.
@@ -156,27 +156,27 @@ pub enum Ask {
         /// Name of whoever did it.
         by: String,
     },
-    /// End without an outcome.
+    /// Cancel the run.
     Cancel {
-        /// Who asks.
+        /// Name of whoever asks.
         by: String,
     },
-    /// Something of a model stage.
+    /// The attempt of a model stage does or has done something.
     Stage {
         /// The frame that stands in it.
         path: FramePath,
         /// The attempt that is meant.
         attempt: u32,
-        /// What is asked or told.
+        /// Command to the stage.
         ask: StageAsk,
     },
-    /// Something of an effect under way that is no model stage's attempt.
+    /// A node under way does or has done something.
     Node {
-        /// The frame.
+        /// Path of the frame concerned.
         path: FramePath,
         /// The try that is meant.
         attempt: u32,
-        /// What is asked or told.
+        /// Command to the node.
         ask: NodeAsk,
     },
     /// Time has passed; waits that are due end, and tries that are due begin.
@@ -194,28 +194,28 @@ pub enum Ask {
     SettleEffect {
         /// Path of the state; `None`: the only one.
         path: Option<String>,
-        /// What became of it.
+        /// What a person says became of the effect.
         how: EffectFate,
-        /// Who says so.
+        /// Name of the person who says so.
         by: String,
     },
-    /// A run that failed or was cancelled shall go on where it was.
+    /// Reopen a run that failed or was cancelled, where it was.
     Reopen {
-        /// Who asks.
+        /// Name of whoever asks.
         by: String,
     },
     /// A person moves a run of steps to another version of its workflow.
     Adopt {
         /// The other version, sealed.
         machine: Box<Machine>,
-        /// Who asks.
+        /// Name of whoever asks.
         by: String,
     },
     /// A person sets variables.
     SetVariables {
         /// The new values.
         values: Object,
-        /// Who asks.
+        /// Name of whoever asks.
         by: String,
     },
 }
@@ -301,7 +301,7 @@ pub struct Consent {
 /// A person's answer to what waits.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Answer {
-    /// Who answers.
+    /// Name of the person who answers.
     pub by: String,
     /// Corrects the data of the transition.
     pub data: Object,
@@ -350,11 +350,11 @@ impl ActivityOutcome {
 pub struct Effect {
     /// Stable: run, frame path and the sequence number of the state's entry.
     pub id: String,
-    /// Which try, from 1.
+    /// Number of the try, from 1.
     pub attempt: u32,
     /// What kind of work it is.
-    pub kind: String,
-    /// The frame.
+    pub kind: EffectKind,
+    /// Path of the frame concerned.
     pub frame: FramePath,
     /// The state's path, as shown.
     pub path: String,

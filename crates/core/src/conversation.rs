@@ -34,6 +34,14 @@ pub fn sent(machine: &Machine, text: String) -> String {
     cut(text, tokens_max.max(SENT_TOKENS))
 }
 
+/// Returns the code of the failure where a text of a stage cannot be filled.
+pub(crate) const fn text_fault(machine: &Machine) -> &'static str {
+    match machine.conversation {
+        Some(_) => "template_error",
+        None => "stage_invalid",
+    }
+}
+
 /// Returns what templates see beside the context; `None`: the machine has no conversation.
 #[must_use]
 pub fn beside(machine: &Machine, run: &Run, path: &FramePath) -> Option<Beside> {

@@ -6,6 +6,8 @@ mod calls;
 mod carry;
 mod conversation;
 mod durable;
+mod failures;
+mod hooks;
 mod interrupts;
 mod machines;
 mod nodes;
@@ -25,6 +27,8 @@ pub use prompts::{Question, question};
 pub use stage::{digest_of as text_digest, stage_task, stage_text};
 
 use std::sync::Arc;
+
+use conversation::opened;
 
 use crate::{
     command::{Ask, Command},
@@ -56,7 +60,7 @@ pub struct Decision {
 pub enum Reply {
     /// Done, or the call may run.
     Accepted,
-    /// Taken to a person: the transition is parked.
+    /// Taken to a person: the transition is pending.
     Parked {
         /// What the person is asked.
         message: String,
@@ -177,12 +181,27 @@ impl<'a> Work<'a> {
 
     /// Returns the frame at `path` and the machine it runs in.
     fn stand(&self, path: &FramePath) -> Result<(&Frame, &'a Machine), Refusal> {
-        let frame = self.run.frame(path).ok_or_else(|| lost(path))?;
+        let frame = self.run.frame(path).ok_or_else(|| no_frame(path))?;
         let machine = self
             .machine
             .called(frame.machine.as_ref())
-            .ok_or_else(|| lost(path))?;
+            .ok_or_else(|| no_frame(path))?;
         Ok((frame, machine))
+    }
+
+    /// Tells whether the frame at `path` is there and no branch around it has ended.
+    fn is_open(&self, path: &FramePath) -> bool {
+        let mut frame = &self.run.root;
+        for name in path.names() {
+            let Some(region) = frame.regions.iter().find(|region| region.name == *name) else {
+                return false;
+            };
+            if region.ended.is_some() {
+                return false;
+            }
+            frame = &region.frame;
+        }
+        !self.run.is_over()
     }
 
     fn open(&self) -> Result<(), Refusal> {
@@ -225,12 +244,8 @@ impl<'a> Work<'a> {
             by: by.to_owned(),
             at_ms: self.at_ms,
             kind: durable.map_or(RunKind::Guarded, |durable| {
-                let speaks = self.machine.conversation.is_some();
-                let input = speaks.then(|| durable.input.clone().unwrap_or_default());
-                RunKind::Durable(Arc::new(DurableRun {
-                    input,
-                    ..durable.clone()
-                }))
+                let durable = opened(self.machine, durable.clone());
+                RunKind::Durable(Arc::new(durable))
             }),
         });
         self.settle(&FramePath::root())?;
@@ -306,14 +321,14 @@ impl<'a> Work<'a> {
         if self.run.is_durable() {
             return self.cancel_durable(by);
         }
-        self.cancel_stages(&FramePath::root())?;
+        self.on_leave(&FramePath::root())?;
         self.emit(Event::RunCancelled { by: by.to_owned() });
         Ok(Reply::Accepted)
     }
 }
 
 /// A frame that the run or its machine no longer has.
-fn lost(path: &FramePath) -> Refusal {
+fn no_frame(path: &FramePath) -> Refusal {
     Refusal::new(
         Code::UnknownBranch,
         format!("no frame `{path}` is open in this run"),

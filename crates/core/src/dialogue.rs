@@ -44,7 +44,7 @@ pub struct RunInput {
 /// One message of the conversation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Message {
-    /// Who said it.
+    /// Name of whoever said it.
     pub by: Speaker,
     /// What was said.
     pub text: String,

@@ -97,7 +97,7 @@ fn effect(machine: &Machine, run: &Run, path: &FramePath) -> Option<Effect> {
     let mut effect = Effect {
         id: format!("{}/{path}/{seq}", run.id),
         attempt: 1,
-        kind: kind_of(&state.activity).to_owned(),
+        kind: kind_of(&state.activity),
         frame: path.clone(),
         path: shown_path(machine, run, path),
         title: item_title(machine, run, path),
@@ -141,7 +141,11 @@ pub(crate) fn late_ms(state: &State, running: &Running) -> Option<u64> {
 /// Tells whether a stage waits for a person's word on one of its calls.
 #[must_use]
 pub fn asks(frame: &Frame) -> bool {
-    let calls = frame.stay.acting.iter().flat_map(|acting| &acting.calls);
+    let calls = frame
+        .stay
+        .stage_attempt()
+        .into_iter()
+        .flat_map(|progress| &progress.calls);
     calls
         .into_iter()
         .any(|call| matches!(call.fate, CallStatus::Asked))

@@ -16,7 +16,7 @@ use serde_json::Value;
 use crate::{
     attempt::{Finish, PendingCall, Usage},
     call::WrittenPath,
-    machine::{DataFlags, Object, Outcome, Target},
+    machine::{DataFlags, EffectKind, Object, Outcome, Target},
     names::{
         AgentId, ApprovalId, CallId, Digest, EventName, FramePath, InterruptName, MachineId, RunId,
         StateName,
@@ -50,9 +50,9 @@ pub enum Event {
         initial: StateName,
         /// The context, patched by the input.
         context: Object,
-        /// Who started it.
+        /// Name of whoever started it.
         by: String,
-        /// When, in milliseconds since 1970.
+        /// Time in milliseconds since 1970.
         at_ms: u64,
         /// Who does its work, and what it begins with where that is Interlock itself.
         #[serde(default, skip_serializing_if = "RunKind::is_guarded")]
@@ -60,11 +60,11 @@ pub enum Event {
     },
     /// The output of a state entered the context and the conversation of its line.
     OutputKept {
-        /// The frame.
+        /// Path of the frame concerned.
         path: FramePath,
         /// The state.
         state: StateName,
-        /// What becomes of it.
+        /// What the output does to context and conversation.
         flags: DataFlags,
         /// Whether a person may still change it: what was before is then remembered.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -75,7 +75,7 @@ pub enum Event {
     },
     /// A person changed the output of the state that a line has just left: the line is back there.
     OutputChanged {
-        /// The frame.
+        /// Path of the frame concerned.
         path: FramePath,
         /// The state.
         state: StateName,
@@ -83,35 +83,35 @@ pub enum Event {
         text: String,
         /// Name of whoever did it.
         by: String,
-        /// When, in milliseconds since 1970.
+        /// Time in milliseconds since 1970.
         at_ms: u64,
     },
     /// A person said something to a line.
     PersonSaid {
-        /// The frame.
+        /// Path of the frame concerned.
         path: FramePath,
         /// What; the keys of one that is an object entered the context.
         text: String,
         /// Name of whoever did it.
         by: String,
-        /// When, in milliseconds since 1970.
+        /// Time in milliseconds since 1970.
         at_ms: u64,
     },
     /// The conversation of a line was condensed to its first message and a summary.
     HistoryCondensed {
-        /// The frame.
+        /// Path of the frame concerned.
         path: FramePath,
         /// The summary; `None`: none could be had, and the conversation is as it was.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         summary: Option<String>,
         /// The model's name.
         model: String,
-        /// What it cost.
+        /// Tokens and money spent.
         usage: Usage,
     },
-    /// A way on was chosen by what conditions saw.
+    /// A transition was selected by what conditions saw.
     TransitionSelected {
-        /// The frame.
+        /// Path of the frame concerned.
         path: FramePath,
         /// The state that leads on.
         state: StateName,
@@ -120,12 +120,12 @@ pub enum Event {
         /// Conditions before those that are not told.
         #[serde(default, skip_serializing_if = "is_zero")]
         more: usize,
-        /// Where it leads.
+        /// Target of the transition.
         to: Target,
     },
     /// Something is not as the workflow wants it, and the run goes on all the same.
     Noted {
-        /// The frame.
+        /// Path of the frame concerned.
         path: FramePath,
         /// A stable code.
         code: String,
@@ -134,30 +134,30 @@ pub enum Event {
     },
     /// A stage was set up: what is there of its tools is known, and the context is what it will be given.
     StageEntered {
-        /// The frame.
+        /// Path of the frame concerned.
         path: FramePath,
         /// The stage.
         stage: StateName,
-        /// Which attempt, from 1.
+        /// Number of the attempt, from 1.
         attempt: u32,
         /// The tools that the model is told of.
         tools: Vec<String>,
         /// Listed tools that are not there.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         missing: Vec<String>,
-        /// When, in milliseconds since 1970.
+        /// Time in milliseconds since 1970.
         at_ms: u64,
     },
     /// The body of a stage was filled, and a transcript without history opened.
     StageStarted {
-        /// The frame.
+        /// Path of the frame concerned.
         path: FramePath,
         /// Digest of the filled body.
         body: Digest,
     },
     /// A model is called.
     ModelCalled {
-        /// The frame.
+        /// Path of the frame concerned.
         path: FramePath,
         /// The number of the message that is asked for, from 1.
         turn: u32,
@@ -170,24 +170,24 @@ pub enum Event {
     },
     /// A message of a model arrived whole.
     ModelResponded {
-        /// The frame.
+        /// Path of the frame concerned.
         path: FramePath,
         /// Its number, from 1.
         turn: u32,
         /// Digest of the whole message, which is kept beside the log.
         digest: Digest,
-        /// Why it ended there.
+        /// Reason that the message ended.
         finish: Finish,
         /// Its calls, in order.
         calls: Vec<PendingCall>,
-        /// What it cost.
+        /// Tokens and money spent.
         usage: Usage,
-        /// From request to end, in milliseconds.
+        /// Duration from the request to the end, in milliseconds.
         ms: u64,
     },
     /// A call of a model came to nothing.
     ModelFailed {
-        /// The frame.
+        /// Path of the frame concerned.
         path: FramePath,
         /// The number of the message that was asked for.
         turn: u32,
@@ -201,11 +201,11 @@ pub enum Event {
     },
     /// A call of a stage may run.
     ToolAllowed {
-        /// The frame.
+        /// Path of the frame concerned.
         path: FramePath,
         /// The call; its id says turn and place.
         call: CallRecord,
-        /// Why it may.
+        /// Rule or person that allowed the call.
         source: AllowSource,
         /// Whether it only reads.
         reads: bool,
@@ -214,25 +214,25 @@ pub enum Event {
     },
     /// A call of a stage that may run is handed to its tool.
     ToolStarted {
-        /// The frame.
+        /// Path of the frame concerned.
         path: FramePath,
         /// The call.
         call: CallId,
     },
     /// A call of a stage may not run.
     ToolDenied {
-        /// The frame.
+        /// Path of the frame concerned.
         path: FramePath,
         /// The call.
         call: CallRecord,
         /// Who says so: `policy`, `mode`, `grant` or `stage`.
         source: String,
-        /// Why not.
+        /// Code and sentence of the refusal.
         refusal: Refusal,
     },
     /// A call of a stage has ended.
     ToolEnded {
-        /// The frame.
+        /// Path of the frame concerned.
         path: FramePath,
         /// The call.
         call: CallId,
@@ -246,7 +246,7 @@ pub enum Event {
         exit: Option<i64>,
         /// Bytes of the result, before it was cut.
         bytes: u64,
-        /// How long it took, in milliseconds.
+        /// Duration in milliseconds.
         ms: u64,
         /// Paths it was seen to write, beyond those foreseen.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -259,7 +259,7 @@ pub enum Event {
     },
     /// What a model handed in does not fit.
     CompletionRejected {
-        /// The frame.
+        /// Path of the frame concerned.
         path: FramePath,
         /// The call; `None`: an answer without one.
         call: Option<CallId>,
@@ -268,7 +268,7 @@ pub enum Event {
     },
     /// What a model handed in fits.
     CompletionAccepted {
-        /// The frame.
+        /// Path of the frame concerned.
         path: FramePath,
         /// The call; `None`: an answer without one.
         call: Option<CallId>,
@@ -277,11 +277,11 @@ pub enum Event {
     },
     /// All calls of a message are dealt with.
     TurnEnded {
-        /// The frame.
+        /// Path of the frame concerned.
         path: FramePath,
         /// The number of the message.
         n: u32,
-        /// How many calls it had.
+        /// Number of its calls.
         calls: u32,
         /// What the model is reminded of; empty: nothing.
         #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -289,7 +289,7 @@ pub enum Event {
     },
     /// The model has done its part, or will not any more.
     StageActed {
-        /// The frame.
+        /// Path of the frame concerned.
         path: FramePath,
         /// `ok`, or the code of what came in between.
         outcome: String,
@@ -298,21 +298,21 @@ pub enum Event {
     },
     /// The assertions were read over what was handed in.
     StageAsserted {
-        /// The frame.
+        /// Path of the frame concerned.
         path: FramePath,
         /// Whether all hold.
         ok: bool,
-        /// Why not; empty: they hold.
+        /// First assertion that does not hold, and why; empty: all hold.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         message: String,
     },
     /// An attempt of a stage is over, with all that belongs to it.
     StageExited {
-        /// The frame.
+        /// Path of the frame concerned.
         path: FramePath,
         /// The stage.
         stage: StateName,
-        /// Which attempt, from 1.
+        /// Number of the attempt, from 1.
         attempt: u32,
         /// `ok`, `skipped`, `cap_hit`, `cancelled` or another stable code.
         outcome: String,
@@ -320,7 +320,7 @@ pub enum Event {
         turns: u32,
         /// Whether the cap of messages was reached.
         cap_hit: bool,
-        /// What it cost.
+        /// Tokens and money spent.
         usage: Usage,
         /// Where its output goes among those of the other stages; `None`: nowhere.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -328,20 +328,20 @@ pub enum Event {
         /// What was handed in; null: nothing.
         #[serde(default, skip_serializing_if = "Value::is_null")]
         payload: Value,
-        /// Why it failed.
+        /// Cause of the failure.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         error: Option<Cause>,
         /// Whether another attempt follows.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         again: bool,
     },
-    /// The error that a stage's way on was taken for, as texts name it.
+    /// The error that a transition of a stage was taken for, as texts name it.
     StageFailed {
-        /// The frame.
+        /// Path of the frame concerned.
         path: FramePath,
         /// The stage.
         stage: StateName,
-        /// Which attempt.
+        /// Number of the attempt.
         attempt: u32,
         /// A stable code.
         code: String,
@@ -354,7 +354,7 @@ pub enum Event {
         path: FramePath,
         /// The call.
         call: CallRecord,
-        /// Why it may.
+        /// Rule or person that allowed the call.
         source: AllowSource,
         /// What follows from it for the run.
         marks: CallMarks,
@@ -365,14 +365,14 @@ pub enum Event {
         path: FramePath,
         /// The call.
         call: CallRecord,
-        /// Why not.
+        /// Code and sentence of the refusal.
         refusal: Refusal,
     },
     /// A person is asked about a transition, a state or a call.
     RequestOpened {
         /// The frame that asks. It stands still, unless a call or a client's own prompt waits.
         path: FramePath,
-        /// What about.
+        /// Subject of the request.
         about: About,
         /// Digest of all that a yes rests on.
         question: Digest,
@@ -382,14 +382,14 @@ pub enum Event {
         /// What a yes has to come with.
         #[serde(default, skip_serializing_if = "ApprovalKind::is_default")]
         approval: ApprovalKind,
-        /// When, in milliseconds since 1970.
+        /// Time in milliseconds since 1970.
         at_ms: u64,
     },
     /// A person answered what they were asked.
     RequestAnswered {
         /// The frame that asked.
         path: FramePath,
-        /// Which request.
+        /// Id of the request.
         id: ApprovalId,
         /// What kind of request it is.
         about: RequestKind,
@@ -405,27 +405,27 @@ pub enum Event {
         /// The assertion of a passkey that came with a yes; a verification of the log checks it again.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         passkey: Option<Box<PasskeyAssertion>>,
-        /// When, in milliseconds since 1970.
+        /// Time in milliseconds since 1970.
         at_ms: u64,
     },
     /// What a person was asked is void: nobody answered, and nobody needs to.
     RequestVoided {
         /// The frame that asked.
         path: FramePath,
-        /// Which request.
+        /// Id of the request.
         id: ApprovalId,
         /// Digest of all that an answer would have rested on.
         question: Digest,
-        /// Why.
+        /// Reason that the request is void.
         why: VoidReason,
-        /// When, in milliseconds since 1970.
+        /// Time in milliseconds since 1970.
         at_ms: u64,
     },
     /// The call that a person said yes to uses the yes up.
     RequestUsed {
         /// The frame that asked.
         path: FramePath,
-        /// Which request.
+        /// Id of the request.
         id: ApprovalId,
         /// Digest of the call's tool and arguments.
         question: Digest,
@@ -505,7 +505,7 @@ pub enum Event {
     },
     /// A frame moved.
     TransitionTaken {
-        /// The frame.
+        /// Path of the frame concerned.
         path: FramePath,
         /// The event.
         event: EventName,
@@ -517,9 +517,9 @@ pub enum Event {
         how: How,
         /// Merged into the context.
         data: Object,
-        /// Who asked.
+        /// Name of whoever asked.
         by: String,
-        /// When, in milliseconds since 1970.
+        /// Time in milliseconds since 1970.
         at_ms: u64,
     },
     /// A transition was asked for and not taken.
@@ -528,12 +528,12 @@ pub enum Event {
         path: FramePath,
         /// The event asked for.
         event: String,
-        /// Why not.
+        /// Code and sentence of the refusal.
         refusal: Refusal,
     },
     /// A written file moved a frame to a handler.
     InterruptRaised {
-        /// The frame.
+        /// Path of the frame concerned.
         path: FramePath,
         /// The interrupt.
         interrupt: InterruptName,
@@ -543,12 +543,12 @@ pub enum Event {
         from: StateName,
         /// The handler.
         to: StateName,
-        /// When, in milliseconds since 1970.
+        /// Time in milliseconds since 1970.
         at_ms: u64,
     },
     /// A match is kept until the handler returns or a person answers.
     InterruptQueued {
-        /// The frame.
+        /// Path of the frame concerned.
         path: FramePath,
         /// The interrupt.
         interrupt: InterruptName,
@@ -557,12 +557,12 @@ pub enum Event {
     },
     /// A kept match left the queue.
     InterruptDequeued {
-        /// The frame.
+        /// Path of the frame concerned.
         path: FramePath,
     },
     /// The lines of text that a machine runs for, one after the other.
     ItemsListed {
-        /// The frame.
+        /// Path of the frame concerned.
         path: FramePath,
         /// Each line.
         items: Vec<String>,
@@ -578,7 +578,7 @@ pub enum Event {
     RegionReopened {
         /// The region.
         path: FramePath,
-        /// When, in milliseconds since 1970.
+        /// Time in milliseconds since 1970.
         at_ms: u64,
     },
     /// A line waits where others may still come.
@@ -595,16 +595,16 @@ pub enum Event {
         /// What the item is from now on; `None`: what it was.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         value: Option<Value>,
-        /// When, in milliseconds since 1970.
+        /// Time in milliseconds since 1970.
         at_ms: u64,
     },
     /// A region ended.
     RegionEnded {
         /// The region.
         path: FramePath,
-        /// What it is one of.
+        /// Kind of the region.
         kind: RegionKind,
-        /// How it ended.
+        /// Outcome.
         outcome: RegionOutcome,
         /// Where it would lead: of an item's line, or of a line of a fork within one.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -620,7 +620,7 @@ pub enum Event {
         /// The names of lines that go on as one, the first of which goes on; empty: all regions joined, and the frame above them goes on.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         lines: Vec<String>,
-        /// How it ended.
+        /// Outcome.
         outcome: Outcome,
         /// What they bring together.
         #[serde(default, skip_serializing_if = "is_default")]
@@ -662,7 +662,7 @@ pub enum Event {
     MachineReturned {
         /// The frame that called.
         path: FramePath,
-        /// How it ended.
+        /// Outcome.
         outcome: Outcome,
         /// Merged into the caller's context.
         merged: Object,
@@ -675,11 +675,11 @@ pub enum Event {
     },
     /// An effect is started: whoever carries it out begins after this is in the log.
     EffectStarted {
-        /// The frame.
+        /// Path of the frame concerned.
         path: FramePath,
         /// What kind of work it is.
-        kind: String,
-        /// Which try, from 1.
+        kind: EffectKind,
+        /// Number of the try, from 1.
         attempt: u32,
         /// What the work is given, every hole filled; null: as in the try before.
         #[serde(default, skip_serializing_if = "Value::is_null")]
@@ -687,14 +687,14 @@ pub enum Event {
         /// The file that its output goes to, absolute.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         file: Option<String>,
-        /// When, in milliseconds since 1970.
+        /// Time in milliseconds since 1970.
         at_ms: u64,
     },
     /// A try failed and another follows.
     AttemptFailed {
-        /// The frame.
+        /// Path of the frame concerned.
         path: FramePath,
-        /// Which try, from 1.
+        /// Number of the try, from 1.
         attempt: u32,
         /// The failure.
         error: Cause,
@@ -703,12 +703,12 @@ pub enum Event {
     },
     /// Who carried an effect out is gone, and what became of it is not known.
     EffectLost {
-        /// The frame.
+        /// Path of the frame concerned.
         path: FramePath,
     },
     /// A person said what became of a lost effect.
     EffectSettled {
-        /// The frame.
+        /// Path of the frame concerned.
         path: FramePath,
         /// `again`, `failed` or `done`.
         how: String,
@@ -717,7 +717,7 @@ pub enum Event {
     },
     /// An activity that Interlock carries out ended.
     ActivityEnded {
-        /// The frame.
+        /// Path of the frame concerned.
         path: FramePath,
         /// Its output; null after an error.
         output: Value,
@@ -747,14 +747,14 @@ pub enum Event {
         variables: Object,
         /// Name of whoever did it.
         by: String,
-        /// When, in milliseconds since 1970.
+        /// Time in milliseconds since 1970.
         at_ms: u64,
     },
     /// A run that had failed or was cancelled goes on at the states that failed.
     RunReopened {
-        /// Who asked.
+        /// Name of whoever asked.
         by: String,
-        /// When, in milliseconds since 1970.
+        /// Time in milliseconds since 1970.
         at_ms: u64,
     },
     /// Files of the project changed, and no call was seen to change them: earlier evidence is stale.
@@ -782,7 +782,7 @@ pub enum Event {
     },
     /// The token that lets a person's scripts answer stood where the agent reads or writes.
     TokenSeen {
-        /// Where.
+        /// Place where the token was seen.
         place: TokenPlace,
     },
     /// A process below the run's client reached the console, where only a person answers; it was refused.
@@ -820,14 +820,14 @@ pub enum Event {
     },
     /// The run stands still.
     RunPaused {
-        /// Who asked.
+        /// Name of whoever asked.
         by: String,
         /// The reason given.
         reason: Option<String>,
     },
     /// The run goes on.
     RunResumed {
-        /// Who asked.
+        /// Name of whoever asked.
         by: String,
     },
     /// The run was ended by a person.
@@ -837,7 +837,7 @@ pub enum Event {
     },
     /// The run ended; its name is `RunCompleted` or `RunFailed`.
     RunEnded {
-        /// How it ended.
+        /// Outcome.
         outcome: Outcome,
         /// The first cause of a failure, when no final state was reached.
         cause: Option<Cause>,

@@ -7,7 +7,7 @@ use interlock_expr::{
 use serde_json::Value;
 
 use crate::{
-    machine::{Activity, Capture, Over, State, Test, TestOp},
+    machine::{Activity, Capture, EffectKind, Over, State, Task, Test, TestOp},
     run::Frame,
 };
 
@@ -24,20 +24,18 @@ pub(crate) enum Filled {
     Tested(String, Option<String>),
 }
 
-/// The kind of work that only writes an output to its file.
-pub(crate) const WRITE: &str = "write";
-
-/// The kind of work of a model stage.
-pub(crate) const STAGE: &str = "stage";
-
-/// Returns the runner's name for what an activity does.
-pub(crate) fn kind_of(activity: &Activity) -> &str {
+/// Returns the kind of what is carried out for an activity; of one that nobody carries out, files are read.
+pub(crate) fn kind_of(activity: &Activity) -> EffectKind {
     match activity {
-        Activity::Task(work) | Activity::Ask(work) | Activity::Pause(work) => &work.kind,
-        Activity::Stage(_) => STAGE,
-        Activity::Wait { .. } => "wait",
-        Activity::Parallel(parallel) if matches!(parallel.over, Over::Lines(_)) => "items",
-        _ => "read",
+        Activity::Task(task) => EffectKind::from(&task.kind),
+        Activity::Ask(_) => EffectKind::Ask,
+        Activity::Pause(_) => EffectKind::Pause,
+        Activity::Stage(_) => EffectKind::Stage,
+        Activity::Wait { .. } => EffectKind::Wait,
+        Activity::Parallel(parallel) if matches!(parallel.over, Over::Lines(_)) => {
+            EffectKind::Items
+        }
+        _ => EffectKind::Read,
     }
 }
 
@@ -58,12 +56,12 @@ pub(crate) fn fill(
         beside,
     };
     match &state.activity {
-        Activity::Task(work) | Activity::Ask(work) => {
-            let input = work.input.fill(&sources)?;
+        Activity::Task(Task { input, .. }) | Activity::Ask(input) => {
+            let input = input.fill(&sources)?;
             Ok(Filled::Work(input, file_of(state, &sources)?))
         }
-        Activity::Pause(work) => {
-            let input = work.input.fill(&sources)?;
+        Activity::Pause(input) => {
+            let input = input.fill(&sources)?;
             let reason = input
                 .get("reason")
                 .and_then(Value::as_str)
@@ -79,6 +77,8 @@ pub(crate) fn fill(
             let output = look(test, &sources)?;
             Ok(Filled::Tested(output, file_of(state, &sources)?))
         }
+        // What an attempt is given follows from the run: its start does not repeat it.
+        Activity::Stage(_) => Ok(Filled::Work(Value::Null, None)),
         _ => Ok(Filled::Nothing),
     }
 }

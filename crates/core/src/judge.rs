@@ -19,7 +19,7 @@ pub use finding::Finding;
 pub(crate) use finding::find;
 pub use hold::{Hold, hold, hold_at};
 pub(crate) use marks::{interrupt_hits, marks};
-pub use shell::{Objection, Rule, is_contained};
+pub use shell::{Objection, ShellRule, is_contained};
 pub use stage::keys;
 pub(crate) use stage::{StageVerdict, judge_stage, only_reads};
 
@@ -73,18 +73,19 @@ pub(crate) type Check = Result<(), Refusal>;
 
 /// Judges `context.call`. Total: never panics.
 pub(crate) fn judge(context: JudgeContext<'_>) -> Verdict {
-    match untouchable(context).and_then(|()| standing(context)) {
-        Err(refusal) => return Verdict::Deny(refusal),
-        Ok(()) if matches!(context.call.kind, CallKind::Control(_)) => return control(context),
-        Ok(()) => {}
-    }
-    if let Err(refusal) = started(context) {
-        return Verdict::Deny(refusal);
-    }
-    if context.call.kind == CallKind::Conversation {
-        return disallowed(context).map_or_else(Verdict::Deny, |()| Verdict::Allow);
-    }
-    if let Err(refusal) = iterations(context).and_then(|()| bytes(context)) {
+    let first = match context.call.kind {
+        CallKind::Control(_) => reachable(context),
+        CallKind::Conversation => reachable(context)
+            .and_then(|()| started(context))
+            .and_then(|()| disallowed(context)),
+        _ => return judge_work(context),
+    };
+    first.map_or_else(Verdict::Deny, |()| Verdict::Allow)
+}
+
+/// Judges a call that is neither one of Interlock's own tools nor one about the conversation.
+fn judge_work(context: JudgeContext<'_>) -> Verdict {
+    if let Err(refusal) = before_lists(context) {
         return Verdict::Deny(refusal);
     }
     if let Err(refusal) = listed(context) {
@@ -107,6 +108,22 @@ pub(crate) fn judge(context: JudgeContext<'_>) -> Verdict {
     }
 }
 
+/// Checks what holds of every call, whoever makes it and whatever the state lists.
+///
+/// A state's list (for a stage, the mode of its run) comes next, then [`contents`].
+pub(crate) fn before_lists(context: JudgeContext<'_>) -> Check {
+    reachable(context)?;
+    started(context)?;
+    iterations(context)?;
+    bytes(context)
+}
+
+/// Checks whether a call may be made where the run stands, and touches nothing that is protected.
+fn reachable(context: JudgeContext<'_>) -> Check {
+    untouchable(context)?;
+    standing(context)
+}
+
 /// Judges a call that the workflow itself has written, in the frame at `path`.
 ///
 /// Nobody is asked: what a person would have to allow is refused.
@@ -127,18 +144,6 @@ pub fn judge_written(
         Verdict::Allow => Ok(()),
         Verdict::Ask(refusal) | Verdict::Deny(refusal) => Err(refusal),
     }
-}
-
-/// Lets control tools pass; a second run beside this one is refused.
-fn control(context: JudgeContext<'_>) -> Verdict {
-    if context.call.kind != CallKind::Control(ControlTool::Start) {
-        return Verdict::Allow;
-    }
-    let message = format!(
-        "run `{}` is open in this session: finish it first",
-        context.run.id
-    );
-    Verdict::Deny(Refusal::new(Code::RunOpen, message))
 }
 
 fn untouchable(context: JudgeContext<'_>) -> Check {
@@ -192,12 +197,12 @@ fn standing(context: JudgeContext<'_>) -> Check {
             ),
         );
     }
-    if let Some(parked) = context.frame.stay.pending_transition() {
+    if let Some(pending) = context.frame.stay.pending_transition() {
         return refuse(
             Code::AwaitingApproval,
             format!(
                 "`{}` waits for a person's approval: {}",
-                parked.event, parked.message
+                pending.event, pending.message
             ),
         );
     }

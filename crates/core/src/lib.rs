@@ -45,4 +45,6 @@ pub use decide::{
 };
 pub use effects::{asks, effects, lacking, refill};
 pub use evolve::evolve;
-pub use judge::{Finding, Hold, Objection, Rule, hold, hold_at, is_contained, judge_written, keys};
+pub use judge::{
+    Finding, Hold, Objection, ShellRule, hold, hold_at, is_contained, judge_written, keys,
+};

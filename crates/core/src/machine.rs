@@ -20,17 +20,18 @@ mod parallel;
 mod retry;
 mod seal;
 mod stage;
+mod task;
 
 pub use agents::{AgentWork, ServerStart, ServerWork};
-pub use conversation::{Condensing, Conversation};
+pub use conversation::{Condensing, ConversationRules};
 pub use flags::{Clear, DataFlags};
 pub use parallel::{Branch, Join, Merge, OnItemError, Over, OverItems, OverLines, Parallel};
 pub use retry::Retry;
-
 pub use stage::{
     ApprovalBefore, Assertion, BEGIN, Budget, Ending, Mode, ModeRules, ModelOptions, ModelStage,
     Otherwise, Refused, StageRules,
 };
+pub use task::{EffectKind, NodeKind, Task, TaskKind};
 
 /// A context, an input or transition data.
 pub use crate::parts::ApprovalKind;
@@ -81,7 +82,7 @@ pub struct Machine {
     pub stages: Option<StageRules>,
     /// What holds where lines carry a conversation; `None`: they carry none. Only the outermost machine is asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub conversation: Option<Conversation>,
+    pub conversation: Option<ConversationRules>,
     /// What models of states have beside their prompts. Only the outermost machine is asked.
     #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
     pub agents: IndexMap<StateName, AgentWork>,
@@ -192,7 +193,7 @@ pub struct State {
     /// A model stage has [`ModelStage::timeout_ms`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_ms: Option<u64>,
-    /// Whether a line of a spread goes on in its own way from here.
+    /// Whether the region of an item goes on from here to the states that are written, without ending.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub keeps_item: bool,
     /// Whether only the outermost line enters it: any other that is led here ends.
@@ -248,18 +249,18 @@ pub enum Activity {
     /// An agent outside works until it asks for a transition.
     #[default]
     Await,
-    /// A program runs; ends with `done` or `error`.
-    Task(Work),
+    /// A program runs, or a node is computed; ends with `done` or `error`.
+    Task(Task),
     /// A model works through one fresh transcript; ends with `done` or `error`.
     Stage(Box<ModelStage>),
-    /// A person is asked; ends with `done` or `error`.
-    Ask(Work),
+    /// A person is asked this; ends with `done` or `error`.
+    Ask(ValueTemplate),
     /// The first transition on `done` whose guards pass is taken at once.
     Choice,
     /// A value is looked at; ends with `done` and what was found, or with `error`.
     Test(Test),
     /// The run stands until a person resumes it; ends with `done` or `error`.
-    Pause(Work),
+    Pause(ValueTemplate),
     /// Another machine runs to its end.
     Call(Call),
     /// Regions run, each a frame of its own, and join.
@@ -319,16 +320,6 @@ impl Activity {
         self.parallel()
             .is_some_and(|parallel| !matches!(parallel.over, Over::Lines(_)))
     }
-}
-
-/// What a runner carries out for a task, a stage or a question.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Work {
-    /// Which of the runner's programs this is (`bash`, `model`, …).
-    pub kind: String,
-    /// What it is given; holes are filled when the state is entered.
-    #[serde(default)]
-    pub input: ValueTemplate,
 }
 
 /// A value that is looked at without any program.
@@ -478,9 +469,33 @@ impl Machine {
 }
 
 impl State {
+    /// Tells whether what its stage hands in goes to `upstream`, for the stages behind it.
+    ///
+    /// The output of any other stage goes where its data flags say.
+    #[must_use]
+    pub const fn hands_upstream(&self) -> bool {
+        self.data.is_none()
+    }
+
+    /// Tells whether an attempt of its stage that failed is followed by another one from the beginning.
+    ///
+    /// An attempt that is part of a conversation is not: see [`ModelStage::repeats_calls`].
+    #[must_use]
+    pub const fn repeats_attempts(&self) -> bool {
+        self.data.is_none()
+    }
+
     /// Tells whether Interlock itself carries the activity out and raises its ends.
     #[must_use]
     pub const fn raises_own_events(&self) -> bool {
         !matches!(self.activity, Activity::Await | Activity::Final { .. })
+    }
+
+    /// Tells whether `event` is one that only the activity itself raises, as it ends.
+    #[must_use]
+    pub fn raises(&self, event: &str) -> bool {
+        let of_stage = matches!(self.activity, Activity::Stage(_))
+            && matches!(event, "CAP" | "FAIL" | "SKIP" | "ERROR");
+        of_stage || (self.raises_own_events() && matches!(event, "done" | "error"))
     }
 }

@@ -14,14 +14,27 @@ use serde_json::{Value, json};
 use crate::{
     dialogue::{Conversation, Message},
     evolve::UPSTREAM,
-    machine::{Machine, Object},
+    machine::{Machine, Merge, Object, Outcome},
     names::StateName,
     parts::{Merged, MergedConversation, MessageRange, RegionOutcome},
     run::{Frame, Region},
 };
 
+/// Merges the branches of a fork that ended with `outcome`.
+pub(crate) fn branches(machine: &Machine, frame: &Frame, rule: Merge, outcome: Outcome) -> Object {
+    let mut context = match (rule, outcome) {
+        (Merge::Captured, _) => captured(frame),
+        (_, Outcome::Success) => changed(frame),
+        (_, Outcome::Failure) => Object::new(),
+    };
+    if context.shift_remove(UPSTREAM).is_some() && outcome == Outcome::Success {
+        context.insert(UPSTREAM.to_owned(), upstream(machine, frame));
+    }
+    context
+}
+
 /// Merges what succeeded branches changed, in the order written.
-pub(crate) fn changed(frame: &Frame) -> Object {
+fn changed(frame: &Frame) -> Object {
     let mut merged = Object::new();
     for region in succeeded(frame) {
         for (key, value) in region.frame.line.context.iter() {
@@ -34,7 +47,7 @@ pub(crate) fn changed(frame: &Frame) -> Object {
 }
 
 /// Merges what branches captured, in the order written; failed ones too.
-pub(crate) fn captured(frame: &Frame) -> Object {
+fn captured(frame: &Frame) -> Object {
     let mut merged = Object::new();
     for region in &frame.regions {
         for key in &region.frame.line.captured {
@@ -47,7 +60,7 @@ pub(crate) fn captured(frame: &Frame) -> Object {
 }
 
 /// Puts together what the stages of all branches handed in, as the stages are written.
-pub(crate) fn upstream(machine: &Machine, frame: &Frame) -> Value {
+fn upstream(machine: &Machine, frame: &Frame) -> Value {
     let of = |frame: &Frame| {
         let upstream = frame.line.context.get(UPSTREAM);
         upstream

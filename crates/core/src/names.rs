@@ -55,6 +55,8 @@ names! {
     GuardName
     /// Name of an interrupt within its machine.
     InterruptName
+    /// Name of a program, as the runner knows it.
+    ProgramName
     /// Id of a run.
     RunId
     /// Id of one proposed tool call, unique within its run.

@@ -1,10 +1,8 @@
 //! What states do that call no model: tools with written arguments, transforms, lists of documents, records.
 //!
-//! A format puts one of these structs, as JSON, into the `input` of a
-//! [`Work`] whose `kind` is the constant beside it
-//! ([`work`] does both). Templates and expressions ride along unevaluated:
-//! they are computed over [`Inputs`] when the work is carried out, because an
-//! argument's type is known only then. Context and conversation are those of
+//! A format puts one of these structs, as JSON, into the `input` of a [`Task`] ([`Node::task`] does).
+//! Templates and expressions are not evaluated there: that is done over [`Inputs`] when the node is
+//! computed, because only then the type of an argument is known. Context and conversation are those of
 //! the frame, so the log does not repeat them.
 
 use std::sync::Arc;
@@ -20,7 +18,7 @@ use serde_json::Value;
 use crate::{
     conversation::beside,
     dialogue::Conversation,
-    machine::{Machine, Object, ServerWork, Work},
+    machine::{Machine, NodeKind, Object, ServerWork, Task, TaskKind},
     names::FramePath,
     run::Run,
 };
@@ -35,35 +33,40 @@ mod transform;
 pub use ask::{Answers, Known};
 pub use transform::transform;
 
-/// [`ToolWork`]: a tool runs with written arguments.
-pub const TOOL: &str = "tool_call";
-/// [`TransformNode`]: an object is made of another.
-pub const TRANSFORM: &str = "transform";
-/// [`TreeNode`]: the documents of datasources are listed.
-pub const DOCUMENTS_TREE: &str = "documents_tree";
-/// [`RecordsNode`]: what ended states gave is put together.
-pub const RECORDS: &str = "state_records";
+/// The input of a node.
+pub trait Node: Serialize {
+    /// What it computes.
+    const KIND: NodeKind;
 
-/// Makes the work of a state.
-///
-/// `kind` is one of the constants here, `node` the struct beside it.
-///
-/// # Errors
-/// The struct holds a value that JSON has not, which no file brings about.
-pub fn work(kind: &str, node: &impl Serialize) -> Result<Work, serde_json::Error> {
-    Ok(Work {
-        kind: kind.to_owned(),
-        input: ValueTemplate::Plain(serde_json::to_value(node)?),
-    })
+    /// Makes the task of a state that computes it.
+    ///
+    /// # Errors
+    /// The node holds a value that JSON has not, which no file brings about.
+    fn task(&self) -> Result<Task, serde_json::Error> {
+        Ok(Task {
+            kind: TaskKind::Node(Self::KIND),
+            input: ValueTemplate::Plain(serde_json::to_value(self)?),
+        })
+    }
 }
 
-/// Tells whether work of this kind wants [`Inputs`].
-#[must_use]
-pub fn is_node(kind: &str) -> bool {
-    [TOOL, TRANSFORM, DOCUMENTS_TREE, RECORDS].contains(&kind)
+impl Node for ToolWork {
+    const KIND: NodeKind = NodeKind::ToolCall;
 }
 
-/// What such work is computed over: the frame as it was when the state was entered.
+impl Node for TransformNode {
+    const KIND: NodeKind = NodeKind::Transform;
+}
+
+impl Node for TreeNode {
+    const KIND: NodeKind = NodeKind::DocumentsTree;
+}
+
+impl Node for RecordsNode {
+    const KIND: NodeKind = NodeKind::StateRecords;
+}
+
+/// What a node is computed over: the frame as it was when the state was entered.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Inputs {
     /// The context.
@@ -138,7 +141,7 @@ pub struct ToolWork {
 #[serde(default)]
 pub struct TransformNode {
     /// Where the values come from.
-    pub source: Source,
+    pub source: TransformSource,
     /// The part of the source that is taken: `a`, `a.b`, `a[0]`, `a[-1].b`, `a[0:2]`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub input_key: Option<String>,
@@ -160,7 +163,7 @@ pub struct TransformNode {
 /// Where the values of a transform come from.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Source {
+pub enum TransformSource {
     /// The context.
     #[default]
     ContextStore,
@@ -195,13 +198,13 @@ pub struct Mapping {
     /// The field.
     pub field: String,
     /// How it is converted.
-    pub rule: Rule,
+    pub rule: FieldRule,
 }
 
 /// How a field is made.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Rule {
+pub enum FieldRule {
     /// What lies at a path.
     Extract {
         /// Names with dots, and indexes.

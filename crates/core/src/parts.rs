@@ -152,7 +152,7 @@ pub struct EvidenceMark {
 /// A report that a call may give.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReportMark {
-    /// Which.
+    /// Report that the mark is about.
     pub source: ReportSource,
     /// Whether nothing of the line but the whole check itself may write it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -270,9 +270,9 @@ fn end_of(text: &str) -> &str {
 pub struct ProtectedChange {
     /// Its absolute path.
     pub path: String,
-    /// What it is, for people.
+    /// Name of the thing, for people.
     pub what: String,
-    /// What became of it.
+    /// How the thing has changed.
     pub fate: ProtectedFate,
     /// What it holds now, as a digest of what is compared; `None`: nothing is there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -428,7 +428,7 @@ pub struct PendingTransition {
 pub struct PendingGrant {
     /// The call.
     pub call: CallRecord,
-    /// Why it needs a grant.
+    /// Reason that the call needs a grant.
     pub refusal: Refusal,
     /// What follows from it once it runs.
     pub marks: CallMarks,

@@ -38,9 +38,9 @@ pub struct Run {
     pub id: RunId,
     /// Events folded so far; the next event has this sequence number.
     pub seq: u64,
-    /// Whether it goes on.
+    /// Whether the run goes on.
     pub phase: Phase,
-    /// Why and by whom it stands still.
+    /// Who paused the run, and why.
     pub paused: Option<Pause>,
     /// The outermost line of execution.
     pub root: Frame,
@@ -140,7 +140,7 @@ pub enum Phase {
     Open,
     /// Ended by its machine.
     Ended {
-        /// How it ended.
+        /// Outcome.
         outcome: Outcome,
         /// The first cause of a failure.
         cause: Option<Cause>,
@@ -152,7 +152,7 @@ pub enum Phase {
 /// Why a run stands still.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pause {
-    /// Who asked.
+    /// Name of whoever asked.
     pub by: String,
     /// The reason given.
     pub reason: Option<String>,
@@ -206,7 +206,7 @@ pub struct OpenCall {
     pub asked: bool,
     /// Digest of the tool's name and arguments.
     pub digest: Digest,
-    /// What follows from it.
+    /// What follows from the call.
     pub marks: CallMarks,
     /// What `interlock exec` says of its line; `None`: it did not start it.
     #[serde(default, skip_serializing_if = "Option::is_none")]

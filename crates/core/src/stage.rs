@@ -45,19 +45,19 @@ pub fn step(machine: &Machine, run: &Run, path: &FramePath) -> Option<Step> {
     if !started || run.is_over() || frame.stay.request.is_some() {
         return None;
     }
-    let Some(acting) = &frame.stay.acting else {
+    let Some(progress) = frame.stay.stage_attempt() else {
         return Some(Step::Begin);
     };
-    if let Some(at) = acting.place(|fate| matches!(fate, CallStatus::Asked)) {
+    if let Some(at) = progress.place(|fate| matches!(fate, CallStatus::Asked)) {
         return Some(Step::Person(at));
     }
-    let running: Vec<usize> = acting.places(|fate| matches!(fate, CallStatus::Running { .. }));
-    let reading = acting.places(|fate| matches!(fate, CallStatus::Running { reads: true }));
-    let waiting = acting.place(|fate| matches!(fate, CallStatus::Waiting));
+    let running: Vec<usize> = progress.places(|fate| matches!(fate, CallStatus::Running { .. }));
+    let reading = progress.places(|fate| matches!(fate, CallStatus::Running { reads: true }));
+    let waiting = progress.place(|fate| matches!(fate, CallStatus::Waiting));
     if !running.is_empty() {
         // Calls that only read may run beside each other; judged one after the other all the same.
         return Some(match waiting {
-            Some(at) if acting.may_overlap(&running, at) => Step::Propose(at),
+            Some(at) if progress.may_overlap(&running, at) => Step::Propose(at),
             // What may write runs alone, also behind calls that only read.
             _ if reading.is_empty() => Step::Run(running),
             _ => Step::Run(reading),
@@ -66,17 +66,17 @@ pub fn step(machine: &Machine, run: &Run, path: &FramePath) -> Option<Step> {
     if let Some(at) = waiting {
         return Some(Step::Propose(at));
     }
-    let is_first = acting.turns == 0 && !acting.condensed && !acting.calling;
+    let is_first = progress.turns == 0 && !progress.condensed && !progress.calling;
     // What the run may not spend on an answer, it may not spend on a summary either.
     if is_first && is_too_long(machine, frame) && !is_spent(machine, run) {
         return Some(Step::Condense);
     }
-    if let Some(again_ms) = acting.again_ms {
+    if let Some(again_ms) = progress.again_ms {
         return Some(Step::Wait(again_ms));
     }
     Some(Step::Model {
-        turn: acting.turns.saturating_add(1),
-        logged: acting.calling,
+        turn: progress.turns.saturating_add(1),
+        logged: progress.calling,
     })
 }
 

@@ -36,7 +36,7 @@ impl ReportFormat {
 /// Where the report of a command is written, and how.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct ReportSource {
-    /// How it is written.
+    /// Format of the report.
     pub format: ReportFormat,
     /// The file, relative to the project root; the last part may have `*` for several files.
     pub path: String,
@@ -103,7 +103,7 @@ impl Checked {
 /// A report after a run of its command.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SeenReport {
-    /// Which.
+    /// Report that was read.
     pub source: ReportSource,
     /// What was read of it.
     pub read: ReportRead,
@@ -117,7 +117,7 @@ pub enum ReportRead {
     Tests(TestCounts),
     /// Nothing: it is no evidence.
     Problem {
-        /// Why not.
+        /// Reason that it is no evidence.
         code: ReportProblem,
         /// The line of the file where reading ended.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -163,7 +163,7 @@ pub struct Against {
 /// Things of which the first few are named.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Named {
-    /// How many there are.
+    /// Number of them.
     pub count: u64,
     /// The first of them.
     pub names: Vec<String>,

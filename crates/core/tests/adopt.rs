@@ -88,7 +88,7 @@ impl Driven {
 fn task(command: &Value, next: Option<&str>) -> Value {
     let target = next.map_or(json!({ "end": "success" }), |next| json!({ "state": next }));
     json!({
-        "activity": { "task": { "kind": "bash", "input": { "object": { "command": { "text": command } } } } },
+        "activity": { "task": { "kind": { "program": "bash" }, "input": { "object": { "command": { "text": command } } } } },
         "on": { "done": { "transitions": [{ "target": target }] } },
     })
 }

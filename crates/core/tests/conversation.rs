@@ -134,7 +134,8 @@ impl Driven {
 fn machine(initial: &str, strict: bool, states: Value) -> Value {
     let mut all = BTreeMap::new();
     for (name, state) in states.as_object().unwrap() {
-        let mut whole = json!({ "activity": { "task": { "kind": "any" } }, "data": {} });
+        let mut whole =
+            json!({ "activity": { "task": { "kind": { "program": "any" } } }, "data": {} });
         for (key, value) in state.as_object().unwrap() {
             whole[key] = value.clone();
         }
@@ -198,7 +199,7 @@ fn an_output_is_read_and_kept_before_the_way_on_is_chosen() {
 
 #[test]
 fn a_block_without_a_value_is_noted_or_fails() {
-    let task = json!({ "kind": "any", "input": { "object": {
+    let task = json!({ "kind": { "program": "any" }, "input": { "object": {
         "text": { "template": "{{ count }} and {{ missing }} and {{ task }}" },
     } } });
     let states = json!({
@@ -498,8 +499,8 @@ fn only_the_call_of_the_message_is_judged_by_its_id_its_tool_and_its_arguments()
         kind: MessageCallKind::Tool { reads: false },
     };
     let mut driven = stage_with(vec![said("s__one", "d1"), said("s__two", "d2")]);
-    let acting = driven.run.root.stay.acting.clone().unwrap();
-    let (first, second) = (&acting.calls[0].id, &acting.calls[1].id);
+    let progress = driven.run.root.stay.stage_attempt().cloned().unwrap();
+    let (first, second) = (&progress.calls[0].id, &progress.calls[1].id);
     for (id, tool, digest) in [
         (first, "s__one", "d2"),
         (first, "s__two", "d1"),
@@ -524,8 +525,8 @@ fn a_stage_whose_writing_call_was_cut_off_waits_for_a_person_and_another_begins_
             digest: Digest::new("d1"),
             kind: MessageCallKind::Tool { reads },
         }]);
-        let acting = driven.run.root.stay.acting.clone().unwrap();
-        let mut proposed = proposed(&acting.calls[0].id, "s__one", "d1");
+        let progress = driven.run.root.stay.stage_attempt().cloned().unwrap();
+        let mut proposed = proposed(&progress.calls[0].id, "s__one", "d1");
         if let StageAsk::Propose(call) = &mut proposed {
             call.facts.only_reads = reads;
         }

@@ -46,7 +46,7 @@ fn machine() -> Machine {
                     "left": {"initial": "a", "terminal": "a_done"},
                     "right": {"initial": "b", "terminal": "b_done"},
                 }}}},
-                "on": {"done": to("end")},
+                "on": {"done": to("end"), "error": to("end")},
             },
             "a": reader("a_done"), "a_done": last, "b": reader("b_done"), "b_done": last, "end": last,
         },
@@ -173,7 +173,7 @@ impl Played {
     fn wanted(&self, path: &FramePath) -> Option<StageAsk> {
         let call = |at: usize| {
             let frame = self.run.frame(path)?;
-            frame.stay.acting.as_ref()?.calls.get(at).cloned()
+            frame.stay.stage_attempt()?.calls.get(at).cloned()
         };
         Some(match step(&self.machine, &self.run, path)? {
             Step::Begin => StageAsk::Begin {
@@ -256,8 +256,8 @@ impl Played {
         let calls = self
             .run
             .frame(&path)
-            .and_then(|frame| frame.stay.acting.clone());
-        for call in calls.iter().flat_map(|acting| &acting.calls) {
+            .and_then(|frame| frame.stay.stage_attempt().cloned());
+        for call in calls.iter().flat_map(|progress| &progress.calls) {
             if call.digest == digest(number) {
                 continue;
             }
@@ -395,6 +395,31 @@ fn what_is_generated_reaches_all_that_is_checked() {
     check(&played);
 }
 
+#[test]
+fn the_failure_that_ends_a_fork_cuts_off_its_other_branches() {
+    let mut played = Played::begun();
+    played.happen(&Happens::Message(false, vec![1]));
+    assert_eq!(pending(&played.machine, &played.run).len(), 1);
+    played.ask_stage(
+        &Played::path(true),
+        StageAsk::End {
+            code: "timeout".to_owned(),
+            message: "out of time".to_owned(),
+        },
+    );
+    assert_eq!(pending(&played.machine, &played.run).len(), 0);
+    let right = Played::path(false);
+    let events = played.events.iter();
+    let of_right: Vec<&str> = events
+        .filter(|event| match event {
+            Event::StageExited { path, .. } | Event::RegionEnded { path, .. } => *path == right,
+            _ => false,
+        })
+        .map(Event::name)
+        .collect();
+    assert_eq!(of_right, ["StageExited", "BranchEnded"]);
+}
+
 /// Plays a message of two calls of `Read`, of which the first is proposed; says what comes next.
 fn after_the_first_of_two(reads: bool, only_reads: bool) -> Option<Step> {
     let mut played = Played::begun();
@@ -405,7 +430,7 @@ fn after_the_first_of_two(reads: bool, only_reads: bool) -> Option<Step> {
     }
     played.ask_stage(&path, StageAsk::Message(Box::new(said)));
     let frame = played.run.frame(&path).unwrap();
-    let first = frame.stay.acting.as_ref().unwrap().calls[0].clone();
+    let first = frame.stay.stage_attempt().unwrap().calls[0].clone();
     let mut call = proposed(&first.id, &first.tool, &first.digest);
     call.facts.only_reads = only_reads;
     played.ask_stage(&path, StageAsk::Propose(Box::new(call)));

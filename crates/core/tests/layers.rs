@@ -216,6 +216,52 @@ fn no_format_is_named() {
     }
 }
 
+/// The files of the chart: states, transitions, interrupts, calls and regions.
+fn is_chart(file: &str) -> bool {
+    let own = ["settle", "transitions", "interrupts", "machines"];
+    own.iter()
+        .any(|name| file == format!("decide/{name}.rs").as_str())
+        || file.starts_with("decide/regions")
+}
+
+/// What the work of a run adds to its chart goes through `decide/hooks.rs` and `decide/failures.rs`.
+#[test]
+fn the_chart_knows_no_kind_of_run_and_no_stage_or_conversation() {
+    let mut seen = 0;
+    for (file, text) in files().iter().filter(|(file, _)| is_chart(file)) {
+        seen += 1;
+        for word in [
+            "is_durable",
+            "is_guarded",
+            "machine.conversation",
+            "ModelStage",
+            "StageAttempt",
+            "has_stages",
+            "stage_of",
+            "stage_attempt",
+            "UPSTREAM",
+        ] {
+            assert!(!names(text, word), "{file} asks for `{word}`: use a hook");
+        }
+    }
+    assert!(seen > 8, "the files of the chart are not where they were");
+}
+
+#[test]
+fn one_file_decides_by_the_kind_of_a_run() {
+    // Where commands are dispatched, those are refused that a kind of run does not know.
+    let dispatch = ["decide.rs", "decide/adopt.rs", "decide/durable.rs"];
+    for (file, text) in files() {
+        let decides = file.starts_with("decide") && !dispatch.contains(&file.as_str());
+        let asks = text.matches("is_durable()").count();
+        let wanted = usize::from(file == "decide/failures.rs");
+        assert!(
+            !decides || asks == wanted,
+            "{file} asks {asks} times whether a run is durable"
+        );
+    }
+}
+
 #[test]
 fn no_tool_of_a_client_is_named() {
     // What is one small word is a word of the language, too.

@@ -107,7 +107,7 @@ impl Stage {
     }
 
     fn id(&self, at: usize) -> CallId {
-        self.run.root.stay.acting.as_ref().unwrap().calls[at]
+        self.run.root.stay.stage_attempt().unwrap().calls[at]
             .id
             .clone()
     }

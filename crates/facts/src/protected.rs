@@ -7,6 +7,7 @@
 
 mod clients;
 mod commands;
+mod consoles;
 mod copies;
 mod files;
 mod finds;
@@ -93,9 +94,12 @@ impl<'a> Guarded<'a> {
             .iter()
             .filter(|_| !mcp)
             .filter_map(|field| input.get(field)?.as_str());
-        looked_up
-            .iter()
-            .find_map(|text| self.argument(text, deed, walks))
+        self.console_in(input)
+            .or_else(|| {
+                looked_up
+                    .iter()
+                    .find_map(|text| self.argument(text, deed, walks))
+            })
             .or_else(|| rest.iter().find_map(|text| self.in_hidden_text(text)))
             .or_else(|| codes.into_iter().find_map(|code| self.in_hidden_text(code)))
     }
@@ -136,6 +140,7 @@ impl<'a> Guarded<'a> {
         touched
             .iter()
             .find_map(|touched| self.in_path(touched, &view))
+            .or_else(|| self.console(line))
             .or_else(|| in_environment(shell))
             .or_else(|| self.in_partly_known(&view))
             .or_else(|| {

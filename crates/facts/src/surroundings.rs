@@ -45,6 +45,8 @@ pub struct Surroundings {
     pub moved: Vec<(String, String)>,
     /// What the person's `[protect] allow` opens, as written.
     pub opened: Vec<String>,
+    /// Ports of this machine on which a person's console listens.
+    pub consoles: Vec<u16>,
     /// Whether a shell line will run where blocked variables do not exist.
     pub environment_held: bool,
     /// Whether it will run where the kernel refuses every write that its state does not allow.

@@ -90,12 +90,12 @@ impl Live {
 
     /// Reads the tools of servers that the run has pinned.
     pub(crate) fn tool_pins(&self) -> Result<Vec<ToolPin>, StoreError> {
-        self.log.tool_pins()
+        self.log.folder().tool_pins()
     }
 
     /// Pins the tools that the run has not seen yet; returns all that are pinned.
     pub(crate) fn pin_tools(&self, seen: Vec<ToolPin>) -> Result<Vec<ToolPin>, StoreError> {
-        self.log.pin_tools(seen)
+        self.log.folder().pin_tools(seen)
     }
 
     /// Keeps it open from question to question.
@@ -110,7 +110,7 @@ impl Live {
         Self { log, machine, run }
     }
 
-    pub(crate) const fn id(&self) -> &RunId {
+    pub(crate) fn id(&self) -> &RunId {
         self.log.run()
     }
 

@@ -58,7 +58,7 @@ pub(crate) fn one_line(text: &str) -> String {
 pub(crate) fn activity(machine: &Machine, state: &State) -> Option<String> {
     let words = match &state.activity {
         Activity::Await | Activity::Final { .. } => return None,
-        Activity::Task(work) => format!("runs {}", work.kind),
+        Activity::Task(task) => format!("runs {}", task.kind),
         Activity::Stage(_) => "model stage".to_owned(),
         Activity::Ask(_) => "asks a person".to_owned(),
         Activity::Choice | Activity::Test(_) => "chooses".to_owned(),

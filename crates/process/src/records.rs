@@ -185,4 +185,40 @@ mod tests {
         assert!(!group::is_alive(group));
         assert_eq!(fs::read_dir(&records.directory).unwrap().count(), 0);
     }
+
+    #[test]
+    fn every_group_has_ended_when_the_end_of_all_returns() {
+        let directory = tempfile::tempdir().unwrap();
+        let records = GroupRecords::beside(directory.path());
+        let run = |script: &str| {
+            let child = Command::new("sh")
+                .args(["-c", script])
+                .stdout(Stdio::piped())
+                .process_group(0)
+                .spawn()
+                .unwrap();
+            std::mem::forget(records.note(Pid::from_child(&child)).unwrap());
+            child
+        };
+        // Each of these stays a moment longer than the others, whichever is looked at first.
+        let mut children = [
+            run("echo; exec sleep 600"),
+            run("trap '' TERM; echo; sleep 600; sleep 600"),
+            run("echo; exec sleep 600"),
+        ];
+        for child in &mut children {
+            let mut first = [0];
+            child
+                .stdout
+                .as_mut()
+                .unwrap()
+                .read_exact(&mut first)
+                .unwrap();
+        }
+        records.end_all().unwrap();
+        for child in &mut children {
+            assert!(!group::is_alive(Pid::from_child(child)));
+            child.wait().unwrap();
+        }
+    }
 }

@@ -2,6 +2,8 @@
 //!
 //! Whatever is done is done in both, by the engine itself, until one of them refuses it.
 
+mod by_calls;
+
 use std::collections::{BTreeSet, VecDeque};
 
 use interlock_core::{
@@ -56,9 +58,24 @@ pub struct Permission {
 /// Limits up to this one are counted call by call.
 const COUNTED_TO: u64 = 4;
 
+/// What the same thing is in both versions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum By {
+    /// What is written: events, calls and the answers of people.
+    Steps,
+    /// Calls and the answers of people alone: states and events may have other names, and be more or fewer.
+    Calls,
+}
+
 /// Compares `new` with `old`, over at most `max` pairs of states.
 #[must_use]
-pub fn compare(new: &Machine, old: &Machine, max: usize, lines: Option<&Lines>) -> Comparison {
+pub fn compare(
+    new: &Machine,
+    old: &Machine,
+    by: By,
+    max: usize,
+    lines: Option<&Lines>,
+) -> Comparison {
     let mut found = Comparison {
         permitted: None,
         removed: Vec::new(),
@@ -78,12 +95,10 @@ pub fn compare(new: &Machine, old: &Machine, max: usize, lines: Option<&Lines>) 
         Side::new(Model::beside(new, &[new, old], Vec::new(), COUNTED_TO)),
         Side::new(Model::beside(old, &[new, old], Vec::new(), COUNTED_TO)),
     ];
-    let [new_side, old_side] = &sides;
-    let doubts = [new_side, old_side].into_iter().find_map(|side| {
-        let missed = side.model.missed.first().cloned();
-        missed.or_else(|| doubts::all(&side.model, &[]).first().cloned())
-    });
-    found.doubt = doubts.or_else(|| other_rules(new, old));
+    if by == By::Calls {
+        return by_calls::compare(sides, max, lines);
+    }
+    found.doubt = doubt_of(&sides).or_else(|| other_rules(new, old));
     let mut search = Search::new(sides, max);
     search.begin();
     while search.permitted.is_none()
@@ -107,6 +122,14 @@ pub fn compare(new: &Machine, old: &Machine, max: usize, lines: Option<&Lines>) 
         }
     }
     found
+}
+
+/// Says why something may have been missed in one of the versions.
+fn doubt_of(sides: &[Side; 2]) -> Option<String> {
+    sides.iter().find_map(|side| {
+        let missed = side.model.missed.first().cloned();
+        missed.or_else(|| doubts::all(&side.model, &[]).first().cloned())
+    })
 }
 
 /// Says which rules of a state are not compared, where the versions differ in them.

@@ -35,7 +35,7 @@ mod verdict;
 mod views;
 
 pub use abstraction::{AbstractState, Abstraction, FreeAct, FreeMove};
-pub use against::{Comparison, Permission, compare};
+pub use against::{By, Comparison, Permission, compare};
 pub use check::{Proof, ProofOptions, prove};
 pub use replay::{TraceStep, written_steps};
 pub use verdict::{Finding, PlayedRun, Verdict};

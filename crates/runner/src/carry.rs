@@ -133,9 +133,10 @@ fn begin_guard(
             "`guard: {workflow}`: nothing here can hold an agent to a workflow"
         ));
     };
+    let tool = order.kind.to_string();
     let wanted = GuardWanted {
         workflow,
-        tool: &order.kind,
+        tool: &tool,
         project: &around.places.project,
         program: &prepared.program.file,
         environment: &prepared.program.environment,

@@ -13,10 +13,8 @@ mod tree;
 
 use interlock_core::{
     event::Passing,
-    node::{
-        DOCUMENTS_TREE, Inputs, NodeError, NodeOutput, RECORDS, TOOL, TRANSFORM, TransformNode,
-        transform,
-    },
+    machine::{EffectKind, NodeKind},
+    node::{Inputs, NodeError, NodeOutput, TransformNode, transform},
 };
 use interlock_process::Cancel;
 use interlock_tools::{Secrets, findings};
@@ -59,11 +57,11 @@ pub(crate) fn carry(
         talk: Talk::new(order, &node.path, outbox),
         secrets: Vec::new(),
     };
-    let made = match order.kind.as_str() {
-        TRANSFORM => work.transform(),
-        TOOL => work.tool(),
-        DOCUMENTS_TREE => work.documents(),
-        RECORDS => work.records(),
+    let made = match &order.kind {
+        EffectKind::Node(NodeKind::Transform) => work.transform(),
+        EffectKind::Node(NodeKind::ToolCall) => work.tool(),
+        EffectKind::Node(NodeKind::DocumentsTree) => work.documents(),
+        EffectKind::Node(NodeKind::StateRecords) => work.records(),
         other => Err(Failed::new(
             2,
             format!("this runner has no node `{other}`; update Interlock"),

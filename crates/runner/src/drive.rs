@@ -11,9 +11,8 @@ use interlock_core::{
     decide, effects,
     event::Cause,
     evolve, lacking,
-    machine::Machine,
+    machine::{EffectKind, Machine},
     names::FramePath,
-    node::is_node,
     refusal::{Code, Refusal},
     run::Run,
 };
@@ -36,8 +35,6 @@ use stages::Listening;
 
 /// How often a command is decided anew because another writer was first.
 const TRIES_MAX: u32 = 64;
-/// The only kind of work for a person that a host may carry out.
-const ASK_USER: &str = "ask-user";
 /// Files that the texts of one state may name.
 const FILES_MAX: usize = 1_000;
 
@@ -264,7 +261,7 @@ impl<'a, H: Host> Drive<'a, H> {
             let is_stage = self.is_stage(effect);
             // A pause is resumed from outside; only questions are asked here.
             let is_ours =
-                effect.stage == EffectStatus::Running || effect.kind == ASK_USER || is_stage;
+                effect.stage == EffectStatus::Running || effect.kind == EffectKind::Ask || is_stage;
             if !is_open(effect) || !is_ours || self.flights.contains_key(&effect.id) {
                 continue;
             }
@@ -278,7 +275,7 @@ impl<'a, H: Host> Drive<'a, H> {
             let mut order = order(self.machine, &self.run, effect, alone);
             if is_stage {
                 order.stage = Some(Box::new(self.stage_order(effect)?));
-            } else if is_node(&effect.kind) {
+            } else if matches!(effect.kind, EffectKind::Node(_)) {
                 order.node = Some(Box::new(self.node_order(effect)?));
             }
             if !self.host.takes(&order) {

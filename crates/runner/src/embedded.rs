@@ -13,7 +13,12 @@ use std::{
 };
 
 use interlock_core::{
-    command::Effect, event::Event, machine::Machine, pending::Pending, run::Run, stage::Step,
+    command::Effect,
+    event::Event,
+    machine::{EffectKind, Machine},
+    pending::Pending,
+    run::Run,
+    stage::Step,
 };
 use interlock_expr::text::Files;
 use interlock_process::{Cancel, RecordError, Stop, end_leftovers};
@@ -144,7 +149,7 @@ impl Embedded {
     /// # Errors
     /// Another process carries it out; or the run's directory cannot be used.
     pub fn take(log: RunLog, around: Surroundings) -> Result<Self, EmbeddedError> {
-        let lease = Lease::take(log.directory(), now_ms())?;
+        let lease = Lease::take(log.folder().made_work()?, now_ms())?;
         let (outbox, inbox) = channel();
         Ok(Self {
             seen: log.count()?,
@@ -344,9 +349,10 @@ impl Host for Embedded {
             let waits_elsewhere = people.is_some_and(|people| people.stands());
             return !(waits_elsewhere && matches!(stage.step(), Some(Step::Person(_))));
         }
-        match order.kind.as_str() {
-            "pause" => false,
-            "ask-user" | "claude-code" => order.alone && self.around.terminal().is_some(),
+        let wants_terminal = order.kind == EffectKind::Ask || order.kind.is_program("claude-code");
+        match order.kind {
+            EffectKind::Pause => false,
+            _ if wants_terminal => order.alone && self.around.terminal().is_some(),
             _ => true,
         }
     }

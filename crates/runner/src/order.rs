@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use interlock_core::{
     event::{Event, Passing},
-    machine::Machine,
+    machine::{EffectKind, Machine},
     names::FramePath,
     run::Run,
 };
@@ -20,8 +20,8 @@ pub struct Order {
     pub id: String,
     /// Which try this is, from 1.
     pub attempt: u32,
-    /// Which tool.
-    pub kind: String,
+    /// What kind of work it is.
+    pub kind: EffectKind,
     /// The state's path, as shown.
     pub path: String,
     /// What people call it: `process-file 2 of 3` for an item, else its path.

@@ -4,7 +4,7 @@ use interlock_core::{
     Decision, Reply,
     command::{ActivityOutcome, Ask, Effect, EffectStatus},
     effects, lacking,
-    machine::Machine,
+    machine::{EffectKind, Machine},
     refill,
 };
 use interlock_expr::text::{Files, MissingInput};
@@ -44,7 +44,7 @@ pub fn resume_pause<H: Host>(
     let run = host.load().map_err(DriveError::Host)?;
     let paused = effects(machine, &run)
         .into_iter()
-        .find(|effect| effect.stage == EffectStatus::Person && effect.kind == "pause");
+        .find(|effect| effect.stage == EffectStatus::Person && effect.kind == EffectKind::Pause);
     let Some(effect) = paused else {
         return Ok(Resumed::NothingPaused);
     };
@@ -89,7 +89,7 @@ fn unmet(effect: &Effect, input: &Value, around: &Surroundings) -> Option<Failed
     let order = Order {
         id: format!("{}/condition", effect.id),
         attempt: effect.attempt,
-        kind: "bash".to_owned(),
+        kind: EffectKind::Program("bash".into()),
         title: effect.title.clone().unwrap_or_else(|| effect.path.clone()),
         path: effect.path.clone(),
         input: Value::Null,
@@ -128,7 +128,7 @@ pub fn answer<H: Host>(
     let run = host.load().map_err(DriveError::Host)?;
     let asked = effects(machine, &run)
         .into_iter()
-        .find(|effect| effect.stage == EffectStatus::Person && effect.kind == "ask-user");
+        .find(|effect| effect.stage == EffectStatus::Person && effect.kind == EffectKind::Ask);
     let Some(effect) = asked else {
         return Ok(None);
     };

@@ -7,6 +7,7 @@ use crate::{
     order::{Failed, Order},
     surroundings::Surroundings,
 };
+use interlock_core::machine::EffectKind;
 use interlock_process::Program;
 
 mod advice;
@@ -82,7 +83,13 @@ pub(crate) enum Codes {
 /// Reads what `order` asks for.
 pub(crate) fn prepare(order: &Order, around: &Surroundings) -> Result<Task, Failed> {
     let program = |prepared| Task::Program(Box::new(prepared));
-    match order.kind.as_str() {
+    let name = match &order.kind {
+        EffectKind::Program(name) => name.as_str(),
+        EffectKind::Ask => return Question::of(&order.input).map(Task::Question),
+        EffectKind::Write => return texts::written(&order.input).map(Task::Text),
+        other => return Err(unknown(&other.to_string())),
+    };
+    match name {
         "bash" => bash::prepare(&order.input, around).map(program),
         "claude" => agents::claude(&order.input, around).map(program),
         "codex" => agents::codex(&order.input, around).map(program),
@@ -90,23 +97,23 @@ pub(crate) fn prepare(order: &Order, around: &Surroundings) -> Result<Task, Fail
         "claude-code" => agents::claude_code(&order.input, around).map(program),
         "get-gh-issue" => issue::prepare(&order.input, around).map(program),
         "custom" => custom::prepare(&order.input, around).map(program),
-        "ask-user" => Question::of(&order.input).map(Task::Question),
-        "write" => texts::written(&order.input).map(Task::Text),
-        other => Err(Failed::new(
-            2,
-            format!("this runner has no tool `{other}`; update Interlock"),
-        )),
+        other => Err(unknown(other)),
     }
+}
+
+fn unknown(name: &str) -> Failed {
+    let message = format!("this runner has no tool `{name}`; update Interlock");
+    Failed::new(2, message)
 }
 
 /// Returns why a person cannot be asked what `kind` asks with `input`.
 ///
 /// Only what waits for a person is looked at: its arguments are read when it begins to wait.
 #[must_use]
-pub(crate) fn fault(kind: &str, input: &serde_json::Value) -> Option<Failed> {
+pub(crate) fn fault(kind: &EffectKind, input: &serde_json::Value) -> Option<Failed> {
     match kind {
-        "ask-user" => Question::of(input).err(),
-        "pause" => bash::pause_fault(input),
+        EffectKind::Ask => Question::of(input).err(),
+        EffectKind::Pause => bash::pause_fault(input),
         _ => None,
     }
 }

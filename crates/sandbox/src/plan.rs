@@ -99,6 +99,9 @@ pub struct Confinement {
     pub hidden: Vec<PathBuf>,
     /// What it may reach.
     pub network: Network,
+    /// Ports of TCP that it may not connect to, of whichever host, where it reaches networks.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub closed_ports: Vec<u16>,
     /// Unix sockets, or directories of them, that it may connect to; empty: none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sockets: Vec<PathBuf>,

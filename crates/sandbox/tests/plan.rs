@@ -177,6 +177,25 @@ fn a_covered_program_writes_what_it_is_known_to_need() {
 }
 
 #[test]
+fn a_place_below_another_that_lines_write_is_known_as_such() {
+    let plan = plan(
+        &policy(&["Read", "Bash"]),
+        &ShellFacts::default(),
+        &["yarn"],
+    );
+    let all = plan.confinement.unwrap().writable;
+    for (path, within) in [
+        ("/home/me/.cache/yarn", Some("/home/me/.cache")),
+        ("/home/me/.yarn", None),
+        ("/data", None),
+    ] {
+        let found = all.iter().find(|place| place.path == Path::new(path));
+        let found = found.map(|place| &place.within);
+        assert_eq!(found, Some(&within.map(PathBuf::from)), "{path}: {all:?}");
+    }
+}
+
+#[test]
 fn an_unknown_covered_program_gets_what_the_person_has_opened() {
     let plan = plan(
         &policy(&["Read", "Bash"]),

@@ -57,7 +57,7 @@ fn machine(initial: &str, states: &[(&str, &[&str])], at_once: usize) -> Machine
         made.insert(
             (*name).to_owned(),
             json!({
-                "activity": {"task": {"kind": "bash", "input": {"plain": null}}},
+                "activity": {"task": {"kind": { "program": "bash" }, "input": {"plain": null}}},
                 "capture": {"key": *name},
                 "on": {"done": to(&target)},
             }),

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use interlock_core::{
     machine::{Activity, Branch, Machine, State, Target, Transition},
-    names::{EventName, StateName},
+    names::StateName,
 };
 use interlock_expr::nearest::nearest;
 
@@ -278,11 +278,4 @@ impl Node<'_> {
 pub(super) fn branches(state: &State) -> Vec<(&str, &Branch)> {
     let branches = state.activity.branches().into_iter().flatten();
     branches.map(|(name, ends)| (name.as_str(), ends)).collect()
-}
-
-/// Tells whether an event is one that the state's own activity raises.
-pub(super) fn own_event(state: &State, event: &EventName) -> bool {
-    let of_stage = matches!(state.activity, Activity::Stage(_))
-        && matches!(event.as_str(), "CAP" | "FAIL" | "SKIP" | "ERROR");
-    of_stage || (state.raises_own_events() && matches!(event.as_str(), "done" | "error"))
 }

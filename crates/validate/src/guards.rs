@@ -10,7 +10,7 @@ use interlock_core::{
 use interlock_expr::nearest::nearest;
 use serde_json::Value;
 
-use crate::{Check, FindingCode, GuardRoot, GuardSite, Place, circles::circles, graph::own_event};
+use crate::{Check, FindingCode, GuardRoot, GuardSite, Place, circles::circles};
 
 impl<'m> Check<'m, '_> {
     /// Checks every guard, named or written in place.
@@ -158,7 +158,7 @@ impl<'m> Check<'m, '_> {
 
     /// Reports a guard that reads an output where there is none.
     fn output_is_there(&mut self, at: &GuardUse<'m>, guard: &GuardRef) {
-        if own_event(at.state, at.event) {
+        if at.state.raises(at.event.as_str()) {
             return;
         }
         if reads_output(self.machine, guard) {

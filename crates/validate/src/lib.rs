@@ -262,7 +262,7 @@ mod tests {
     fn activities_that_interlock_carries_out_lead_on_like_any_other() {
         let end = json!({ "activity": { "final": { "outcome": "success" } } });
         let mut task = leads(json!({ "state": "end" }));
-        task["activity"] = json!({ "task": { "kind": "bash" } });
+        task["activity"] = json!({ "task": { "kind": { "program": "bash" } } });
         check(json!({ "a": task, "end": end }), &[]);
         let fork = json!({
             "activity": { "parallel": { "over": { "branches": { "one": { "initial": "b", "terminal": "c" } } } } },
@@ -293,7 +293,7 @@ mod tests {
             json!({ "inline": { "field": { "field": "x", "from": "output", "op": "exists" } } });
         let transition = json!({ "target": { "end": "success" }, "guards": [guard] });
         let state = |activity: Value, event: &str| json!({ "a": { "policy": { "allowed_tools": [] }, "activity": activity, "on": { event: { "transitions": [transition] } } } });
-        let task = json!({ "task": { "kind": "bash" } });
+        let task = json!({ "task": { "kind": { "program": "bash" } } });
         check(state(task.clone(), "done"), &[]);
         check(state(task, "go"), &["never_holds"]);
         check(state(json!("await"), "done"), &["never_holds"]);

@@ -44,6 +44,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
             "edit",
             "convert",
             "schema",
+            "lsp",
             "tools",
             "gateway",
             "serve",

@@ -9,6 +9,7 @@ use interlock_clients::process;
 use interlock_core::{
     machine::{Activity, Machine},
     policy::Stance,
+    run::Confined,
 };
 use interlock_sandbox::{Level, NotHeld};
 use interlock_store::{EventLog as _, Home};
@@ -118,15 +119,17 @@ fn may(home: &Home, one: &Guarded, what: NotHeld) -> bool {
     let (Ok(machine), Ok(run)) = (log.machine(), log.load()) else {
         return true;
     };
-    let kernel_lets = match &run.confined {
-        Some(confined) => {
-            let level = Level::named(&confined.level);
-            level.is_none_or(|level| level < Level::Files)
-                || confined.not_held.iter().any(|known| known == what.as_str())
-        }
-        None => interlock_sandbox::reading_level() < Level::Files,
+    kernel_lets(run.confined.as_ref(), what) || carries_not_all(&machine)
+}
+
+/// Tells whether the kernel lets a run's lines do `what`, as far as it held the last of them.
+fn kernel_lets(confined: Option<&Confined>, what: NotHeld) -> bool {
+    let Some(confined) = confined else {
+        return interlock_sandbox::reading_level() < Level::Files;
     };
-    kernel_lets || carries_not_all(&machine)
+    let level = Level::named(&confined.level);
+    level.is_none_or(|level| level < Level::Files)
+        || confined.not_held.iter().any(|known| known == what.as_str())
 }
 
 /// Tells whether an agent works in a state of the machine whose lines nobody carries.
@@ -159,4 +162,28 @@ fn types_are_taken() -> bool {
 /// Tells whether this is root's process, for whom the switch holds nothing.
 fn is_root() -> bool {
     std::fs::metadata("/proc/self").is_ok_and(|about| about.uid() == 0)
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a failed test panics")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_level_that_is_not_known_holds_nothing() {
+        let confined = |level: &str, not_held: &[NotHeld]| Confined {
+            level: level.to_owned(),
+            not_held: not_held
+                .iter()
+                .map(|what| what.as_str().to_owned())
+                .collect(),
+        };
+        let full = Level::Full.as_str();
+        let lets = |confined| kernel_lets(Some(&confined), NotHeld::Terminal);
+        assert!(!lets(confined(full, &[])));
+        assert!(!lets(confined(full, &[NotHeld::Sockets])));
+        assert!(lets(confined(full, &[NotHeld::Terminal])));
+        assert!(lets(confined("none", &[])));
+        assert!(lets(confined("a level of another version", &[])));
+    }
 }

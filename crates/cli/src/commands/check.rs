@@ -16,15 +16,23 @@ use serde_json::{Value, json};
 
 use crate::{
     app::App,
-    args::{CheckArgs, SessionsArgs},
+    args::{CheckArgs, FindingFormat, SessionsArgs},
     commands::backtest::{self, Found},
     failure::{Done, Exit, Failure},
+    findings::{Finding, Findings},
     live::put,
     output::Style,
 };
 
 pub(crate) fn run(app: &App, args: &CheckArgs) -> Done {
     let client = args.client.as_deref().map(client).transpose()?;
+    let format = args.printed.format();
+    let is_text = format == FindingFormat::Text;
+    let limit = match args.deny_warnings {
+        true => Severity::Warning,
+        false => Severity::Error,
+    };
+    let mut findings = Findings::of("check");
     let mut lacking: Vec<Value> = Vec::new();
     let mut promised_by: Vec<Value> = Vec::new();
     let library = app.library_to_read();
@@ -46,18 +54,20 @@ pub(crate) fn run(app: &App, args: &CheckArgs) -> Done {
                 }
             }
         }
-        if !args.json {
+        if is_text {
             show(app, &name, &found)?;
         }
         let broken = found
             .iter()
             .any(|diagnostic| diagnostic.severity == Severity::Error);
+        let mut of_file: Vec<Finding> = found.iter().map(Finding::from).collect();
         all.extend(found);
         if !broken {
             let (promises, wrong) = promised(&name, &source, &library);
-            if !args.json {
+            if is_text {
                 show_promised(app, &promises, &wrong)?;
             }
+            of_file.extend(wrong.iter().map(Finding::from));
             all.extend(wrong);
             promised_by.extend(promises.map(|promises| promises.as_json(&name)));
         }
@@ -68,17 +78,20 @@ pub(crate) fn run(app: &App, args: &CheckArgs) -> Done {
         if let Some(sessions) = found_sessions.as_ref().filter(|_| !broken) {
             let since = args.since.as_deref();
             let told =
-                against_sessions(app, (&name, &source, &library), sessions, since, args.json)?;
+                against_sessions(app, (&name, &source, &library), sessions, since, !is_text)?;
             refuses += usize::from(told.refuses);
             against.push(told.report);
         }
         for lack in loaded.map_or_else(Vec::new, |(client, loaded)| lacks(client, &loaded.machine))
         {
-            if !args.json {
+            if is_text {
                 warn(app, &lack)?;
             }
+            of_file.push(of_client(&name, &lack));
             lacking.push(json!({ "file": name, "message": lack.what, "help": lack.instead }));
         }
+        findings.add_file(&name, "check", &of_file, limit);
+        findings.add_all(of_file);
     }
     let count = |severity| {
         all.iter()
@@ -88,7 +101,7 @@ pub(crate) fn run(app: &App, args: &CheckArgs) -> Done {
     let (errors, warnings) = (count(Severity::Error), count(Severity::Warning));
     let warnings = warnings + lacking.len() + refuses;
     let clean = errors == 0 && (warnings == 0 || !args.deny_warnings);
-    if args.json {
+    if format == FindingFormat::Json {
         let mut report =
             json!({ "ok": clean, "errors": errors, "warnings": warnings, "diagnostics": all });
         if args.client.is_some() {
@@ -102,10 +115,23 @@ pub(crate) fn run(app: &App, args: &CheckArgs) -> Done {
         }
         app.output.json(&report)?;
     }
+    findings.print(app, format)?;
     if clean {
         Ok(())
     } else {
         Err(Failure::Said(Exit::Failed))
+    }
+}
+
+/// Says of a file what a client does not have for it.
+fn of_client(file: &str, lack: &MissingTool) -> Finding {
+    Finding {
+        rule: "missing_client_tool".to_owned(),
+        severity: Severity::Warning,
+        message: format!("{}\nhelp: {}", lack.what, lack.instead),
+        file: file.to_owned(),
+        line: 1,
+        column: None,
     }
 }
 

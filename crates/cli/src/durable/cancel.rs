@@ -29,7 +29,7 @@ fn end_leftovers(live: &mut Live) -> Result<Option<u32>, Failure> {
         return Ok(None);
     };
     let log = live.home.open_run(&live.run.id)?;
-    let around = Surroundings::new(live.run.id.to_string(), places, log.directory());
+    let around = Surroundings::new(live.run.id.to_string(), places, log.folder().work());
     match Embedded::take(log, around) {
         Ok(mut host) => {
             host.recover(&live.machine)?;

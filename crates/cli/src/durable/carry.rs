@@ -152,9 +152,9 @@ impl Carrying {
         if halted.code != 0 {
             return Err(Failure::Said(Exit::Own(halted.code)));
         }
-        let origin = self.host.log().origin()?;
+        let origin = self.host.log().folder().origin()?;
         if origin.is_some_and(|origin| origin.clean_on_end) {
-            self.host.log().remove_files()?;
+            self.host.log().folder().remove_files()?;
         }
         Ok(())
     }
@@ -175,7 +175,7 @@ fn take(
         None => places_of_agent(app, &log)?,
     };
     let project = places.project.clone();
-    let mut around = Surroundings::new(run.id.to_string(), places, log.directory());
+    let mut around = Surroundings::new(run.id.to_string(), places, log.folder().work());
     around.screen = shown.screen();
     around.guard = Some(Arc::new(Guards::new(app)?));
     if !terms.headless {
@@ -215,7 +215,7 @@ fn places_of_agent(app: &App, log: &RunLog) -> Result<Places, Failure> {
     };
     let person = home_of_person().unwrap_or_else(|| PathBuf::from("/"));
     Ok(Places {
-        run_dir: word(log.directory())?,
+        run_dir: word(log.folder().work())?,
         project: word(&app.project())?,
         home: word(&person)?,
     })

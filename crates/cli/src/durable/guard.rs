@@ -110,7 +110,11 @@ impl Guards {
             None,
         );
         let found = library.open(wanted.workflow);
-        let pinned = self.home.open_run(&RunId::new(wanted.run))?.origin()?;
+        let pinned = self
+            .home
+            .open_run(&RunId::new(wanted.run))?
+            .folder()
+            .origin()?;
         let pinned = pinned.map(|origin| origin.files).unwrap_or_default();
         let name = match &found {
             Ok(source) => source.name.clone(),
@@ -158,7 +162,7 @@ impl Guards {
                 }
             })
             .collect();
-        let folder = parent.directory().join("guards").join(name);
+        let folder = parent.folder().work().join("guards").join(name);
         fs::create_dir_all(&folder)?;
         Ok(folder)
     }

@@ -6,8 +6,8 @@ use std::{
 };
 
 use interlock_core::{
-    machine::{Activity, Machine, Work},
-    node::{RECORDS, RecordsNode},
+    machine::{Activity, Machine, NodeKind, Task, TaskKind},
+    node::RecordsNode,
 };
 use interlock_expr::text::ValueTemplate;
 use interlock_models::{Answer, Client, Heard, ModelError, Request, RetryPolicy, Usage};
@@ -100,10 +100,10 @@ fn of_records(machine: &Machine, said: Option<&str>) -> Vec<Option<String>> {
     let machines = std::iter::once(machine).chain(machine.machines.values());
     let works = machines.flat_map(|machine| machine.states.values());
     let works = works.filter_map(|state| match &state.activity {
-        Activity::Task(Work {
-            kind,
+        Activity::Task(Task {
+            kind: TaskKind::Node(NodeKind::StateRecords),
             input: ValueTemplate::Plain(input),
-        }) if kind == RECORDS => serde_json::from_value::<RecordsNode>(input.clone()).ok(),
+        }) => serde_json::from_value::<RecordsNode>(input.clone()).ok(),
         _ => None,
     });
     let asking = works.filter(|node| node.task.is_some());

@@ -7,8 +7,7 @@ use std::{
 
 use interlock_core::{
     event::Event,
-    machine::{Activity, Machine, ServerWork},
-    node::is_node,
+    machine::{Activity, Machine, ServerWork, TaskKind},
 };
 use interlock_gateway::{tool_servers::WantedServer, upstream::Reach};
 use interlock_project::{Assets, Config, Servers as NoServers};
@@ -27,7 +26,7 @@ pub(super) fn has_nodes(machine: &Machine) -> bool {
     let machines = std::iter::once(machine).chain(machine.machines.values());
     machines
         .flat_map(|machine| machine.states.values())
-        .any(|state| matches!(&state.activity, Activity::Task(work) if is_node(&work.kind)))
+        .any(|state| matches!(&state.activity, Activity::Task(task) if matches!(task.kind, TaskKind::Node(_))))
 }
 
 /// Finds the folders and files beside the project; what cannot be read is said.

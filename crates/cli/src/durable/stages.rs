@@ -151,7 +151,11 @@ impl Prepared {
                 // Its own servers are started with it.
                 continue;
             }
-            let tools = frame.stay.acting.iter().flat_map(|acting| &acting.tools);
+            let tools = frame
+                .stay
+                .stage_attempt()
+                .into_iter()
+                .flat_map(|progress| &progress.tools);
             let own = Tool::PIPELINE.iter().chain(&Tool::CODEMIE);
             let own: Vec<&str> = own.map(|tool| tool.name()).collect();
             let gone = tools
@@ -231,7 +235,7 @@ impl Making<'_> {
             },
             secrets: Secrets::of_environment(texts_of_environment()),
             servers: servers.map(|servers| Arc::new(servers) as Arc<dyn Servers>),
-            messages: log.messages(),
+            messages: log.folder().messages(),
             home: setting.home.clone(),
             place: place.resolved(&RealDisk),
             decided,

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use interlock_runner::{Order, Outcome};
 
-use interlock_core::visible::one_line;
+use interlock_core::{machine::EffectKind, visible::one_line};
 
 /// How something ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -74,7 +74,7 @@ pub(super) fn elapsed(time: Duration) -> String {
 
 /// Tells whether what asks or shows by itself has the terminal meanwhile.
 pub(super) fn owns_terminal(order: &Order) -> bool {
-    matches!(order.kind.as_str(), "ask-user" | "claude-code")
+    order.kind == EffectKind::Ask || order.kind.is_program("claude-code")
 }
 
 #[cfg(test)]

@@ -21,16 +21,17 @@ pub(crate) fn attempts(log: &RunLog, machine: &Machine, run: &Run) -> Result<Vec
         let Some(frame) = run.frame(&path) else {
             continue;
         };
-        let (Some(stage), Some(acting)) = (stage_of(machine, frame), &frame.stay.acting) else {
+        let (Some(stage), Some(progress)) = (stage_of(machine, frame), frame.stay.stage_attempt())
+        else {
             continue;
         };
         found.push(json!({
             "path": shown_path(machine, run, &path),
             "title": title(machine, run, &path),
             "attempt": frame.stay.effect.as_ref().map_or(1, |effect| effect.attempt),
-            "turns": acting.turns,
+            "turns": progress.turns,
             "turn_cap": stage.turns_max,
-            "usage": acting.usage,
+            "usage": progress.usage,
             "model": model(log, frame, &path)?,
         }));
     }

@@ -218,7 +218,9 @@ pub(crate) fn waits(machine: &Machine, run: &Run) -> Vec<Wait> {
     });
     let at_terminal = effects(machine, run)
         .into_iter()
-        .filter(|effect| effect.stage == EffectStatus::Running && effect.kind == INTERACTIVE)
+        .filter(|effect| {
+            effect.stage == EffectStatus::Running && effect.kind.is_program(INTERACTIVE)
+        })
         .map(|effect| Wait {
             kind: "terminal",
             text: format!("`{INTERACTIVE}` needs a terminal"),

@@ -42,7 +42,7 @@ fn changes(
 ) -> Result<Vec<Check>, StoreError> {
     let log = home.open_run(&run.id)?;
     // Before the first hook call there is nothing to compare with.
-    let Some(baseline) = log.baseline::<Baseline>(BASELINE)? else {
+    let Some(baseline) = log.folder().baseline::<Baseline>(BASELINE)? else {
         return Ok(Vec::new());
     };
     let accepted = log.load()?.accepted;

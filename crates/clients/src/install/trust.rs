@@ -210,3 +210,30 @@ pub(super) fn take_folder(
     text.remove_table(&table);
     Ok((!text.is_bare()).then(|| text.into_string()))
 }
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a failed test panics")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_hashes_of_others_stay() {
+        let hooks = Path::new("/p/.codex/hooks.json");
+        let trusted = |key: &str| Trusted {
+            key: key.to_owned(),
+            hash: "sha256:1".to_owned(),
+        };
+        let ours = [trusted("/p/.codex/hooks.json:pre_tool_use:1:0")];
+        // Another hook of the same file, and our hooks in another file.
+        let others = [
+            trusted("/p/.codex/hooks.json:pre_tool_use:0:0"),
+            trusted("/q/.codex/hooks.json:pre_tool_use:1:0"),
+        ];
+        let before = put(None, &others).unwrap();
+        let both = put(Some(&before), &ours).unwrap();
+        let everything: Vec<Trusted> = ours.iter().chain(&others[1..]).cloned().collect();
+        assert_eq!(take(&both, hooks, &everything).unwrap(), Some(before));
+        let alone = put(None, &ours).unwrap();
+        assert_eq!(take(&alone, hooks, &ours).unwrap(), None);
+    }
+}

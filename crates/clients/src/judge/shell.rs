@@ -242,3 +242,7 @@ fn directory_of(asked: &LineRequest<'_>, here: &Surroundings) -> Result<String, 
         None => Ok(here.working_directory.clone()),
     }
 }
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a failed test panics")]
+mod tests;

@@ -111,7 +111,7 @@ fn told(shared: &Shared, log: &RunLog, entry: &Entry) -> Result<Value, Problem> 
             json!({ "role": "attempt", "tools": tools, "missing": missing })
         }
         Event::EffectStarted { kind, input, .. } => {
-            json!({ "role": "step", "kind": kind, "text": text(&shown(&input)) })
+            json!({ "role": "step", "kind": kind.to_string(), "text": text(&shown(&input)) })
         }
         Event::StageStarted { path, body } => {
             let (system, person) = beginning(shared, log, entry.seq, &path, &body)?;
@@ -277,7 +277,7 @@ fn model(log: &RunLog, entry: &Entry) -> Result<Option<String>, Problem> {
 
 /// Reads what lies beside the log; `None`: it is not there, or is not what it was.
 fn read<T: DeserializeOwned>(log: &RunLog, digest: &Digest) -> Option<T> {
-    let bytes = log.messages().read(digest).ok()?;
+    let bytes = log.folder().messages().read(digest).ok()?;
     serde_json::from_slice(&bytes).ok()
 }
 

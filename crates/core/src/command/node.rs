@@ -25,11 +25,11 @@ pub enum NodeAsk {
         number: u32,
         /// Digest of the whole answer, which is kept beside the log.
         digest: Digest,
-        /// Why it ended there.
+        /// Reason that the message ended.
         finish: Finish,
         /// What it cost.
         usage: Usage,
-        /// From request to end, in milliseconds.
+        /// Duration from the request to the end, in milliseconds.
         ms: u64,
     },
     /// It will not answer.

@@ -56,14 +56,14 @@ pub enum StageAsk {
         result: CallResult,
         /// The code of its failure.
         code: Option<String>,
-        /// How long it took, in milliseconds.
+        /// Duration in milliseconds.
         ms: u64,
         /// Digest of what the model is told.
         told: Digest,
     },
     /// Nobody will answer the open request for a grant.
     CloseGrant {
-        /// Why it ended so.
+        /// Reason that the call ended.
         why: NoAnswer,
     },
     /// The attempt ends without the model: out of time, or unable to go on.

@@ -2,15 +2,11 @@
 
 use serde_json::Value;
 
-use super::{
-    Answered, Reply, Work,
-    stage::End,
-    transitions::{done, state_of},
-};
+use super::{Answered, Reply, Work, stage::End, transitions::state_of};
 use crate::{
     command::ActivityOutcome,
     effects::late_ms,
-    event::{Cause, Event},
+    event::Cause,
     machine::Activity,
     names::FramePath,
     place::{shown_path, stage_of},
@@ -88,14 +84,7 @@ impl Work<'_> {
             {
                 continue;
             }
-            self.emit(Event::ActivityEnded {
-                path: path.clone(),
-                output: Value::Null,
-                error: None,
-                key: None,
-                stderr: String::new(),
-            });
-            self.raise_own(&path, &done(), None)?;
+            self.finish(&path, Value::Null, "")?;
             if self.run.is_over() {
                 break;
             }

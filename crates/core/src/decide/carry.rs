@@ -10,10 +10,9 @@ use super::{
 use crate::{
     conversation::beside,
     event::{Cause, Event},
-    fill::{Filled, STAGE, WRITE, file_of, fill, kind_of},
-    machine::{Activity, Capture, State},
+    fill::{Filled, file_of, fill, kind_of},
+    machine::{Capture, EffectKind, State},
     names::FramePath,
-    place::shown_path,
     refusal::{Code, Refusal},
     run::Frame,
 };
@@ -26,25 +25,10 @@ impl Work<'_> {
         if frame.stay.effect.is_some() || !self.has_room() {
             return Ok(());
         }
-        if matches!(state.activity, Activity::Stage(_)) {
-            // What an attempt is given follows from the context and is not repeated here.
-            self.emit(Event::EffectStarted {
-                path: path.clone(),
-                kind: STAGE.to_owned(),
-                attempt: 1,
-                input: Value::Null,
-                file: None,
-                at_ms: self.at_ms,
-            });
-            return Ok(());
-        }
-        if !self.run.is_durable() {
-            return Ok(());
-        }
         let beside = beside(self.machine, &self.run, path);
         let filled = fill(state, frame, self.run.places(), files, beside.as_ref());
         if let Some(beside) = beside {
-            self.note_left(path, beside.left.into_inner());
+            self.note_unfilled(path, beside.left.into_inner());
         }
         match filled {
             Ok(Filled::Nothing) | Err(MissingInput::File(_)) => Ok(()),
@@ -52,7 +36,7 @@ impl Work<'_> {
             Ok(Filled::Tested(output, Some(file))) => self.write_output(path, output, file),
             Ok(Filled::Work(input, file)) => {
                 let (frame, machine) = self.stand(path)?;
-                let kind = kind_of(&state_of(machine, frame)?.activity).to_owned();
+                let kind = kind_of(&state_of(machine, frame)?.activity);
                 self.emit(Event::EffectStarted {
                     path: path.clone(),
                     kind,
@@ -76,7 +60,7 @@ impl Work<'_> {
     ) -> Result<(), Refusal> {
         self.emit(Event::EffectStarted {
             path: path.clone(),
-            kind: WRITE.to_owned(),
+            kind: EffectKind::Write,
             attempt: 1,
             input: serde_json::json!({ "text": output }),
             file: Some(file),
@@ -104,8 +88,28 @@ impl Work<'_> {
             key,
             stderr: stderr.to_owned(),
         });
-        self.keep_output(path)?;
-        self.raise_own(path, &done(), None)
+        self.on_output(path)
+    }
+
+    /// Ends the state at `path`, whose regions or called machine succeeded; their output is its own where it captures one.
+    pub(super) fn finish_composite(
+        &mut self,
+        path: &FramePath,
+        output: Value,
+    ) -> Result<(), Refusal> {
+        let (frame, machine) = self.stand(path)?;
+        let state = state_of(machine, frame)?;
+        if state.capture.is_none() {
+            return self.raise_own(path, &done(), None);
+        }
+        match output_file(state, frame, self.run.places()) {
+            Ok(Some(file)) => {
+                let text = output.as_str().unwrap_or_default().to_owned();
+                self.write_output(path, text, file)
+            }
+            Ok(None) => self.finish(path, output, ""),
+            Err(cause) => self.fail_for_good(path, *cause),
+        }
     }
 
     /// Takes a failure of the activity at `path`: another try follows, or it has failed.
@@ -148,25 +152,6 @@ impl Work<'_> {
         // The log has it whole; what follows from it need not repeat it.
         self.raise_own(path, &error(), Some(cause.shortened()))
     }
-
-    /// Gives a failure the code that the state at `path` has for all of its own.
-    pub(super) fn counted(&self, path: &FramePath, cause: Cause) -> Cause {
-        let state = self
-            .stand(path)
-            .and_then(|(frame, machine)| state_of(machine, frame));
-        match state {
-            Ok(state) => counted(state, cause),
-            Err(_) => cause,
-        }
-    }
-
-    /// Notes in a cause which state failed, where texts may ask for it.
-    pub(super) fn placed(&self, path: &FramePath, mut cause: Cause) -> Cause {
-        if self.run.is_durable() && cause.state.is_empty() {
-            cause.state = shown_path(self.machine, &self.run, path);
-        }
-        cause
-    }
 }
 
 /// Says how often something that may pass was tried.
@@ -175,17 +160,6 @@ pub(super) fn spent(mut cause: Cause, attempts: u32) -> Cause {
         cause.message = format!("{} ({attempts} attempts)", cause.message);
     }
     cause
-}
-
-/// Gives a failure the code that the state has for all of its own.
-pub(super) fn counted(state: &State, cause: Cause) -> Cause {
-    match state.fails_with {
-        Some(code) if !cause.cancelled => Cause {
-            code: Value::from(code),
-            ..cause
-        },
-        _ => cause,
-    }
 }
 
 /// Makes a failure of a text that cannot be filled.
@@ -220,7 +194,7 @@ pub(super) fn nothing_lost(wanted: Option<&str>) -> Refusal {
 }
 
 /// Returns the file that the output of a state goes to, or why it has none.
-pub(super) fn output_file(
+fn output_file(
     state: &State,
     frame: &Frame,
     places: Option<&Places>,

@@ -2,19 +2,16 @@
 
 use interlock_expr::template::Left;
 
-use super::{
-    Work,
-    transitions::{done, state_of},
-};
+use super::{Work, transitions::state_of};
 use crate::{
     command::Answer,
     conversation::{OutputBefore, Undo, output_before, outputs_before},
     event::{Cause, Event},
     holds::{Scope, conditions, unreadable},
-    machine::{Rule, Target},
+    machine::{Machine, Rule, Target},
     names::{EventName, FramePath},
     refusal::{Code, Refusal},
-    run::Request,
+    run::{DurableRun, Request},
 };
 
 /// Conditions of one choice that are told at most.
@@ -22,9 +19,16 @@ const CONDITIONS_MAX: usize = 16;
 /// Outputs that a refusal names at most.
 const NAMED_MAX: usize = 20;
 
+/// Gives a run that begins the input of its conversation, where its machine has one.
+pub(super) fn opened(machine: &Machine, run: DurableRun) -> DurableRun {
+    let input = machine.conversation.is_some();
+    let input = input.then(|| run.input.unwrap_or_default());
+    DurableRun { input, ..run }
+}
+
 impl Work<'_> {
     /// Notes what stayed as it is written in the texts of a state.
-    pub(super) fn note_left(&mut self, path: &FramePath, left: Vec<Left>) {
+    pub(super) fn note_unfilled(&mut self, path: &FramePath, left: Vec<Left>) {
         let mut seen: Vec<String> = Vec::new();
         for Left { block, reason } in left {
             if seen.contains(&block) {
@@ -85,9 +89,7 @@ impl Work<'_> {
         let found = rule.map(|rule| unreadable(scope, rule)).unwrap_or_default();
         if let (true, Some(first)) = (rules.strict, found.first()) {
             let message = format!("`{}`: {}", first.guard, first.reason);
-            return Ok(Some(
-                self.placed(path, Cause::new("expression_error", message)),
-            ));
+            return Ok(Some(Cause::new("expression_error", message)));
         }
         for unmet in found {
             let message = format!("`{}` counts as not met: {}", unmet.guard, unmet.reason);
@@ -96,7 +98,7 @@ impl Work<'_> {
         Ok(None)
     }
 
-    /// Records what the conditions saw by which a way on was chosen.
+    /// Records what the conditions saw by which a transition was selected.
     pub(super) fn note_conditions(
         &mut self,
         path: &FramePath,
@@ -141,10 +143,10 @@ impl Work<'_> {
         }
     }
 
-    /// A person changes the output that the waiting line rests on, and the way on is chosen again.
+    /// A person changes the output that the waiting line rests on, and the transition is selected again.
     ///
     /// Where that leads to the state that was waiting, it begins; any other is asked about anew.
-    pub(super) fn change_and_let_in(
+    pub(super) fn change_and_admit(
         &mut self,
         waiting: &Request,
         answer: &Answer,
@@ -181,8 +183,7 @@ impl Work<'_> {
         if is_opening {
             self.settle(&holder)?;
         } else {
-            self.keep_output(&holder)?;
-            self.raise_own(&holder, &done(), None)?;
+            self.on_output(&holder)?;
         }
         for path in self.run.open_leaves() {
             let held = self.run.frame(&path).filter(|frame| frame.at == meant);

@@ -1,20 +1,14 @@
-//! What only a durable run is asked: files, lost effects, cancelling with a way on, going on after a failure.
+//! What only a durable run is asked: files, lost effects, cancelling with a handler, going on after a failure.
 
 use interlock_expr::text::Files;
 use serde_json::Value;
 
-use super::{
-    Answered, Reply, Work,
-    carry::nothing_lost,
-    regions::of_item,
-    transitions::{choose, done, error, rule_of, state_of},
-};
+use super::{Answered, Reply, Work, carry::nothing_lost, transitions::state_of};
 use crate::{
     attempt::{CallStatus, PendingCall, StageAttempt},
     command::EffectFate,
     event::{Cause, Event},
-    holds::Scope,
-    machine::{Activity, Object, OnCrash, OnItemError, Outcome},
+    machine::{Activity, Object, OnCrash, Outcome},
     names::FramePath,
     place::{shown_path, stage_of},
     refusal::{Code, Refusal},
@@ -56,8 +50,8 @@ impl Work<'_> {
             if !started || by_a_person {
                 continue;
             }
-            let on_crash = match &frame.stay.acting {
-                Some(acting) => stage_after_crash(acting),
+            let on_crash = match frame.stay.stage_attempt() {
+                Some(progress) => stage_after_crash(progress),
                 None => state.on_crash,
             };
             self.emit(Event::EffectLost { path: path.clone() });
@@ -129,7 +123,7 @@ impl Work<'_> {
             let in_stage = self
                 .run
                 .frame(&path)
-                .is_some_and(|frame| frame.stay.acting.is_some());
+                .is_some_and(|frame| frame.stay.stage_attempt().is_some());
             match how {
                 EffectFate::Again => self.start_again(&path)?,
                 EffectFate::Failed(_) if in_stage => {
@@ -220,9 +214,9 @@ impl Work<'_> {
         };
         let leaves = self.run.open_leaves();
         let handled = leaves.first().is_some_and(|leaf| {
-            !self.is_stage(leaf) && self.outcome_of(leaf, &cause, true).is_none()
+            !self.is_stage(leaf) && self.unhandled(leaf, &cause, true).is_none()
         });
-        self.cancel_stages(&FramePath::root())?;
+        self.on_leave(&FramePath::root())?;
         if !handled {
             self.emit(Event::RunCancelled { by: by.to_owned() });
             return Ok(Reply::Accepted);
@@ -239,149 +233,12 @@ impl Work<'_> {
         let frame = self.run.frame(path);
         frame.is_some_and(|frame| stage_of(self.machine, frame).is_some())
     }
-
-    /// Returns how the run fails by a failure at `path`; `None` where that leads on,
-    /// by the state's own rule or by one around it.
-    pub(super) fn uncaught(&self, path: &FramePath, cause: &Cause) -> Option<Cause> {
-        if !self.run.is_durable() {
-            return None;
-        }
-        self.outcome_of(path, cause, false)
-    }
-
-    /// Looks for what handles `cause`, from the frame at `path` outwards; else returns what it comes to.
-    ///
-    /// A branch ends by itself, whatever its fork makes of it: the search ends
-    /// there, unless it is to go on `through_forks`.
-    fn outcome_of(&self, path: &FramePath, cause: &Cause, through_forks: bool) -> Option<Cause> {
-        let mut path = path.clone();
-        let mut cause = cause.clone();
-        loop {
-            cause = self.counted(&path, cause);
-            if self.has_handler(&path, &cause) {
-                return None;
-            }
-            let Some((parent, name)) = path.split_last() else {
-                return Some(cause);
-            };
-            let index = name.parse().unwrap_or_default();
-            let Ok((frame, machine)) = self.stand(&parent) else {
-                return Some(cause);
-            };
-            match machine.states.get(&frame.at).map(|state| &state.activity) {
-                Some(activity) if activity.lines().is_some() => {
-                    let goes_on = activity
-                        .parallel()
-                        .is_some_and(|lines| lines.on_error != OnItemError::Fail);
-                    if goes_on && !cause.cancelled {
-                        return None;
-                    }
-                    cause = of_item(index, cause);
-                }
-                Some(activity) if activity.forks() && !through_forks => return None,
-                Some(_) => {}
-                None => return Some(cause),
-            }
-            path = parent;
-        }
-    }
-
-    /// Tells whether the state at `path` has a transition for a failure with `cause`.
-    fn has_handler(&self, path: &FramePath, cause: &Cause) -> bool {
-        let Ok((frame, machine)) = self.stand(path) else {
-            return false;
-        };
-        let event = error();
-        let state = machine.states.get(&frame.at);
-        let Some(rule) = state.and_then(|state| rule_of(state, frame, &event)) else {
-            return false;
-        };
-        let mut failed = frame.clone();
-        failed.regions = Vec::new();
-        failed.stay.failure = Some(cause.clone());
-        let scope = Scope {
-            machine,
-            run: &self.run,
-            frame: &failed,
-        };
-        choose(scope, &event, rule, &Object::new()).is_ok()
-    }
-
-    /// Ends the run by a failure that nothing handles; every frame stays where it is.
-    pub(super) fn end_uncaught(&mut self, cause: Cause) -> Result<(), Refusal> {
-        if !self.run.is_over() {
-            self.cancel_stages(&FramePath::root())?;
-            self.emit(Event::RunEnded {
-                outcome: Outcome::Failure,
-                cause: Some(cause),
-            });
-        }
-        Ok(())
-    }
-
-    /// Tells whether the frame at `path` is there and no branch around it has ended.
-    pub(super) fn is_open(&self, path: &FramePath) -> bool {
-        let mut frame = &self.run.root;
-        for name in path.names() {
-            let Some(region) = frame.regions.iter().find(|region| region.name == *name) else {
-                return false;
-            };
-            if region.ended.is_some() {
-                return false;
-            }
-            frame = &region.frame;
-        }
-        !self.run.is_over()
-    }
-
-    /// Ends a run that entered as many states as it may.
-    pub(super) fn stop_used_up(&mut self) -> Result<(), Refusal> {
-        let limit = self.machine.limits.states_max.unwrap_or_default();
-        let message = format!("the run entered {limit} states, which is its limit");
-        self.end_uncaught(Cause::new(Code::LimitExceeded.as_str(), message))
-    }
-
-    /// Tells whether the run may enter no more states.
-    pub(super) fn states_used_up(&self) -> bool {
-        let limit = self.machine.limits.states_max;
-        limit.is_some_and(|limit| self.run.entered >= limit)
-    }
-
-    /// Ends the state at `path`, whose branches or called machine succeeded.
-    pub(super) fn finish_composite(
-        &mut self,
-        path: &FramePath,
-        output: Value,
-    ) -> Result<(), Refusal> {
-        let (frame, machine) = self.stand(path)?;
-        let state = state_of(machine, frame)?;
-        if !self.run.is_durable() || state.capture.is_none() {
-            return self.raise_own(path, &done(), None);
-        }
-        let file = self.output_file(path);
-        match file {
-            Ok(Some(file)) => {
-                let text = output.as_str().unwrap_or_default().to_owned();
-                self.write_output(path, text, file)
-            }
-            Ok(None) => self.finish(path, output, ""),
-            Err(cause) => self.fail_for_good(path, *cause),
-        }
-    }
-
-    /// Returns the file that the output of the state at `path` goes to.
-    fn output_file(&self, path: &FramePath) -> Result<Option<String>, Box<Cause>> {
-        let lost = || Box::new(Cause::new(1, "the state is not there"));
-        let (frame, machine) = self.stand(path).map_err(|_| lost())?;
-        let state = state_of(machine, frame).map_err(|_| lost())?;
-        super::carry::output_file(state, frame, self.run.places())
-    }
 }
 
 /// A stage goes on where it was, unless a call that may have written was cut off.
-fn stage_after_crash(acting: &StageAttempt) -> OnCrash {
+fn stage_after_crash(progress: &StageAttempt) -> OnCrash {
     let writes = |call: &PendingCall| call.fate == CallStatus::Running { reads: false };
-    if acting.calls.iter().any(writes) {
+    if progress.calls.iter().any(writes) {
         OnCrash::Ask
     } else {
         OnCrash::Retry

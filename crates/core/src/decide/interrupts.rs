@@ -103,7 +103,7 @@ impl Work<'_> {
             return Ok(());
         }
         let (from, to) = (frame.at.clone(), interrupt.target.clone());
-        self.cancel_stages(path)?;
+        self.on_leave(path)?;
         self.emit(Event::InterruptRaised {
             path: path.clone(),
             interrupt: hit.interrupt.clone(),

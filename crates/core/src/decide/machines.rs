@@ -19,13 +19,7 @@ impl Work<'_> {
         call: &Call,
     ) -> Result<(), Refusal> {
         let limit = self.machine.limits.call_depth_max;
-        let cause = |code: &str, message: String| {
-            Some(Cause {
-                code: Value::from(code),
-                message,
-                ..Cause::default()
-            })
-        };
+        let cause = |code: &str, message: String| Some(Cause::new(code, message));
         if self.call_depth(path) >= limit {
             let message = format!("calls are nested {limit} deep, which is the limit");
             return self.raise_own(path, &error(), cause(Code::LimitExceeded.as_str(), message));
@@ -37,8 +31,8 @@ impl Work<'_> {
             );
             return self.raise_own(path, &error(), cause("unknown_machine", message));
         };
-        if self.run.is_durable() && self.states_used_up() {
-            return self.stop_used_up();
+        if self.before_entry()? {
+            return Ok(());
         }
         let passed = match self.passed(path, call) {
             Ok(passed) => passed,
@@ -75,7 +69,7 @@ impl Work<'_> {
             let filled = text.fill(&sources).map_err(|lack| lack.below(key));
             match filled {
                 Ok(value) => drop(passed.insert(key.clone(), Value::String(value))),
-                Err(lack) => return Err(Box::new(self.placed(path, carry::lack_cause(lack)))),
+                Err(lack) => return Err(Box::new(carry::lack_cause(lack))),
             }
         }
         Ok(passed)
@@ -109,24 +103,21 @@ impl Work<'_> {
                 None => (key.clone(), value.clone()),
             })
             .collect();
-        let durable = self.run.is_durable();
         let cause = (outcome == Outcome::Failure).then(|| {
-            cause.unwrap_or_else(|| Cause {
-                code: Value::from("machine_failed"),
-                message: format!("`{name}` ended in `{at}`"),
-                ..Cause::default()
+            cause.unwrap_or_else(|| {
+                let message = format!("`{name}` ended in `{at}`");
+                self.placed(path, Cause::new("machine_failed", message))
             })
         });
         self.emit(Event::MachineReturned {
             path: parent.clone(),
             outcome,
             merged,
-            output: if durable && cause.is_none() {
-                output.clone()
-            } else {
-                Value::Null
+            output: match cause {
+                None => output.clone(),
+                Some(_) => Value::Null,
             },
-            cause: cause.clone().filter(|_| durable),
+            cause: cause.clone(),
         });
         match cause {
             None => self.finish_composite(parent, output),

@@ -3,7 +3,7 @@
 use super::{
     Answered, Reply, Work,
     question::Subject,
-    transitions::{Taking, state_of},
+    transitions::{Taken, state_of},
 };
 use crate::{
     command::Answer,
@@ -73,22 +73,22 @@ impl Work<'_> {
                     }
                 }
                 About::Entry { .. } => self.admit(&request, answer)?,
-                About::Transition(parked) => self.approve_parked(&request, parked, answer)?,
+                About::Transition(pending) => self.approve_transition(&request, pending, answer)?,
             }
         }
         Ok(Reply::Accepted)
     }
 
-    fn approve_parked(
+    fn approve_transition(
         &mut self,
         request: &Request,
-        parked: &PendingTransition,
+        pending: &PendingTransition,
         answer: &Answer,
     ) -> Result<(), Refusal> {
         let path = &request.path;
         let target = match self
-            .recheck(path, parked)
-            .and_then(|target| self.unchanged(request, parked).map(|()| target))
+            .recheck(path, pending)
+            .and_then(|target| self.unchanged(request, pending).map(|()| target))
             .and_then(|target| self.possible(path, &target).map(|()| target))
         {
             Ok(target) => target,
@@ -99,7 +99,7 @@ impl Work<'_> {
                 return Err(refusal);
             }
         };
-        let mut data: Object = parked.data.clone();
+        let mut data: Object = pending.data.clone();
         data.extend(answer.data.clone());
         // Before the yes is recorded: what cannot be merged leaves the question open.
         self.check_context(path, &data)?;
@@ -107,10 +107,10 @@ impl Work<'_> {
         self.take_kept_along(
             path,
             &target,
-            Taking {
-                event: parked.event.clone(),
+            Taken {
+                event: pending.event.clone(),
                 data,
-                by: parked.by.clone(),
+                by: pending.by.clone(),
             },
         )
     }
@@ -119,7 +119,7 @@ impl Work<'_> {
     fn admit(&mut self, waiting: &Request, answer: &Answer) -> Result<(), Refusal> {
         self.may_answer_with(&waiting.path, answer)?;
         if answer.edit.is_some() {
-            return self.change_and_let_in(waiting, answer);
+            return self.change_and_admit(waiting, answer);
         }
         self.answer_with(waiting, answer);
         self.say(&waiting.path, answer);
@@ -127,7 +127,7 @@ impl Work<'_> {
     }
 
     /// A person does not let a state begin.
-    fn keep_out(&mut self, waiting: &Request, answer: &Answer) -> Result<(), Refusal> {
+    fn reject_entry(&mut self, waiting: &Request, answer: &Answer) -> Result<(), Refusal> {
         let path = &waiting.path;
         let (frame, machine) = self.stand(path)?;
         let no = state_of(machine, frame)?
@@ -143,8 +143,7 @@ impl Work<'_> {
                     .as_deref()
                     .map_or_else(String::new, |note| format!(": {note}"));
                 let message = format!("{} said no{note}", answer.by);
-                let cause = self.placed(path, Cause::new("rejected", message));
-                self.raise_failure(path, "FAIL", 1, cause)
+                self.raise_failure(path, "FAIL", 1, Cause::new("rejected", message))
             }
         }
     }
@@ -220,21 +219,21 @@ impl Work<'_> {
     }
 
     /// Refuses where what the person was asked about is not what it was.
-    fn unchanged(&self, asked: &Request, parked: &PendingTransition) -> Result<(), Refusal> {
+    fn unchanged(&self, asked: &Request, pending: &PendingTransition) -> Result<(), Refusal> {
         let path = &asked.path;
         let (frame, machine) = self.stand(path)?;
         let rule = machine
             .states
             .get(&frame.at)
-            .and_then(|state| state.on.get(&parked.event));
-        let now = match rule.and_then(|rule| rule.transitions.get(parked.index)) {
+            .and_then(|state| state.on.get(&pending.event));
+        let now = match rule.and_then(|rule| rule.transitions.get(pending.index)) {
             Some(transition) => self.question(
                 path,
                 Subject {
-                    event: &parked.event,
-                    index: parked.index,
+                    event: &pending.event,
+                    index: pending.index,
                     transition,
-                    data: &parked.data,
+                    data: &pending.data,
                 },
             )?,
             None => return Ok(()),
@@ -246,18 +245,18 @@ impl Work<'_> {
             Code::GuardFailed,
             format!(
                 "what the guards of `{}` read has changed since `{}` was asked, so the question is void: ask for the transition again",
-                parked.event,
+                pending.event,
                 asked.id()
             ),
         ))
     }
 
-    /// Takes an approved transition; a match kept while parked is raised after it.
+    /// Takes an approved transition; a match kept while pending is raised after it.
     fn take_kept_along(
         &mut self,
         path: &FramePath,
         target: &Target,
-        taking: Taking,
+        taken: Taken,
     ) -> Result<(), Refusal> {
         let kept = self
             .run
@@ -268,7 +267,7 @@ impl Work<'_> {
             .run
             .frame(path)
             .is_some_and(|frame| frame.line.handling.is_some());
-        self.take(path, target, taking)?;
+        self.take(path, target, taken)?;
         if handling {
             return Ok(());
         }
@@ -303,7 +302,7 @@ impl Work<'_> {
                         self.refuse_grant(&request, message)?;
                     }
                 }
-                About::Entry { .. } => self.keep_out(&request, answer)?,
+                About::Entry { .. } => self.reject_entry(&request, answer)?,
                 About::Transition(_) => {
                     self.answer(&request, by, false, note);
                     self.raise_kept(&request.path)?;
@@ -369,7 +368,7 @@ impl Work<'_> {
         let mut place = String::new();
         for name in waiting.path().names() {
             at = at.child(name);
-            let is_item = self.spread_around(&at).is_some();
+            let is_item = self.items_around(&at).is_some();
             place.push_str(if is_item { "*" } else { name });
             place.push('/');
         }

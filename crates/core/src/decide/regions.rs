@@ -39,11 +39,11 @@ impl Work<'_> {
 
     /// Tells whether the frame at `path` is a line of a fork that meets, or of an item.
     pub(in crate::decide) fn is_line(&self, path: &FramePath) -> bool {
-        self.meets(path).is_some() || self.spread_around(path).is_some()
+        self.meets(path).is_some() || self.items_around(path).is_some()
     }
 
     /// Returns the frame above the line at `path` and its items, if it is the line of one.
-    pub(in crate::decide) fn spread_around(
+    pub(in crate::decide) fn items_around(
         &self,
         path: &FramePath,
     ) -> Option<(FramePath, &OverItems)> {

@@ -1,13 +1,12 @@
 //! What follows from entering a state: what it does begins, and its ends are passed up.
 
 use interlock_expr::text::Files;
-use serde_json::Value;
 
 use super::{
     Work,
     people::Asking,
     question::Subject,
-    transitions::{Taking, choose, done, error, reasons, rule_of, state_of},
+    transitions::{Taken, choose, done, error, reasons, rule_of, state_of},
 };
 use crate::{
     event::{About, Cause, Event, PendingTransition, RegionOutcome},
@@ -57,27 +56,20 @@ impl Work<'_> {
         if state_of(machine, frame)?.ends_lines && self.is_line(path) {
             return self.ends_here(path);
         }
-        if self.gathers(path)? || self.line_too_long(path)? {
+        if self.waits_at_join(path)? {
             return Ok(());
         }
         self.begin_state(path)
     }
 
-    /// Goes on with a line that waited for others.
-    pub(super) fn settle_met(&mut self, path: &FramePath) -> Result<(), Refusal> {
-        if self.line_too_long(path)? {
-            return Ok(());
-        }
-        self.begin_state(path)
-    }
-
-    fn begin_state(&mut self, path: &FramePath) -> Result<(), Refusal> {
-        if self.hold_before(path)? {
+    /// Begins the state that the frame at `path` has entered, where nothing keeps it from that.
+    pub(super) fn begin_state(&mut self, path: &FramePath) -> Result<(), Refusal> {
+        if self.on_enter(path)? {
             return Ok(());
         }
         let (frame, machine) = self.stand(path)?;
         match &state_of(machine, frame)?.activity {
-            Activity::Final { .. } if self.spread_around(path).is_some() => self.ends_here(path),
+            Activity::Final { .. } if self.items_around(path).is_some() => self.ends_here(path),
             Activity::Final { outcome } => self.end_frame(path, *outcome, None),
             Activity::Choice => self.raise_own(path, &done(), None),
             Activity::Parallel(parallel) => match &parallel.over {
@@ -85,7 +77,7 @@ impl Work<'_> {
                     self.open_lines(path, &branches.clone())
                 }
                 Over::Branches(branches) => self.open_branches(path, branches, parallel.at_once()),
-                Over::Items(items) => self.spread(path, &items.clone()),
+                Over::Items(items) => self.start_items(path, &items.clone()),
                 Over::Lines(lines) => self.list_items(path, lines),
             },
             Activity::Call(call) => self.call_machine(path, machine, call),
@@ -103,14 +95,9 @@ impl Work<'_> {
         if !self.run.is_over() {
             let limit = self.machine.limits.steps_max;
             let message = format!("the run took {limit} steps without anything to do in between");
-            let cause = Cause {
-                code: Value::from(Code::LimitExceeded.as_str()),
-                message,
-                ..Cause::default()
-            };
             self.emit(Event::RunEnded {
                 outcome: Outcome::Failure,
-                cause: Some(cause),
+                cause: Some(Cause::new(Code::LimitExceeded.as_str(), message)),
             });
         }
         Ok(())
@@ -139,9 +126,10 @@ impl Work<'_> {
             }) => {
                 let cause = match outcome {
                     Outcome::Success => None,
-                    Outcome::Failure => {
-                        Some(cause.unwrap_or_else(|| Cause::new(1, "the item failed")))
-                    }
+                    Outcome::Failure => Some(
+                        cause
+                            .unwrap_or_else(|| self.placed(path, Cause::new(1, "the item failed"))),
+                    ),
                 };
                 self.end_item(&parent, *on_error, cause)
             }
@@ -155,7 +143,7 @@ impl Work<'_> {
         }
     }
 
-    /// Raises an event of the state's own activity. Without a way on, its frame fails.
+    /// Raises an event of the state's own activity. Without a transition, its frame fails.
     pub(super) fn raise_own(
         &mut self,
         path: &FramePath,
@@ -165,8 +153,7 @@ impl Work<'_> {
         if self.moves > self.machine.limits.steps_max {
             return self.stop_endless();
         }
-        let cause = cause.map(|cause| self.counted(path, cause));
-        self.note_failure(path, cause.as_ref());
+        let cause = cause.map(|cause| self.on_failure(path, cause));
         if *event == done()
             && let Some(unreadable) = self.note_unreadable(path, event)?
         {
@@ -180,19 +167,15 @@ impl Work<'_> {
             frame,
         };
         let chosen = match rule_of(state, frame, event) {
-            Some(rule) => choose(scope, event, rule, &Object::new()).map_err(|refusal| Cause {
-                code: Value::from(refusal.code.as_str()),
-                message: refusal.message,
-                ..Cause::default()
-            }),
-            None => Err(cause.clone().unwrap_or_else(|| Cause {
-                code: Value::from(Code::NoBranchMatched.as_str()),
-                message: format!(
+            Some(rule) => choose(scope, event, rule, &Object::new())
+                .map_err(|refusal| Cause::new(refusal.code.as_str(), refusal.message)),
+            None => Err(Cause::new(
+                Code::NoBranchMatched.as_str(),
+                format!(
                     "`{}` says nothing about `{event}`",
                     machine.shown(&frame.at)
                 ),
-                ..Cause::default()
-            })),
+            )),
         };
         if let Ok((index, transition)) = &chosen {
             self.note_conditions(path, event, *index, &transition.target)?;
@@ -225,42 +208,7 @@ impl Work<'_> {
                 }
                 None => self.take_own(path, &transition.target, event),
             },
-            // A success that leads nowhere is a failure like any other: its handlers come first.
-            Err(first) if *event == done() && self.run.is_durable() => {
-                let cause = self.placed(path, first);
-                self.raise_own(path, &error(), Some(cause))
-            }
-            Err(first) => {
-                let cause = if *event == error() {
-                    cause.unwrap_or(first)
-                } else {
-                    self.placed(path, first)
-                };
-                if let Some(cause) = self.uncaught(path, &cause) {
-                    return self.end_uncaught(cause);
-                }
-                self.end_frame(path, Outcome::Failure, Some(cause))
-            }
-        }
-    }
-
-    /// Puts a failure of a composite state where its guards look for it.
-    fn note_failure(&mut self, path: &FramePath, cause: Option<&Cause>) {
-        let Some(cause) = cause.filter(|_| self.run.is_durable()) else {
-            return;
-        };
-        let known = self
-            .run
-            .frame(path)
-            .and_then(|frame| frame.stay.failure.as_ref());
-        if known != Some(cause) {
-            self.emit(Event::ActivityEnded {
-                path: path.clone(),
-                output: Value::Null,
-                error: Some(cause.clone()),
-                key: None,
-                stderr: String::new(),
-            });
+            Err(found) => self.on_no_transition(path, event, cause, found),
         }
     }
 
@@ -270,7 +218,7 @@ impl Work<'_> {
         target: &Target,
         event: &EventName,
     ) -> Result<(), Refusal> {
-        let taking = Taking {
+        let taken = Taken {
             event: event.clone(),
             data: Object::new(),
             by: "interlock".to_owned(),
@@ -278,29 +226,29 @@ impl Work<'_> {
         self.moves += 1;
         // Leaving a machine enters none of its states.
         let enters = !matches!(target, Target::End(_));
-        if enters && self.run.is_durable() && self.states_used_up() {
-            return self.stop_used_up();
+        if enters && self.before_entry()? {
+            return Ok(());
         }
         if *event != error() && self.ends_item(path, target)? {
             return Ok(());
         }
-        self.take(path, target, taking)
+        self.take(path, target, taken)
     }
 
     /// Checks again the guards of the transition that waits at `path`.
     pub(super) fn recheck(
         &self,
         path: &FramePath,
-        parked: &PendingTransition,
+        pending: &PendingTransition,
     ) -> Result<Target, Refusal> {
         let (frame, machine) = self.stand(path)?;
-        let rule = state_of(machine, frame)?.on.get(&parked.event);
+        let rule = state_of(machine, frame)?.on.get(&pending.event);
         let transition = rule
-            .and_then(|rule| rule.transitions.get(parked.index))
+            .and_then(|rule| rule.transitions.get(pending.index))
             .ok_or_else(|| {
                 Refusal::new(
                     Code::UnknownEvent,
-                    format!("`{}` no longer has `{}`", frame.at, parked.event),
+                    format!("`{}` no longer has `{}`", frame.at, pending.event),
                 )
             })?;
         let failed = unmet(
@@ -318,7 +266,7 @@ impl Work<'_> {
             Code::GuardFailed,
             format!(
                 "`{}` needs guards that no longer hold: {}",
-                parked.event,
+                pending.event,
                 reasons(&failed)
             ),
         ))

@@ -8,9 +8,10 @@ use super::{Answered, Reply, Work, people::Asking, transitions::state_of};
 use crate::{
     attempt::{StageAttempt, Usage},
     command::{StageAsk, ToolThere, offered},
-    conversation::{beside, complete_task, is_too_long, sent},
+    conversation::{beside, complete_task, is_too_long, sent, text_fault},
     dialogue::Conversation,
     event::{About, Event, NoAnswer},
+    evolve::UPSTREAM,
     holds::{Scope, unmet},
     machine::{Machine, ModeRules, ModelStage, Object, StageRules},
     names::{Digest, FramePath},
@@ -90,19 +91,30 @@ impl<'a> Work<'a> {
     }
 
     /// Returns the frame, its stage and what its attempt has come to.
-    fn acting(
+    fn progress(
         &self,
         path: &FramePath,
     ) -> Result<(&Frame, &'a Machine, &'a ModelStage, &StageAttempt), Refusal> {
         let (frame, machine) = self.stand(path)?;
         let stage = stage_of(self.machine, frame);
-        match (stage, frame.stay.acting.as_deref()) {
-            (Some(stage), Some(acting)) => Ok((frame, machine, stage, acting)),
+        match (stage, frame.stay.stage_attempt()) {
+            (Some(stage), Some(progress)) => Ok((frame, machine, stage, progress)),
             _ => Err(Refusal::new(
                 Code::NothingPending,
                 "no attempt of a stage has begun there",
             )),
         }
+    }
+
+    /// Refuses data that would take the place of what stages handed in.
+    pub(super) fn refuse_upstream(&self, data: &Object) -> Result<(), Refusal> {
+        if data.contains_key(UPSTREAM) && self.machine.has_stages() {
+            return Err(Refusal::new(
+                Code::InvalidArguments,
+                format!("`{UPSTREAM}` is what model stages handed in, and nobody else sets it"),
+            ));
+        }
+        Ok(())
     }
 
     /// Returns what holds for all stages.
@@ -141,7 +153,7 @@ impl<'a> Work<'a> {
         let Some(stage) = stage_of(self.machine, frame) else {
             return Ok(());
         };
-        if frame.stay.acting.is_some() {
+        if frame.stay.stage_attempt().is_some() {
             return Err(Refusal::new(Code::NothingPending, "the attempt has begun"));
         }
         let at = frame.at.clone();
@@ -162,12 +174,8 @@ impl<'a> Work<'a> {
             _ => (Some(Ok(String::new())), Vec::new()),
         };
         left.extend(more);
-        self.note_left(path, left);
-        let code = if self.machine.conversation.is_some() {
-            "template_error"
-        } else {
-            "stage_invalid"
-        };
+        self.note_unfilled(path, left);
+        let code = text_fault(self.machine);
         let body = match (body, task) {
             (Some(Ok(body)), Some(Ok(_))) => body,
             (Some(Err(why)), _) | (_, Some(Err(why))) => {
@@ -197,7 +205,7 @@ impl<'a> Work<'a> {
             return Ok(false);
         }
         let (frame, _) = self.stand(path)?;
-        let Some((stage, acting)) = stage_of(self.machine, frame).zip(frame.stay.acting.as_ref())
+        let Some((stage, progress)) = stage_of(self.machine, frame).zip(frame.stay.stage_attempt())
         else {
             return Ok(false);
         };
@@ -218,8 +226,8 @@ impl<'a> Work<'a> {
         }
         let worked = self
             .at_ms
-            .saturating_sub(acting.started_ms)
-            .saturating_sub(acting.waited_ms);
+            .saturating_sub(progress.started_ms)
+            .saturating_sub(progress.waited_ms);
         let Some(limit) = stage.timeout_ms.filter(|limit| worked >= *limit) else {
             return Ok(false);
         };
@@ -229,7 +237,7 @@ impl<'a> Work<'a> {
     }
 
     /// A person is asked before the state at `path` begins; tells whether it has to wait.
-    pub(super) fn hold_before(&mut self, path: &FramePath) -> Result<bool, Refusal> {
+    pub(super) fn ask_before_entry(&mut self, path: &FramePath) -> Result<bool, Refusal> {
         let (frame, machine) = self.stand(path)?;
         if frame.stay.entry_request().is_some() {
             return Ok(true);
@@ -286,7 +294,7 @@ impl<'a> Work<'a> {
         model: &str,
         usage: Usage,
     ) -> Result<(), Refusal> {
-        let (frame, ..) = self.acting(path)?;
+        let (frame, ..) = self.progress(path)?;
         if !is_too_long(self.machine, frame) {
             return Err(Refusal::new(
                 Code::NothingPending,

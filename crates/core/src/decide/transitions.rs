@@ -1,4 +1,4 @@
-//! Transitions: which one an event takes, and what taking it means.
+//! Transitions: which one an event takes, and what taken it means.
 
 use interlock_expr::nearest::nearest;
 
@@ -7,7 +7,6 @@ use crate::{
     address::{self, Bind},
     command::TransitionRequest,
     event::{About, ApprovalKind, Event, How, PendingTransition},
-    evolve::UPSTREAM,
     holds::{Scope, Unmet, unmet},
     machine::{Activity, Machine, Object, Rule, State, Target, Transition},
     names::{Digest, EventName, FramePath, StateName},
@@ -42,8 +41,8 @@ impl Work<'_> {
         let path = self.addressed(request)?;
         self.path = path.clone();
         let (frame, _) = self.stand(&path)?;
-        if let Some(parked) = frame.stay.pending_transition() {
-            return Err(waiting(parked));
+        if let Some(pending) = frame.stay.pending_transition() {
+            return Err(waiting(pending));
         }
         if let Some(key) = request.data.keys().find(|key| key.starts_with('_')) {
             return Err(Refusal::new(
@@ -80,7 +79,7 @@ impl Work<'_> {
     fn ask_event(&mut self, path: &FramePath, request: &TransitionRequest) -> Answered {
         let (frame, machine) = self.stand(path)?;
         let state = state_of(machine, frame)?;
-        let own = state.raises_own_events() && is_own(state, &request.event);
+        let own = state.raises(&request.event);
         let Some((event, rule)) = state
             .on
             .get_key_value(request.event.as_str())
@@ -137,12 +136,12 @@ impl Work<'_> {
                 }
             }
         }
-        let taking = Taking {
+        let taken = Taken {
             event,
             data: request.data.clone(),
             by: request.by.clone(),
         };
-        self.take(path, &transition.target, taking)?;
+        self.take(path, &transition.target, taken)?;
         Ok(Reply::Accepted)
     }
 
@@ -211,7 +210,7 @@ impl Work<'_> {
         ))
     }
 
-    /// Refuses, before anything is recorded, what taking `target` would run into.
+    /// Refuses, before anything is recorded, what taken `target` would run into.
     pub(super) fn possible(&self, path: &FramePath, target: &Target) -> Result<(), Refusal> {
         let (frame, machine) = self.stand(path)?;
         match target {
@@ -265,12 +264,7 @@ impl Work<'_> {
         if data.is_empty() {
             return Ok(());
         }
-        if data.contains_key(UPSTREAM) && self.machine.has_stages() {
-            return Err(Refusal::new(
-                Code::InvalidArguments,
-                format!("`{UPSTREAM}` is what model stages handed in, and nobody else sets it"),
-            ));
-        }
+        self.refuse_upstream(data)?;
         let size =
             |object: &Object| serde_json::to_string(object).map_or(usize::MAX, |text| text.len());
         // Each key of the data takes the place of the one that is there.
@@ -296,10 +290,10 @@ impl Work<'_> {
         &mut self,
         path: &FramePath,
         target: &Target,
-        taking: Taking,
+        taken: Taken,
     ) -> Result<(), Refusal> {
-        self.check_context(path, &taking.data)?;
-        self.cancel_stages(path)?;
+        self.check_context(path, &taken.data)?;
+        self.on_leave(path)?;
         let (frame, _) = self.stand(path)?;
         let from = frame.at.clone();
         let (to, how) = match target {
@@ -312,12 +306,12 @@ impl Work<'_> {
         };
         self.emit(Event::TransitionTaken {
             path: path.clone(),
-            event: taking.event,
+            event: taken.event,
             from,
             to,
             how,
-            data: taking.data,
-            by: taking.by,
+            data: taken.data,
+            by: taken.by,
             at_ms: self.at_ms,
         });
         self.settle(path)?;
@@ -330,18 +324,18 @@ impl Work<'_> {
 
 /// Whose transition is taken, and with what.
 #[derive(Debug)]
-pub(super) struct Taking {
+pub(super) struct Taken {
     pub(super) event: EventName,
     pub(super) data: Object,
     pub(super) by: String,
 }
 
-pub(super) fn waiting(parked: &PendingTransition) -> Refusal {
+pub(super) fn waiting(pending: &PendingTransition) -> Refusal {
     Refusal::new(
         Code::AwaitingApproval,
         format!(
             "`{}` waits for a person's approval: {}",
-            parked.event, parked.message
+            pending.event, pending.message
         ),
     )
 }
@@ -415,13 +409,6 @@ fn later(failed: &[Unmet], data: &Object) -> String {
     sent.map_or_else(String::new, |key| {
         format!("; guards see the context from before this transition, so `{key}` counts only from the next one on: set it with a transition that is taken first")
     })
-}
-
-/// Tells whether only the activity of `state` itself raises `event`.
-fn is_own(state: &State, event: &str) -> bool {
-    let of_stage = matches!(state.activity, Activity::Stage(_))
-        && matches!(event, "CAP" | "FAIL" | "SKIP" | "ERROR");
-    of_stage || matches!(event, "done" | "error")
 }
 
 /// Names a state for the events of composite states.

@@ -28,24 +28,19 @@ pub(super) fn apply_effect(run: &mut Run, event: &Event) {
             at_ms,
         } => {
             if let Some(frame) = run.frame_mut(path) {
-                let before = frame.stay.effect.take();
+                let mut before = frame.stay.effect.take();
                 // How long one ran that was cut off, nobody knows: its time begins anew.
                 let known = before
                     .as_ref()
                     .filter(|before| before.at != RunningAt::Lost);
-                if known.is_none()
-                    && let Some(acting) = &mut frame.stay.acting
-                {
-                    acting.started_ms = *at_ms;
-                    acting.waited_ms = 0;
-                }
                 let since_ms = known.map_or(*at_ms, |before| before.since_ms);
+                let begins_anew = known.is_none();
                 let trouble = before.as_ref().and_then(|before| before.trouble.clone());
-                if before
-                    .as_ref()
-                    .is_some_and(|before| before.attempt != *attempt)
-                {
-                    frame.stay.acting = None;
+                let same = before.as_mut().filter(|before| before.attempt == *attempt);
+                let mut stage = same.and_then(|same| same.stage.take());
+                if let Some(stage) = stage.as_mut().filter(|_| begins_anew) {
+                    stage.started_ms = *at_ms;
+                    stage.waited_ms = 0;
                 }
                 let input = match before {
                     Some(before) if input.is_null() => before.input,
@@ -59,6 +54,7 @@ pub(super) fn apply_effect(run: &mut Run, event: &Event) {
                     at: RunningAt::Started,
                     since_ms,
                     trouble,
+                    stage,
                 });
             }
         }

@@ -117,9 +117,9 @@ pub(super) fn apply_conversation(run: &mut Run, event: &Event) {
         } => {
             run.spent = run.spent.plus(*usage);
             if let Some(frame) = run.frame_mut(path) {
-                if let Some(acting) = &mut frame.stay.acting {
-                    acting.condensed = true;
-                    acting.usage = acting.usage.plus(*usage);
+                if let Some(progress) = frame.stay.stage_attempt_mut() {
+                    progress.condensed = true;
+                    progress.usage = progress.usage.plus(*usage);
                 }
                 if let (Some(summary), Some(dialogue)) = (summary, &mut frame.line.dialogue) {
                     let dialogue = Arc::make_mut(dialogue);

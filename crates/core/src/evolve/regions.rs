@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::{
     calls::{free, release},
-    enter, join, merge, region_mut,
+    count_entry, enter, join, merge, region_mut,
     reopen::enter_again,
     requests,
 };
@@ -52,7 +52,7 @@ pub(super) fn apply_region(run: &mut Run, event: &Event) {
             value,
             at_ms,
         } => {
-            run.entered += 1;
+            count_entry(run);
             if let Some(frame) = run.frame_mut(path) {
                 enter(frame, to, seq, *at_ms);
                 if let Some(dialogue) = &mut frame.line.dialogue {
@@ -109,7 +109,7 @@ pub(super) fn apply_region(run: &mut Run, event: &Event) {
                 );
                 frame.regions = vec![Arc::new(Region::open(shown, region))];
             }
-            run.entered += u64::from(run.is_durable());
+            count_entry(run);
         }
         Event::MachineReturned {
             path,
@@ -172,7 +172,7 @@ fn start_regions(run: &mut Run, path: &FramePath, start: &RegionsStart) {
             keys,
             at_ms,
         } => {
-            run.entered += 1;
+            count_entry(run);
             if let Some(frame) = run.frame_mut(path) {
                 start_text_line(frame, *index, (machine, initial), keys, (seq, *at_ms));
             }
@@ -308,7 +308,7 @@ fn join_all(
         return;
     };
     let seq = run.seq;
-    run.entered += 1;
+    count_entry(run);
     if let Some(frame) = run.frame_mut(path) {
         let before = frame.stay.before_join.take();
         enter(frame, &next.to, seq, next.at_ms);

@@ -40,7 +40,6 @@ pub(super) fn enter_again(frame: &mut Frame, seq: u64, at_ms: u64, failed: bool)
         frame.stay.entered_seq = seq;
         frame.stay.entered_ms = at_ms;
         frame.stay.effect = None;
-        frame.stay.acting = None;
         frame.stay.failure = None;
         frame.stay.request = None;
     }

@@ -15,7 +15,7 @@ use crate::{
 
 /// The context key of what stages handed in.
 pub(crate) const UPSTREAM: &str = "upstream";
-/// The context key of the failure that a way on was taken for.
+/// The context key of the failure that a transition was taken for.
 const ERROR: &str = "error";
 
 /// Folds an event of a stage.
@@ -28,30 +28,19 @@ pub(super) fn apply_stage(run: &mut Run, event: &Event) {
             if let Some(frame) = run.frame_mut(path) {
                 // Limits count anew in each attempt.
                 frame.stay.used = Default::default();
-                frame.stay.acting = Some(Box::new(StageAttempt {
-                    tools: tools.clone(),
-                    started_ms: *at_ms,
-                    waited_ms: 0,
-                    turns: 0,
-                    calling: false,
-                    reminded: false,
-                    calls: Vec::new(),
-                    usage: Default::default(),
-                    refused: 0,
-                    failed: 0,
-                    again_ms: None,
-                    condensed: false,
-                }));
+                if let Some(effect) = &mut frame.stay.effect {
+                    effect.stage = Some(Box::new(StageAttempt::begun(tools.clone(), *at_ms)));
+                }
             }
         }
-        Event::ModelCalled { path, .. } => act(run, path, |acting| {
-            acting.calling = true;
-            acting.again_ms = None;
+        Event::ModelCalled { path, .. } => act(run, path, |progress| {
+            progress.calling = true;
+            progress.again_ms = None;
         }),
-        Event::ModelFailed { path, again_ms, .. } => act(run, path, |acting| {
-            acting.calling = false;
-            acting.failed += 1;
-            acting.again_ms = *again_ms;
+        Event::ModelFailed { path, again_ms, .. } => act(run, path, |progress| {
+            progress.calling = false;
+            progress.failed += 1;
+            progress.again_ms = *again_ms;
         }),
         Event::ModelResponded {
             path,
@@ -61,13 +50,13 @@ pub(super) fn apply_stage(run: &mut Run, event: &Event) {
             ..
         } => {
             run.spent = run.spent.plus(*usage);
-            act(run, path, |acting| {
-                acting.calling = false;
-                acting.failed = 0;
-                acting.turns = *turn;
-                acting.reminded = false;
-                acting.calls.clone_from(calls);
-                acting.usage = acting.usage.plus(*usage);
+            act(run, path, |progress| {
+                progress.calling = false;
+                progress.failed = 0;
+                progress.turns = *turn;
+                progress.reminded = false;
+                progress.calls.clone_from(calls);
+                progress.usage = progress.usage.plus(*usage);
             });
         }
         Event::ToolAllowed {
@@ -108,12 +97,12 @@ pub(super) fn apply_stage(run: &mut Run, event: &Event) {
             }
             fate(run, path, call, CallStatus::Settled);
         }
-        Event::CompletionRejected { path, call, .. } => act(run, path, |acting| {
-            acting.refused += u32::from(call.is_none());
+        Event::CompletionRejected { path, call, .. } => act(run, path, |progress| {
+            progress.refused += u32::from(call.is_none());
         }),
-        Event::TurnEnded { path, reminder, .. } => act(run, path, |acting| {
-            acting.calls = Vec::new();
-            acting.reminded = matches!(reminder.as_str(), "completion" | "cut" | "empty");
+        Event::TurnEnded { path, reminder, .. } => act(run, path, |progress| {
+            progress.calls = Vec::new();
+            progress.reminded = matches!(reminder.as_str(), "completion" | "cut" | "empty");
         }),
         Event::StageExited {
             path,
@@ -155,18 +144,18 @@ pub(super) fn apply_stage(run: &mut Run, event: &Event) {
 }
 
 fn act(run: &mut Run, path: &FramePath, change: impl FnOnce(&mut StageAttempt)) {
-    let acting = run
+    let progress = run
         .frame_mut(path)
-        .and_then(|frame| frame.stay.acting.as_deref_mut());
-    if let Some(acting) = acting {
-        change(acting);
+        .and_then(|frame| frame.stay.stage_attempt_mut());
+    if let Some(progress) = progress {
+        change(progress);
     }
 }
 
 /// Notes what became of a call of the last message.
 pub(super) fn fate(run: &mut Run, path: &FramePath, id: &CallId, fate: CallStatus) {
-    act(run, path, |acting| {
-        if let Some(call) = acting.calls.iter_mut().find(|call| call.id == *id) {
+    act(run, path, |progress| {
+        if let Some(call) = progress.calls.iter_mut().find(|call| call.id == *id) {
             call.fate = fate;
         }
     });
@@ -174,15 +163,17 @@ pub(super) fn fate(run: &mut Run, path: &FramePath, id: &CallId, fate: CallStatu
 
 /// Counts the time that a person was waited for.
 pub(super) fn waited(run: &mut Run, path: &FramePath, ms: u64) {
-    act(run, path, |acting| {
-        acting.waited_ms = acting.waited_ms.saturating_add(ms);
+    act(run, path, |progress| {
+        progress.waited_ms = progress.waited_ms.saturating_add(ms);
     });
 }
 
 fn exit(frame: &mut Frame, payload: &Value, error: Option<&Cause>, again: bool) {
-    frame.stay.acting = None;
     frame.line.output = Arc::new(payload.clone());
     if again {
+        if let Some(effect) = &mut frame.stay.effect {
+            effect.stage = None;
+        }
         return;
     }
     frame.stay.effect = None;

@@ -2,7 +2,7 @@
 
 use super::{
     JudgeContext,
-    shell::{Found, Rule, refuse},
+    shell::{Found, ShellRule, refuse},
 };
 use crate::{facts::ShellFacts, policy::Stance, refusal::Code};
 
@@ -44,5 +44,5 @@ pub(super) fn check(context: JudgeContext<'_>, facts: &ShellFacts, stance: Stanc
 }
 
 fn object(what: String, instead: &str) -> Found {
-    refuse(Rule::Environment, Code::EnvBlocked, what, instead)
+    refuse(ShellRule::Environment, Code::EnvBlocked, what, instead)
 }

@@ -2,7 +2,7 @@
 
 use super::{
     JudgeContext, edits,
-    shell::{self, Objection, Rule},
+    shell::{self, Objection, ShellRule},
 };
 use crate::policy::Stance;
 
@@ -26,7 +26,7 @@ pub(crate) fn find(context: JudgeContext<'_>) -> Option<Finding> {
         .protected
         .as_ref()
         .map(|thing| Objection {
-            rule: Rule::Protected,
+            rule: ShellRule::Protected,
             code: crate::refusal::Code::Protected,
             what: format!("{thing} is protected"),
             instead: "leave it alone: a person changes it".to_owned(),
@@ -39,7 +39,7 @@ pub(crate) fn find(context: JudgeContext<'_>) -> Option<Finding> {
         })
         .or_else(|| {
             edits(context).err().map(|refusal| Objection {
-                rule: Rule::Limits,
+                rule: ShellRule::Limits,
                 code: refusal.code,
                 what: refusal.message,
                 instead: "write less, or take a transition".to_owned(),

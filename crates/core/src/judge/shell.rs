@@ -24,7 +24,7 @@ pub(super) use steering::{names_plainly, steering_variables};
 
 /// One rule about shell lines, numbered as the documentation numbers them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Rule {
+pub enum ShellRule {
     /// A protected thing is touched.
     Protected = 1,
     /// Which commands run is not known.
@@ -47,7 +47,7 @@ pub enum Rule {
     Limits = 10,
 }
 
-impl Rule {
+impl ShellRule {
     /// Returns the number of the rule.
     #[must_use]
     pub const fn number(self) -> u8 {
@@ -76,7 +76,7 @@ impl Rule {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Objection {
     /// The rule.
-    pub rule: Rule,
+    pub rule: ShellRule,
     /// The stable word.
     pub code: Code,
     /// What is wrong.
@@ -121,7 +121,7 @@ pub(super) fn check(context: JudgeContext<'_>, facts: &ShellFacts, granted: bool
 
 /// Makes an objection.
 pub(super) fn refuse(
-    rule: Rule,
+    rule: ShellRule,
     code: Code,
     what: impl Into<String>,
     instead: impl Into<String>,
@@ -137,7 +137,7 @@ pub(super) fn refuse(
 fn readable(_: JudgeContext<'_>, facts: &ShellFacts, stance: Stance) -> Found {
     match &facts.unreadable {
         Some(why) if stance != Stance::Free => refuse(
-            Rule::Unreadable,
+            ShellRule::Unreadable,
             Code::ShellUnreadable,
             format!("the shell line cannot be read: {why}"),
             "write every command name and every file name out",
@@ -189,7 +189,7 @@ fn every_command_listed(context: JudgeContext<'_>, facts: &ShellFacts, _: Stance
         listed.join(", ")
     };
     refuse(
-        Rule::Listed,
+        ShellRule::Listed,
         Code::CommandNotAllowed,
         format!(
             "`{}` is not among the allowed commands of `{}`: {listed}",
@@ -218,7 +218,7 @@ fn names_set(context: JudgeContext<'_>, facts: &ShellFacts, stance: Stance) -> F
     let strict = stance == Stance::NoWrite || stance == Stance::Writing && listed || by_person;
     match facts.env.set.iter().find(|set| set.changes_programs) {
         Some(set) if strict => refuse(
-            Rule::Names,
+            ShellRule::Names,
             Code::ShellUnreadable,
             format!("setting `{}` changes what programs do", set.name),
             "leave it out",
@@ -246,7 +246,7 @@ fn opaque(context: JudgeContext<'_>, facts: &ShellFacts, stance: Stance) -> Foun
     let Some(command) = found else { return Ok(()) };
     let why = command.opaque.as_deref().unwrap_or_default();
     refuse(
-        Rule::Opaque,
+        ShellRule::Opaque,
         Code::ShellUnreadable,
         format!(
             "what `{}` does cannot be known ({why}), and `{}` may not write",
@@ -332,7 +332,7 @@ fn privilege(context: JudgeContext<'_>, facts: &ShellFacts, stance: Stance) -> F
     });
     match found {
         Some(command) => refuse(
-            Rule::Privilege,
+            ShellRule::Privilege,
             Code::CommandNotAllowed,
             format!("`{}` changes the machine or its privileges", show(command)),
             "a person has to run it",
@@ -357,7 +357,7 @@ fn alone_unconfined(context: JudgeContext<'_>, facts: &ShellFacts) -> Found {
     };
     match facts.commands.iter().find(beside) {
         Some(command) => refuse(
-            Rule::Privilege,
+            ShellRule::Privilege,
             Code::CommandNotAllowed,
             format!(
                 "`{}` would run unconfined beside `{}`, and what it does cannot be known",
@@ -381,7 +381,7 @@ fn writes(context: JudgeContext<'_>, _: &ShellFacts, stance: Stance) -> Found {
         // Protected things lie below these, whatever else does.
         return match writes.find(|write| write.removes && write.place == PathArea::Whole) {
             Some(write) => refuse(
-                Rule::Protected,
+                ShellRule::Protected,
                 Code::Protected,
                 format!(
                     "`{}` removes `{}` as a whole, which holds protected things",
@@ -411,7 +411,7 @@ fn writes(context: JudgeContext<'_>, _: &ShellFacts, stance: Stance) -> Found {
     let verb = if write.removes { "removes" } else { "writes" };
     let (why, instead) = instead_of_writing(stance, write);
     refuse(
-        Rule::Write,
+        ShellRule::Write,
         Code::ShellWrite,
         format!("`{}` {verb} `{path}`, and {why}", write.by),
         instead,
@@ -513,7 +513,7 @@ fn network(context: JudgeContext<'_>, facts: &ShellFacts, stance: Stance) -> Fou
         _ => "let a person list the command under `allowed_commands`",
     };
     refuse(
-        Rule::Network,
+        ShellRule::Network,
         Code::CommandNotAllowed,
         format!(
             "`{}` reaches the network, which `{}` does not allow",

@@ -2,7 +2,7 @@
 
 use interlock_tool_names::SHELL;
 
-use super::{JudgeContext, bytes, contents, iterations, standing, untouchable};
+use super::{JudgeContext, before_lists, contents, disallowed};
 use crate::{
     call::{CallKind, ToolCall},
     event::{AllowSource, GrantThen},
@@ -29,7 +29,7 @@ const STAGE: &str = "stage";
 
 /// Judges `context.call`; the first line that applies decides.
 pub(crate) fn judge_stage(context: JudgeContext<'_>, mode: &ModeRules) -> StageVerdict {
-    if let Err(refusal) = untouchable(context).and_then(|()| standing(context)) {
+    if let Err(refusal) = before_lists(context) {
         let source = if refusal.code == Code::InvalidArguments {
             STAGE
         } else {
@@ -37,17 +37,10 @@ pub(crate) fn judge_stage(context: JudgeContext<'_>, mode: &ModeRules) -> StageV
         };
         return StageVerdict::Deny(source, refusal);
     }
-    if let Err(refusal) = iterations(context).and_then(|()| bytes(context)) {
+    if let Err(refusal) = disallowed(context) {
         return StageVerdict::Deny(POLICY, refusal);
     }
     let policy = &context.state.policy;
-    if context.call.is_disallowed(policy) {
-        let message = format!(
-            "`{}` is disallowed in `{}`",
-            context.call.tool, context.frame.at
-        );
-        return StageVerdict::Deny(POLICY, Refusal::new(Code::ToolDisallowed, message));
-    }
     let source = match &policy.allowed_tools {
         Some(_) if context.call.is_listed(policy) => AllowSource::Stage,
         Some(_) if refuses(context) => {

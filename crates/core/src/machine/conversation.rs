@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 /// has [`crate::machine::State::data`], and texts may be templates.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Conversation {
+pub struct ConversationRules {
     /// Whether what cannot be evaluated or rendered fails its state, with `expression_error` or `template_error`.
     ///
     /// Otherwise the guard does not hold, the block stays as it is written, and the log says so.

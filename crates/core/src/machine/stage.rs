@@ -72,6 +72,12 @@ pub enum Ending {
 }
 
 impl ModelStage {
+    /// Tells whether a call of its model that failed is made again within the attempt, whose transcript stays.
+    #[must_use]
+    pub const fn repeats_calls(&self) -> bool {
+        self.history
+    }
+
     /// Returns the tool that ends the stage.
     #[must_use]
     pub fn completion_tool(&self) -> Option<&str> {

@@ -4,8 +4,8 @@
 use interlock_expr::text::ValueTemplate;
 use serde_json::{Value, json};
 
-use super::{Mapping, Rule, TOOL, ToolWork, TransformNode, path, work};
-use crate::machine::Work;
+use super::{FieldRule, Mapping, Node as _, ToolWork, TransformNode, path};
+use crate::machine::{NodeKind, Task, TaskKind};
 
 #[test]
 fn paths_lead_where_they_say() {
@@ -42,14 +42,14 @@ fn paths_lead_where_they_say() {
 }
 
 #[test]
-fn work_is_kept_whole() {
+fn a_node_is_kept_whole() {
     let tool = ToolWork {
         tool: "read_file".to_owned(),
         arguments: json!({"path": "{{ p }}"}).as_object().cloned(),
         ..ToolWork::default()
     };
-    let made: Work = work(TOOL, &tool).unwrap();
-    assert_eq!(made.kind, "tool_call");
+    let made: Task = tool.task().unwrap();
+    assert_eq!(made.kind, TaskKind::Node(NodeKind::ToolCall));
     let ValueTemplate::Plain(input) = made.input else {
         unreachable!("it has no holes");
     };
@@ -64,7 +64,7 @@ fn work_is_kept_whole() {
 fn a_default_of_null_is_no_default() {
     let written = json!({"mappings": [{"field": "x", "rule": {"extract": {"path": "a"}}}]});
     let node: TransformNode = serde_json::from_value(written).unwrap();
-    let rule = Rule::Extract {
+    let rule = FieldRule::Extract {
         path: "a".to_owned(),
         default: Value::Null,
     };

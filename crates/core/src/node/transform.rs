@@ -7,7 +7,8 @@ use interlock_expr::{
 use serde_json::Value;
 
 use super::{
-    Inputs, Mapping, NodeError, NodeOutput, OnError, Rule, Source, TransformNode, convert, path,
+    FieldRule, Inputs, Mapping, NodeError, NodeOutput, OnError, TransformNode, TransformSource,
+    convert, path,
 };
 use crate::{
     data::parse_output,
@@ -143,12 +144,12 @@ impl Made<'_> {
         beside: &Object,
     ) -> Result<Value, String> {
         match &mapping.rule {
-            Rule::Constant(value) => Ok(value.clone()),
-            Rule::Extract { path, default } => {
+            FieldRule::Constant(value) => Ok(value.clone()),
+            FieldRule::Extract { path, default } => {
                 let found = at(names, path)?.filter(|value| !value.is_null());
                 Ok(found.unwrap_or_else(|| default.clone()))
             }
-            Rule::Condition {
+            FieldRule::Condition {
                 condition,
                 then,
                 otherwise,
@@ -163,9 +164,11 @@ impl Made<'_> {
                     Ok(otherwise.clone())
                 }
             },
-            Rule::Script(script) => evaluate(script, names).map_err(|failure| failure.to_string()),
-            Rule::Template(template) => self.text(template, names, beside),
-            Rule::ArrayMap {
+            FieldRule::Script(script) => {
+                evaluate(script, names).map_err(|failure| failure.to_string())
+            }
+            FieldRule::Template(template) => self.text(template, names, beside),
+            FieldRule::ArrayMap {
                 path,
                 item_field,
                 filter,
@@ -223,12 +226,12 @@ impl Made<'_> {
 }
 
 /// Returns what a source holds, and whether it may well be empty.
-fn whole_source(source: Source, given: &Inputs) -> (Object, bool) {
+fn whole_source(source: TransformSource, given: &Inputs) -> (Object, bool) {
     let input = || object(read(given.input.clone()));
     match source {
-        Source::ContextStore => ((*given.context).clone(), true),
-        Source::UserInput => (input(), false),
-        Source::Messages => {
+        TransformSource::ContextStore => ((*given.context).clone(), true),
+        TransformSource::UserInput => (input(), false),
+        TransformSource::Messages => {
             let mut said = given.dialogue.history.iter().rev();
             let last = said.find(|said| said.by == Speaker::Person);
             let text = last.map(|said| Value::String(said.text.clone()));
@@ -237,12 +240,12 @@ fn whole_source(source: Source, given: &Inputs) -> (Object, bool) {
                 false,
             )
         }
-        Source::Combined => {
+        TransformSource::Combined => {
             let mut all = input();
             all.extend((*given.context).clone());
             (all, true)
         }
-        Source::StateSchema => {
+        TransformSource::StateSchema => {
             let mut all = (*given.context).clone();
             let messages = given.dialogue.history.iter();
             let messages = messages.map(|said| Value::String(said.text.clone()));

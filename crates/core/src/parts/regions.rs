@@ -38,7 +38,7 @@ pub enum RegionsStart {
         initial: StateName,
         /// The context keys of the line and of its number.
         keys: (String, String),
-        /// When, in milliseconds since 1970.
+        /// Time in milliseconds since 1970.
         at_ms: u64,
     },
 }
@@ -98,7 +98,7 @@ pub struct JoinedNext {
     /// Where the lines led, where that was to several states.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub exits: Vec<StateName>,
-    /// When, in milliseconds since 1970.
+    /// Time in milliseconds since 1970.
     pub at_ms: u64,
 }
 

@@ -13,7 +13,7 @@ use super::request::Request;
 use crate::{
     attempt::StageAttempt,
     dialogue::Conversation,
-    machine::Object,
+    machine::{EffectKind, Object},
     names::{InterruptName, MachineId, StateName},
     parts::{About, Cause, InterruptHit, PendingTransition, RegionOutcome},
 };
@@ -95,9 +95,6 @@ pub struct Stay {
     /// What is carried out for the state.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub effect: Option<Running>,
-    /// The attempt of a model stage that is under way.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub acting: Option<Box<StageAttempt>>,
     /// The items that a machine runs for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub items: Option<Items>,
@@ -121,6 +118,17 @@ impl Stay {
             entered_ms,
             ..Self::default()
         }
+    }
+
+    /// Returns the attempt of a model stage that is under way.
+    #[must_use]
+    pub fn stage_attempt(&self) -> Option<&StageAttempt> {
+        self.effect.as_ref()?.stage.as_deref()
+    }
+
+    /// Returns the attempt of a model stage that is under way, to be changed.
+    pub(crate) fn stage_attempt_mut(&mut self) -> Option<&mut StageAttempt> {
+        self.effect.as_mut()?.stage.as_deref_mut()
     }
 
     /// Returns what a person is asked while the frame stands still.
@@ -153,11 +161,11 @@ pub struct BeforeOutput {
 }
 
 /// What is carried out for a state.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Running {
     /// What kind of work it is.
-    pub kind: String,
-    /// Which try, from 1.
+    pub kind: EffectKind,
+    /// Number of the try, from 1.
     pub attempt: u32,
     /// What it is given.
     pub input: Arc<Value>,
@@ -172,6 +180,9 @@ pub struct Running {
     /// Why the try before came to nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trouble: Option<String>,
+    /// How far the try has come, where it is the attempt of a model stage that has begun.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stage: Option<Box<StageAttempt>>,
 }
 
 /// Where an effect stands.

@@ -16,7 +16,7 @@ pub struct Request {
     pub path: FramePath,
     /// When that frame had entered its state; the request ends with the stay.
     pub entered_seq: u64,
-    /// What about.
+    /// Subject of the request.
     pub about: About,
     /// Digest of all that the answer rests on; of a call, that of its tool and arguments.
     pub question: Digest,
@@ -36,7 +36,7 @@ pub struct Request {
 /// A person's yes to a call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Granted {
-    /// Who said it.
+    /// Name of whoever said it.
     pub by: String,
     /// Sequence number of the answer.
     pub seq: u64,
@@ -86,7 +86,7 @@ impl Request {
 /// A request to a person that is settled.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Settled {
-    /// Which.
+    /// Id of the request.
     pub id: ApprovalId,
     /// The frame that asked.
     pub path: FramePath,
@@ -94,7 +94,7 @@ pub struct Settled {
     pub entered_seq: u64,
     /// The event or the tool it was about.
     pub about: String,
-    /// How it was settled.
+    /// Outcome of the request.
     pub how: Settlement,
     /// Who answered; `None`: nobody, it is void.
     pub by: Option<String>,

@@ -129,7 +129,7 @@ pub(crate) fn key(name: &str) -> Value {
 /// A state that runs a shell line and leads on by the rules given.
 pub(crate) fn task(command: &Value, on: &Value, more: &Value) -> Value {
     let mut state = json!({
-        "activity": { "task": { "kind": "bash", "input": { "object": { "command": { "text": command } } } } },
+        "activity": { "task": { "kind": { "program": "bash" }, "input": { "object": { "command": { "text": command } } } } },
         "on": on,
         "on_crash": "ask",
     });

@@ -12,7 +12,7 @@ use interlock_core::{
     guard::{EvidenceGuard, EvidenceOf, FieldGuard, Guard, GuardRef, Op, Since, Source},
     machine::{
         Activity, ApprovalRule, Branch, Call, Interrupt, Join, Machine, Object, Outcome, Parallel,
-        Rule, State, Target, Transition, Work,
+        Rule, State, Target, Task, TaskKind, Transition,
     },
     names::{
         AgentId, CallId, Digest, EventName, FramePath, GuardName, InterruptName, MachineId,
@@ -208,8 +208,8 @@ fn state(dice: &mut Dice, count: u64, last: bool) -> State {
     let activity = if dice.one_in(8) {
         on.insert(EventName::new("done"), rule(dice, count));
         on.insert(EventName::new("error"), rule(dice, count));
-        Activity::Task(Work {
-            kind: "bash".to_owned(),
+        Activity::Task(Task {
+            kind: TaskKind::Program("bash".into()),
             input: ValueTemplate::default(),
         })
     } else {

@@ -10,8 +10,8 @@ mod tools;
 use indexmap::IndexMap;
 use interlock_core::{
     machine::{
-        Activity, AgentWork, ApprovalBefore, Condensing, Conversation, Limits, Machine, OnCrash,
-        Outcome, Refused, StageRules, State as Lowered,
+        Activity, AgentWork, ApprovalBefore, Condensing, ConversationRules, Limits, Machine,
+        OnCrash, Outcome, Refused, StageRules, State as Lowered, Task,
     },
     names::{EventName, StateName},
     policy::Policy,
@@ -75,7 +75,7 @@ pub(super) fn lower(workflow: &Workflow, id: &str, strict: bool, spans: &mut Spa
             executions_max: ATTEMPTS_MAX,
             ..StageRules::default()
         }),
-        conversation: Some(Conversation {
+        conversation: Some(ConversationRules {
             strict,
             condensing: (limits.summary != Some(false)).then_some(Condensing {
                 messages_max: limits.messages,
@@ -179,9 +179,9 @@ impl Lowering<'_> {
 }
 
 /// Makes a state that carries out something other than a model.
-fn task(work: interlock_core::machine::Work, policy: Policy, on_crash: OnCrash) -> Lowered {
+fn task(task: Task, policy: Policy, on_crash: OnCrash) -> Lowered {
     Lowered {
-        activity: Activity::Task(work),
+        activity: Activity::Task(task),
         policy,
         on_crash,
         ..Lowered::default()

@@ -6,7 +6,10 @@
 use interlock_core::{
     dialogue::Conversation,
     machine::{AgentWork, Object, ServerStart, ServerWork},
-    node::{Mapping, OnError, RecordsNode, Rule, Source, ToolWork, TransformNode, TreeNode},
+    node::{
+        FieldRule, Mapping, OnError, RecordsNode, ToolWork, TransformNode, TransformSource,
+        TreeNode,
+    },
 };
 use interlock_expr::{expression, template::Template};
 use serde_json::Value;
@@ -111,11 +114,11 @@ pub(super) fn transform(config: &Value, strict: bool) -> Option<TransformNode> {
     let mappings = items.into_iter().flatten().map(mapping);
     Some(TransformNode {
         source: match text(config, "input_source").as_deref() {
-            Some("user_input") => Source::UserInput,
-            Some("messages") => Source::Messages,
-            Some("combined") => Source::Combined,
-            Some("state_schema") => Source::StateSchema,
-            _ => Source::ContextStore,
+            Some("user_input") => TransformSource::UserInput,
+            Some("messages") => TransformSource::Messages,
+            Some("combined") => TransformSource::Combined,
+            Some("state_schema") => TransformSource::StateSchema,
+            _ => TransformSource::ContextStore,
         },
         input_key: text(config, "input_key"),
         mappings: mappings.collect::<Option<_>>()?,
@@ -140,15 +143,17 @@ fn mapping(mapping: &Value) -> Option<Mapping> {
     let expression = |name: &str| expression::parse(&text(mapping, name).unwrap_or_default()).ok();
     let kind = text(mapping, "type");
     let rule = match kind.as_deref().unwrap_or("extract") {
-        "constant" => Rule::Constant(given("value")),
-        "condition" => Rule::Condition {
+        "constant" => FieldRule::Constant(given("value")),
+        "condition" => FieldRule::Condition {
             condition: expression("condition")?,
             then: given("then_value"),
             otherwise: given("else_value"),
         },
-        "script" => Rule::Script(expression("script")?),
-        "template" => Rule::Template(Template::new(text(mapping, "template").unwrap_or_default())),
-        "array_map" => Rule::ArrayMap {
+        "script" => FieldRule::Script(expression("script")?),
+        "template" => {
+            FieldRule::Template(Template::new(text(mapping, "template").unwrap_or_default()))
+        }
+        "array_map" => FieldRule::ArrayMap {
             path: path(),
             item_field: text(mapping, "item_field"),
             filter: match text(mapping, "filter_condition") {
@@ -156,7 +161,7 @@ fn mapping(mapping: &Value) -> Option<Mapping> {
                 None => None,
             },
         },
-        _ => Rule::Extract {
+        _ => FieldRule::Extract {
             path: path(),
             default: given("default"),
         },

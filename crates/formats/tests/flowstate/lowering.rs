@@ -56,7 +56,7 @@ fn a_command_has_its_folder_and_its_settings() {
     let run_dir = json!({ "text": [{ "hole": { "path": [[{ "plain": "./" }], "run_dir"] } }] });
     assert_eq!(
         activity("{tool: bash, arguments: {command: ls}}"),
-        json!({ "task": { "kind": "bash", "input": { "object": {
+        json!({ "task": { "kind": { "program": "bash" }, "input": { "object": {
             "command": plain("ls"), "cwd": run_dir,
         } } } })
     );
@@ -375,7 +375,7 @@ states:
 ";
     let machine = machine(text);
     let items = serde_json::to_value(state(&machine, "l")).unwrap();
-    assert_eq!(items["activity"]["task"]["kind"], "bash");
+    assert_eq!(items["activity"]["task"]["kind"]["program"], "bash");
     assert_eq!(
         items["activity"]["task"]["input"]["object"]["command"],
         plain("ls -1")
@@ -463,7 +463,7 @@ states:
     let a = serde_json::to_value(state(&machine, "a")).unwrap();
     assert_eq!(a["retry"]["attempts"], 2);
     let input = &a["activity"]["task"]["input"]["object"];
-    assert_eq!(a["activity"]["task"]["kind"], "custom");
+    assert_eq!(a["activity"]["task"]["kind"]["program"], "custom");
     assert_eq!(input["tool"], plain("count"));
     let key = |key: &str| json!([{ "hole": { "key": key } }]);
     assert_eq!(

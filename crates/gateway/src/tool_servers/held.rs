@@ -97,14 +97,14 @@ impl PinnedTools {
 impl State {
     fn read(&self) -> Result<Pinned, StoreError> {
         match &self.run {
-            Some((home, run)) => Ok(by_name(home.open_run(run)?.tool_pins()?)),
+            Some((home, run)) => Ok(by_name(home.open_run(run)?.folder().tool_pins()?)),
             None => Ok(BTreeMap::new()),
         }
     }
 
     fn add(&self, mut pins: Pinned, new: Vec<ToolPin>) -> Result<Pinned, StoreError> {
         match &self.run {
-            Some((home, run)) => Ok(by_name(home.open_run(run)?.pin_tools(new)?)),
+            Some((home, run)) => Ok(by_name(home.open_run(run)?.folder().pin_tools(new)?)),
             None => {
                 pins.extend(by_name(new));
                 Ok(pins)

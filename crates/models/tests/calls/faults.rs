@@ -351,6 +351,14 @@ fn an_error_in_the_stream_is_tried_again_where_it_may_pass() {
         ),
         (
             Kind::OpenAi,
+            "data: {\"error\":{\"code\":429,\"message\":\"slow down\"}}\n\n",
+        ),
+        (
+            Kind::OpenAi,
+            "data: {\"error\":{\"code\":\"408\",\"message\":\"too slow\"}}\n\n",
+        ),
+        (
+            Kind::OpenAi,
             "data: {\"error\":{\"type\":\"server_error\",\"message\":\"oops\"}}\n\n",
         ),
         (

@@ -17,6 +17,7 @@ use std::{
     thread,
 };
 
+use interlock_core::machine::EffectKind;
 use interlock_expr::text::Places;
 use interlock_process::{Cancel, Stop, Stream, end_leftovers};
 use serde_json::{Value, json};
@@ -119,7 +120,7 @@ pub(super) fn order(kind: &str, input: Value) -> Order {
     Order {
         id: "r1//7".to_owned(),
         attempt: 1,
-        kind: kind.to_owned(),
+        kind: EffectKind::Program(kind.into()),
         path: "step".to_owned(),
         title: "step".to_owned(),
         input,
@@ -257,7 +258,8 @@ fn an_unknown_tool_is_code_2() {
 #[test]
 fn a_text_goes_to_its_file() {
     let room = Room::new();
-    let mut order = order("write", json!({"text": "true"}));
+    let mut order = order("", json!({"text": "true"}));
+    order.kind = EffectKind::Write;
     let target = room.at("run/a/out.txt");
     order.capture = Some(Capture::File(target.clone()));
     assert_eq!(done(room.carry(&order)), "true");

@@ -1,8 +1,8 @@
 //! Whether somebody has each tool that a workflow names, before its first state.
 
 use interlock_core::{
-    machine::{Activity, Machine, ServerStart, ServerWork},
-    node::{Inputs, TOOL, ToolWork},
+    machine::{Activity, Machine, NodeKind, ServerStart, ServerWork, TaskKind},
+    node::{Inputs, ToolWork},
 };
 use interlock_expr::text::ValueTemplate;
 use interlock_tools::Tool;
@@ -71,7 +71,7 @@ fn wanted(machine: &Machine) -> Vec<(String, String)> {
     let machines = std::iter::once(machine).chain(machine.machines.values());
     for (name, state) in machines.flat_map(|machine| &machine.states) {
         if let Activity::Task(work) = &state.activity
-            && work.kind == TOOL
+            && work.kind == TaskKind::Node(NodeKind::ToolCall)
             && let ValueTemplate::Plain(input) = &work.input
             && let Ok(tool) = serde_json::from_value::<ToolWork>(input.clone())
             && tool.server.is_none()

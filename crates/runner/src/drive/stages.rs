@@ -9,9 +9,8 @@ use interlock_core::{
     Reply,
     command::{ActivityOutcome, Effect},
     event::Event,
-    machine::StageRules,
+    machine::{EffectKind, NodeKind, StageRules},
     names::FramePath,
-    node::RECORDS,
     place::stage_of,
     stage::{Step, step},
 };
@@ -56,7 +55,7 @@ impl<H: Host> Drive<'_, H> {
     /// Tells whether an attempt of the stage is under way, and so has its slot.
     pub(super) fn has_begun(&self, effect: &Effect) -> bool {
         let frame = self.run.frame(&effect.frame);
-        frame.is_some_and(|frame| frame.stay.acting.is_some())
+        frame.is_some_and(|frame| frame.stay.stage_attempt().is_some())
     }
 
     /// Returns how many stages may begin beside those that have.
@@ -81,7 +80,7 @@ impl<H: Host> Drive<'_, H> {
         let begun = self
             .run
             .frame(&path)
-            .filter(|frame| frame.stay.acting.is_some());
+            .filter(|frame| frame.stay.stage_attempt().is_some());
         let events = match begun.map(|frame| frame.stay.entered_seq) {
             Some(seq) => self.host.events(seq).map_err(DriveError::Host)?,
             None => Vec::new(),
@@ -107,8 +106,10 @@ impl<H: Host> Drive<'_, H> {
         &mut self,
         effect: &Effect,
     ) -> Result<NodeOrder, DriveError<H::Error>> {
-        let events = match effect.kind.as_str() {
-            RECORDS => self.host.events(0).map_err(DriveError::Host)?,
+        let events = match effect.kind {
+            EffectKind::Node(NodeKind::StateRecords) => {
+                self.host.events(0).map_err(DriveError::Host)?
+            }
             _ => Vec::new(),
         };
         let machine = self.machine;

@@ -237,10 +237,10 @@ impl<'a> Attempt<'a> {
         Ok(())
     }
 
-    pub(super) fn acting(&self) -> Result<&StageAttempt, Halt> {
+    pub(super) fn progress(&self) -> Result<&StageAttempt, Halt> {
         let frame = self.told.run.frame(&self.line.path);
         frame
-            .and_then(|frame| frame.stay.acting.as_deref())
+            .and_then(|frame| frame.stay.stage_attempt())
             .ok_or(Halt::Cut)
     }
 
@@ -248,14 +248,14 @@ impl<'a> Attempt<'a> {
     fn set_clock(&self, next: &Step) {
         let Some(timer) = &self.timer else { return };
         let left = self
-            .acting()
+            .progress()
             .ok()
             .filter(|_| !matches!(next, Step::Person(_)))
-            .and_then(|acting| {
+            .and_then(|progress| {
                 let most = self.stage.timeout_ms?;
                 let used = now_ms()
-                    .saturating_sub(acting.started_ms)
-                    .saturating_sub(acting.waited_ms);
+                    .saturating_sub(progress.started_ms)
+                    .saturating_sub(progress.waited_ms);
                 Some(most.saturating_sub(used))
             });
         match left {
@@ -335,7 +335,7 @@ impl<'a> Attempt<'a> {
 
     /// Returns the call at a place of the last message, with its arguments.
     fn call_at(&self, at: usize) -> Result<(PendingCall, Arguments), Halt> {
-        let acted = self.acting()?.calls.get(at).cloned();
+        let acted = self.progress()?.calls.get(at).cloned();
         let acted = acted.ok_or(Halt::Cut)?;
         let said = self.transcript.open();
         let said = said.and_then(|kept| kept.answer.calls().nth(at));

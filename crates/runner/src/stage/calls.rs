@@ -358,3 +358,51 @@ fn served(bench: Bench<'_>, job: &Job<'_>) -> (ToolEnd, Option<String>) {
         end.code.or_else(|| code(why)),
     )
 }
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a failed test panics")]
+mod tests {
+    use interlock_core::call::{FileWrite, PathArea};
+
+    use super::*;
+
+    #[test]
+    fn every_file_of_a_call_is_where_it_was_judged() {
+        let written = |path: &str| FileWrite {
+            path: Some(path.to_owned()),
+            relative: None,
+            place: PathArea::Project,
+            by: "apply_patch".to_owned(),
+            removes: false,
+            recursive: false,
+            lines: None,
+            before: None,
+        };
+        let arguments = Arguments::read("{}").unwrap();
+        let mut facts = CallFacts {
+            writes: vec![written("/p/a"), written("/p/b")],
+            ..CallFacts::default()
+        };
+        let moved = |facts: &CallFacts, judged: &[&str]| {
+            let judged: Vec<String> = judged.iter().map(|&path| path.to_owned()).collect();
+            let job = Job {
+                id: CallId::new("c1"),
+                tool: "apply_patch",
+                arguments: &arguments,
+                facts,
+                judged: &judged,
+                plan: None,
+            };
+            moved(&job).map(|(code, sentence)| (code.as_str(), sentence))
+        };
+        assert_eq!(moved(&facts, &["/p/a", "/p/b"]), None);
+        for (judged, elsewhere) in [(["/p/a", "/q/b"], "`/p/b`"), (["/q/a", "/p/b"], "`/p/a`")] {
+            let (code, sentence) = moved(&facts, &judged).unwrap();
+            assert_eq!(code, Code::Moved.as_str());
+            assert!(sentence.starts_with(elsewhere), "{sentence}");
+        }
+        facts.protected = Some("a hook".to_owned());
+        let (code, _) = moved(&facts, &["/p/a", "/p/b"]).unwrap();
+        assert_eq!(code, Code::Protected.as_str());
+    }
+}

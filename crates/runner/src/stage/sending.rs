@@ -233,7 +233,7 @@ impl Attempt<'_> {
 
     /// Describes the tools that the model is told of: those of the attempt, the one that ends it last.
     fn specs(&self) -> Result<Vec<ToolSpec>, Halt> {
-        let names = self.acting()?.tools.iter();
+        let names = self.progress()?.tools.iter();
         let known = names.filter_map(|name| self.stages.spec(name));
         let mut specs: Vec<ToolSpec> = known.map(|(spec, _)| spec).collect();
         if let Ending::Tool { name, schema } = &self.stage.ending {

@@ -123,7 +123,7 @@ fn a_log_of_a_million_events() {
     let machine = json!({
         "id": "loop", "initial": "step", "durable": true,
         "states": { "step": {
-            "activity": { "task": { "kind": "step" } },
+            "activity": { "task": { "kind": { "program": "step" } } },
             "capture": { "key": "last" },
             "on": { "done": { "branched": true, "transitions": [
                 { "guards": [{ "inline": { "output": "over" } }], "target": { "end": "success" } },

@@ -48,8 +48,13 @@ pub(crate) fn text(written: &str) -> Value {
 }
 
 /// Makes an activity of `kind` with one text argument.
-pub(crate) fn work(kind: &str, argument: &str, written: &str) -> Value {
-    json!({"kind": kind, "input": {"object": {argument: {"text": text(written)}}}})
+pub(crate) fn work(program: &str, argument: &str, written: &str) -> Value {
+    json!({"kind": {"program": program}, "input": input(argument, written)})
+}
+
+/// Makes the input of a state, of one argument.
+pub(crate) fn input(argument: &str, written: &str) -> Value {
+    json!({"object": {argument: {"text": text(written)}}})
 }
 
 /// Makes a state that runs `command` and goes on to `next`, or ends.
@@ -114,7 +119,7 @@ impl Room {
         };
         let log = Home::at(room.path().join("home")).create_run(&new).unwrap();
         let run = log.run().clone();
-        let run_dir = log.directory().join("files");
+        let run_dir = log.folder().work().join("files");
         fs::create_dir(&run_dir).unwrap();
         let word = |path: PathBuf| path.to_str().unwrap().to_owned();
         let places = Places {
@@ -141,7 +146,7 @@ impl Room {
     }
 
     fn host_at(&self, log: RunLog, places: Places) -> Embedded {
-        let mut around = Surroundings::new(self.run.to_string(), places, log.directory());
+        let mut around = Surroundings::new(self.run.to_string(), places, log.folder().work());
         around.screen = Arc::new(NullScreen);
         Embedded::take(log, around).unwrap()
     }
@@ -167,7 +172,7 @@ impl Room {
     pub(crate) fn host_with(&self, change: impl FnOnce(&mut Surroundings)) -> Embedded {
         let places = self.load().places().cloned().unwrap();
         let log = self.log();
-        let mut around = Surroundings::new(self.run.to_string(), places, log.directory());
+        let mut around = Surroundings::new(self.run.to_string(), places, log.folder().work());
         change(&mut around);
         Embedded::take(log, around).unwrap()
     }
@@ -197,7 +202,7 @@ impl Room {
 
     /// Names a file of the run directory.
     pub(crate) fn file(&self, name: &str) -> PathBuf {
-        self.log().directory().join("files").join(name)
+        self.log().folder().work().join("files").join(name)
     }
 
     pub(crate) fn read(&self, name: &str) -> String {

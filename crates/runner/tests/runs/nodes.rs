@@ -69,7 +69,7 @@ impl Configured for Values {
 /// Makes a state that computes `input` and goes on to `next`, or ends.
 fn node(kind: &str, input: Value, next: Option<&str>) -> Value {
     json!({
-        "activity": {"task": {"kind": kind, "input": {"plain": input}}},
+        "activity": {"task": {"kind": {"node": kind}, "input": {"plain": input}}},
         "on": {"done": {"transitions": [to(next)]}},
     })
 }

@@ -12,7 +12,7 @@ use crate::flow::{Room, bash, into, machine, or_else, text, to, work};
 fn ask(input: Value) -> Value {
     into(
         json!({
-            "activity": {"ask": {"kind": "ask-user", "input": {"object": input}}},
+            "activity": {"ask": {"object": input}},
             "on": {"done": {"transitions": [to(None)]}},
         }),
         "v",

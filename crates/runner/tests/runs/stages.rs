@@ -91,6 +91,8 @@ impl Channel for Answering {
         } else {
             left.remove(0)
         };
+        // Whoever is impatient presses a key twice: that is no answer to the next request.
+        answers.say(said.clone());
         answers.say(said);
         Box::new(Asking)
     }
@@ -106,7 +108,7 @@ pub(crate) fn stages(room: &Room, models: &Arc<Scripted>, people: People) -> Arc
         tools: Tool::PIPELINE.to_vec(),
         secrets: interlock_tools::Secrets::default(),
         servers: None,
-        messages: room.log().messages(),
+        messages: room.log().folder().messages(),
         home: room.home(),
         place,
         decided: interlock_confine::Decided::default(),

@@ -4,7 +4,7 @@ use interlock_core::{command::Ask, event::Event, machine::Object};
 use interlock_runner::Halt;
 use serde_json::json;
 
-use crate::flow::{Room, bash, into, machine, or_else, text, to, work};
+use crate::flow::{Room, bash, input, into, machine, or_else, text, to};
 
 #[test]
 fn states_run_in_order_and_pass_what_they_captured() {
@@ -144,7 +144,7 @@ fn what_a_test_wrote_to_its_file_is_there() {
 #[test]
 fn what_only_waits_for_a_person_stands() {
     let pause = json!({
-        "activity": {"pause": work("pause", "reason", "wait")},
+        "activity": {"pause": input("reason", "wait")},
         "on": {"done": {"transitions": [to(Some("b"))]}},
     });
     let room = Room::new(machine(
@@ -167,7 +167,7 @@ fn a_pause_goes_on_when_its_condition_holds() {
         "condition": {"object": {"command": {"text": text("echo looked; test -e ready")}}},
     }});
     let pause = json!({
-        "activity": {"pause": {"kind": "pause", "input": input}},
+        "activity": {"pause": input},
         "on": {"done": {"transitions": [to(None)]}},
     });
     let room = Room::new(machine("p", json!({ "p": pause })));
@@ -191,7 +191,7 @@ fn the_condition_of_a_pause_sees_the_values_and_files_of_its_moment() {
         "condition": {"object": {"command": {"text": text("test '{{ word }}{{ file wanted }}' = 'go on'")}}},
     }});
     let pause = json!({
-        "activity": {"pause": {"kind": "pause", "input": input}},
+        "activity": {"pause": input},
         "on": {"done": {"transitions": [to(None)]}},
     });
     let states = json!({ "a": into(bash("printf '%s' ' on' > wanted; echo stop", Some("p")), "word"), "p": pause });

@@ -6,7 +6,7 @@ use interlock_core::{
     command::{ActivityOutcome, Ask, Effect, EffectFate, EffectStatus},
     effects,
     event::Event,
-    machine::{Machine, Object},
+    machine::{EffectKind, Machine, Object},
     run::{DurableRun, Phase, Run},
 };
 use interlock_expr::text::Places;
@@ -153,7 +153,11 @@ impl Schedule<'_> {
         let effect = &waiting[at];
         let path = Some(effect.frame.to_string());
         if effect.stage == EffectStatus::Person {
-            let word = if effect.kind == "pause" { "" } else { "yes" };
+            let word = if effect.kind == EffectKind::Pause {
+                ""
+            } else {
+                "yes"
+            };
             return Ok(Ask::EndActivity {
                 path,
                 outcome: ActivityOutcome::done(word),

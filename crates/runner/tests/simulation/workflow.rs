@@ -99,10 +99,10 @@ impl Maker {
             5 => self.file(name),
             6 => json!({ "activity": { "wait": { "wait_ms": self.dice.below(50) } } }),
             7 if room.people => {
-                json!({ "activity": { "pause": work("pause", "reason", &[plain("until morning")]) } })
+                json!({ "activity": { "pause": input("reason", &[plain("until morning")]) } })
             }
             8 if room.people => {
-                json!({ "activity": { "ask": work("ask-user", "question", &[plain("well?")]) }, "capture": { "key": self.key() } })
+                json!({ "activity": { "ask": input("question", &[plain("well?")]) }, "capture": { "key": self.key() } })
             }
             7 | 9 => self.call(name, room),
             8 | 10 => self.fork(name, room, beside),
@@ -314,8 +314,12 @@ impl Maker {
     }
 }
 
-fn work(kind: &str, argument: &str, text: &[Value]) -> Value {
-    json!({ "kind": kind, "input": { "object": { argument: { "text": text } } } })
+fn work(program: &str, argument: &str, text: &[Value]) -> Value {
+    json!({ "kind": { "program": program }, "input": input(argument, text) })
+}
+
+fn input(argument: &str, text: &[Value]) -> Value {
+    json!({ "object": { argument: { "text": text } } })
 }
 
 fn plain(text: &str) -> Value {

@@ -10,7 +10,7 @@ use interlock_core::{
     decide, effects,
     event::{Cause, Event},
     evolve,
-    machine::Machine,
+    machine::{EffectKind, Machine},
     names::{FramePath, RunId},
     run::{Frame, Run},
 };
@@ -459,9 +459,9 @@ impl Host for World<'_> {
     }
 
     fn takes(&mut self, order: &Order) -> bool {
-        match order.kind.as_str() {
-            "pause" => false,
-            "ask-user" => order.alone && self.choices.below(2) == 0,
+        match order.kind {
+            EffectKind::Pause => false,
+            EffectKind::Ask => order.alone && self.choices.below(2) == 0,
             _ => true,
         }
     }

@@ -50,7 +50,7 @@ fn carry(home: &Path, run: &str) -> Result<String, Box<dyn Error>> {
         .places()
         .cloned()
         .ok_or("the run is not durable")?;
-    let mut around = Surroundings::new(run, places, log.directory());
+    let mut around = Surroundings::new(run, places, log.folder().work());
     around.screen = Arc::new(Plain);
     around.terminal = Terminal::of_stdin().map(Arc::new);
     let mut host = Embedded::take(log, around)?;

@@ -30,6 +30,8 @@ pub struct Surroundings {
     pub sockets: Vec<PathBuf>,
     /// Directories a line may not read: the state directory.
     pub hidden: Vec<PathBuf>,
+    /// Ports of this machine that a line may not reach: those of consoles.
+    pub consoles: Vec<u16>,
     /// Every protected thing, absolute.
     pub protected: Vec<Protected>,
     /// Patterns of the machine's interrupts.
@@ -124,6 +126,7 @@ fn confinement(column: Column, asked: &JudgedLine<'_>, around: &Surroundings) ->
             Column::NoWrite => Network::Off,
             _ => Network::On,
         },
+        closed_ports: around.consoles.clone(),
         sockets: sockets(asked.policy, around),
         calls: if reading {
             Calls::Reading

@@ -12,6 +12,7 @@ use interlock_sandbox::{Exit, Level, NotHeld, Plan};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
+mod ports;
 mod protected;
 #[path = "../support/trial.rs"]
 mod trial;

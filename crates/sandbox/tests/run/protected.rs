@@ -228,6 +228,12 @@ fn only_free_keys_of_a_git_configuration_change() {
             false,
         ),
         ("[user]\n\tname = a\n", false),
+        // What is not plainly `key = value` is none of the free keys.
+        ("[core]\n\tbare\n[user]\n\tname = a\n", false),
+        (
+            "[core]\n\tbare = false\n\tworktree\n[user]\n\tname = a\n",
+            false,
+        ),
     ];
     for (now, is_free) in cases {
         let trial = Trial::new(User::Own);

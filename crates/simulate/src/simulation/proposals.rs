@@ -18,8 +18,8 @@ impl Simulation {
     /// Makes the call at a place of the last message, with its facts.
     pub(super) fn call_at(&self, path: &FramePath, at: usize) -> Option<ToolCall> {
         let line = self.stages.messages.get(path)?.get(at)?;
-        let acting = self.run.frame(path)?.stay.acting.as_ref()?;
-        let acted = acting.calls.get(at)?;
+        let progress = self.run.frame(path)?.stay.stage_attempt()?;
+        let acted = progress.calls.get(at)?;
         let arguments = Arguments::of(line.input.clone()).ok()?;
         let mut call = match built_in(&line.tool) {
             Some(tool) => calls::built_in(&self.setting, line, tool, &arguments, &acted.id),

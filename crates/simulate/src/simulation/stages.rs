@@ -47,18 +47,18 @@ impl Simulation {
         let at_once = self.machine.stages.clone().unwrap_or_default().at_once;
         loop {
             let leaves = self.run.open_leaves();
-            let acting = leaves
+            let at_work = leaves
                 .iter()
                 .filter(|path| {
                     self.run
                         .frame(path)
-                        .is_some_and(|frame| frame.stay.acting.is_some())
+                        .is_some_and(|frame| frame.stay.stage_attempt().is_some())
                 })
                 .count();
             let next = leaves
                 .into_iter()
                 .find(|path| step(&self.machine, &self.run, path) == Some(Step::Begin));
-            let Some(path) = next.filter(|_| acting < at_once.max(1)) else {
+            let Some(path) = next.filter(|_| at_work < at_once.max(1)) else {
                 log.extend(self.condense());
                 return log;
             };
@@ -306,13 +306,15 @@ impl Simulation {
 
     /// Tells whether one call runs and nothing of its message waits for its end.
     fn is_last(&self, path: &FramePath) -> bool {
-        let acting = self
+        let progress = self
             .run
             .frame(path)
-            .and_then(|frame| frame.stay.acting.as_ref());
-        let Some(acting) = acting else { return false };
+            .and_then(|frame| frame.stay.stage_attempt());
+        let Some(progress) = progress else {
+            return false;
+        };
         let running = |fate: &CallStatus| matches!(fate, CallStatus::Running { .. });
-        let mut unsettled = acting
+        let mut unsettled = progress
             .calls
             .iter()
             .filter(|call| call.fate != CallStatus::Settled);
@@ -328,9 +330,9 @@ impl Simulation {
         let running = self
             .run
             .frame(path)
-            .and_then(|frame| frame.stay.acting.as_ref())
-            .and_then(|acting| {
-                acting
+            .and_then(|frame| frame.stay.stage_attempt())
+            .and_then(|progress| {
+                progress
                     .calls
                     .iter()
                     .find(|call| matches!(call.fate, CallStatus::Running { .. }))

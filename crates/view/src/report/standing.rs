@@ -4,14 +4,11 @@ use interlock_core::{
     attempt::CallStatus,
     command::{Effect, EffectStatus},
     effects,
-    machine::Machine,
+    machine::{EffectKind, Machine},
     run::Run,
 };
 use serde::Serialize;
 use serde_json::Value;
-
-/// The kind of the effect of a model stage.
-const STAGE: &str = "stage";
 
 /// Something that a durable run stands at.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -52,12 +49,14 @@ pub fn standing(machine: &Machine, run: &Run) -> Vec<Standing> {
         .into_iter()
         .filter_map(|effect| {
             let kind = match effect.stage {
-                EffectStatus::Person if effect.kind == "pause" => StandsFor::Pause,
+                EffectStatus::Person if effect.kind == EffectKind::Pause => StandsFor::Pause,
                 // What a stage asks is a request of its own, with an id to answer it by.
-                EffectStatus::Person if effect.kind == STAGE => return None,
+                EffectStatus::Person if effect.kind == EffectKind::Stage => return None,
                 EffectStatus::Person => StandsFor::Question,
                 // Of a file with a conversation only tools that may have written are not simply called again.
-                EffectStatus::Lost if effect.kind == STAGE || machine.conversation.is_some() => {
+                EffectStatus::Lost
+                    if effect.kind == EffectKind::Stage || machine.conversation.is_some() =>
+                {
                     StandsFor::LostCall
                 }
                 EffectStatus::Lost => StandsFor::Lost,
@@ -98,8 +97,8 @@ fn message(run: &Run, kind: StandsFor, effect: &Effect) -> String {
 
 /// Returns the tool of the call of a stage that was cut off, and may have written.
 fn cut_off<'a>(run: &'a Run, effect: &Effect) -> Option<&'a str> {
-    let acting = run.frame(&effect.frame)?.stay.acting.as_deref()?;
-    let calls = acting.calls.iter();
+    let progress = run.frame(&effect.frame)?.stay.stage_attempt()?;
+    let calls = progress.calls.iter();
     let mut running = calls.filter(|call| call.fate == CallStatus::Running { reads: false });
     running.next().map(|call| call.tool.as_str())
 }

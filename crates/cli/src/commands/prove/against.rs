@@ -5,10 +5,10 @@ use interlock_formats::{Lines, Source};
 use interlock_prove::{Comparison, compare};
 use serde_json::{Value, json};
 
-use super::{show, step_as_json};
+use super::{report, show, step_as_json};
 use crate::{
     app::App,
-    args::ProveArgs,
+    args::{FindingFormat, ProveArgs},
     failure::{Done, Exit, Failure},
     live,
     output::Style,
@@ -24,11 +24,18 @@ pub(super) fn run(
     let old_source = library.open(old).map_err(Failure::usage)?;
     let old = live::load_source(app, &library, &old_source)?;
     let lines = Lines::of(source);
-    let found = compare(new, &old.machine, args.max_states, Some(&lines));
-    if args.json {
-        app.output.json(&as_json(source, &old_source, &found))?;
-    } else {
-        print(app, source, &old_source, &found)?;
+    let found = compare(
+        new,
+        &old.machine,
+        args.by.into(),
+        args.max_states,
+        Some(&lines),
+    );
+    let format = args.printed.format();
+    match format {
+        FindingFormat::Text => print(app, source, &old_source, &found)?,
+        FindingFormat::Json => app.output.json(&as_json(source, &old_source, &found))?,
+        _ => report::of_comparison(source, &old_source, &found).print(app, format)?,
     }
     if found.permitted.is_some() {
         return Err(Failure::Said(Exit::Failed));

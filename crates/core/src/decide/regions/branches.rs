@@ -9,8 +9,7 @@ use crate::{
         transitions::{done, error, is_failed, state_of},
     },
     event::{BranchStart, Cause, Event, Merged, RegionKind, RegionOutcome, RegionsStart},
-    evolve::UPSTREAM,
-    machine::{Activity, Branch, Join, Merge, Object, Outcome, Over, Parallel},
+    machine::{Activity, Branch, Join, Merge, Outcome, Over, Parallel},
     merge,
     names::FramePath,
     refusal::{Code, Refusal},
@@ -56,11 +55,7 @@ impl Work<'_> {
         let limit = self.machine.limits.branches_max;
         if branches.len() > limit {
             let message = format!("{} branches and {limit} is the limit", branches.len());
-            let cause = Cause {
-                code: Value::from(Code::LimitExceeded.as_str()),
-                message,
-                ..Cause::default()
-            };
+            let cause = Cause::new(Code::LimitExceeded.as_str(), message);
             return self.raise_own(path, &error(), Some(cause));
         }
         let branches: Vec<BranchStart> = branches.iter().map(start).take(at_once).collect();
@@ -165,18 +160,15 @@ impl Work<'_> {
                     .frame(path)
                     .map(|frame| frame.at.to_string())
                     .unwrap_or_default();
-                Cause {
-                    code: Value::from("branch_failed"),
-                    message: format!("branch `{path}` ended in `{at}`"),
-                    ..Cause::default()
-                }
+                let message = format!("branch `{path}` ended in `{at}`");
+                self.placed(path, Cause::new("branch_failed", message))
             })),
             RegionOutcome::Succeeded
             | RegionOutcome::Cancelled
             | RegionOutcome::Waiting
             | RegionOutcome::Merged => None,
         };
-        let kind = match self.spread_around(path) {
+        let kind = match self.items_around(path) {
             Some(_) => RegionKind::Item,
             None => RegionKind::Branch,
         };
@@ -253,9 +245,9 @@ impl Work<'_> {
         });
         if let (Some(Outcome::Failure), Some(cause)) = (verdict, &cause)
             && waits
-            && let Some(cause) = self.uncaught(path, cause)
+            && self.fails_run(path, cause)?
         {
-            return self.end_uncaught(cause);
+            return Ok(());
         }
         match verdict {
             Some(outcome) => self.join(path, outcome, cause),
@@ -271,15 +263,8 @@ impl Work<'_> {
     ) -> Result<(), Refusal> {
         let (frame, machine) = self.stand(path)?;
         let parallel = state_of(machine, frame)?.activity.parallel();
-        let captures = parallel.is_some_and(|parallel| parallel.merge == Merge::Captured);
-        let mut context = match outcome {
-            _ if captures => merge::captured(frame),
-            Outcome::Success => merge::changed(frame),
-            Outcome::Failure => Object::new(),
-        };
-        if context.shift_remove(UPSTREAM).is_some() && outcome == Outcome::Success {
-            context.insert(UPSTREAM.to_owned(), merge::upstream(machine, frame));
-        }
+        let rule = parallel.map_or_else(Merge::default, |parallel| parallel.merge);
+        let context = merge::branches(machine, frame, rule, outcome);
         let open: Vec<FramePath> = frame
             .regions
             .iter()
@@ -287,7 +272,7 @@ impl Work<'_> {
             .map(|region| path.child(&region.name))
             .collect();
         for branch in open {
-            self.cancel_stages(&branch)?;
+            self.on_leave(&branch)?;
             self.emit(Event::RegionEnded {
                 path: branch,
                 kind: RegionKind::Branch,
@@ -305,7 +290,7 @@ impl Work<'_> {
                 ..Merged::default()
             },
             failed: 0,
-            cause: cause.clone().filter(|_| captures),
+            cause: cause.clone().filter(|_| rule == Merge::Captured),
             next: None,
             may_part: false,
         });

@@ -23,7 +23,7 @@ use crate::{
 
 impl Work<'_> {
     /// Tells whether the line at `path` has to wait for others before its state begins.
-    pub(in crate::decide) fn gathers(&mut self, path: &FramePath) -> Result<bool, Refusal> {
+    pub(in crate::decide) fn waits_at_join(&mut self, path: &FramePath) -> Result<bool, Refusal> {
         let Some(parent) = self.meets(path) else {
             return Ok(false);
         };
@@ -60,7 +60,7 @@ impl Work<'_> {
         Ok(Arrows {
             machine,
             opener: &holder.at,
-            of_item: self.spread_around(path).is_some(),
+            of_item: self.items_around(path).is_some(),
         })
     }
 
@@ -98,7 +98,7 @@ impl Work<'_> {
                 next: None,
                 may_part,
             });
-            self.settle_met(&line)?;
+            self.begin_state(&line)?;
         }
     }
 
@@ -139,7 +139,7 @@ impl Work<'_> {
         self.meet(&parent)
     }
 
-    /// Returns the states that the lines of a spread have ended towards; empty: the fork is entered as written.
+    /// Returns the states that regions of items have ended towards; empty: the fork is entered as written.
     fn exits_of(&self, path: &FramePath) -> Vec<StateName> {
         let exits = self.run.frame(path).map(|frame| frame.stay.exits.clone());
         exits.unwrap_or_default()
@@ -157,15 +157,15 @@ impl Work<'_> {
             Some(cause) if !open => self.lines_failed(path, cause),
             Some(_) => Ok(()),
             None if of_items && open => Ok(()),
-            None if of_items => self.join_spread(path),
+            None if of_items => self.join_items(path),
             None if open => self.meet(path),
             None => self.join_lines(path),
         }
     }
 
     fn lines_failed(&mut self, path: &FramePath, cause: Cause) -> Result<(), Refusal> {
-        if let Some(cause) = self.uncaught(path, &cause) {
-            return self.end_uncaught(cause);
+        if self.fails_run(path, &cause)? {
+            return Ok(());
         }
         self.raise_own(path, &error(), Some(cause))
     }
@@ -183,7 +183,7 @@ impl Work<'_> {
             next: None,
             may_part: false,
         });
-        let around = self.spread_around(path).map(|(parent, _)| parent);
+        let around = self.items_around(path).map(|(parent, _)| parent);
         if let Some(parent) = around
             && !exits.is_empty()
         {

@@ -16,24 +16,24 @@ use crate::{
 
 impl Work<'_> {
     /// Opens one line for each item, or passes an item on.
-    pub(in crate::decide) fn spread(
+    pub(in crate::decide) fn start_items(
         &mut self,
         path: &FramePath,
-        spread: &OverItems,
+        over: &OverItems,
     ) -> Result<(), Refusal> {
-        if !spread.nested && self.spread_around(path).is_some() {
-            return self.pass_item(path, spread);
+        if !over.nested && self.items_around(path).is_some() {
+            return self.pass_item(path, over);
         }
         let (frame, _) = self.stand(path)?;
-        let found = match items(&frame.line.output, &frame.line.context, &spread.items) {
+        let found = match items(&frame.line.output, &frame.line.context, &over.items) {
             Ok(found) => found,
             Err(missing) => {
                 let keys = missing.known.join(", ");
                 let message = format!(
                     "there is no `{}` to iterate over; there are: {keys}",
-                    spread.items
+                    over.items
                 );
-                let cause = self.placed(path, Cause::new("iter_key_missing", message));
+                let cause = Cause::new("iter_key_missing", message);
                 return self.raise_own(path, &error(), Some(cause));
             }
         };
@@ -41,39 +41,38 @@ impl Work<'_> {
         if found.len() > limit {
             let message = format!("{} items and {limit} is the limit", found.len());
             let cause = Cause::new(Code::LimitExceeded.as_str(), message);
-            let cause = self.placed(path, cause);
             return self.raise_own(path, &error(), Some(cause));
         }
-        if found.is_empty() && spread.wants_items {
-            let message = format!("`{}` has no items", spread.items);
-            let cause = self.placed(path, Cause::new("no_items", message));
+        if found.is_empty() && over.wants_items {
+            let message = format!("`{}` has no items", over.items);
+            let cause = Cause::new("no_items", message);
             return self.raise_own(path, &error(), Some(cause));
         }
         let count = found.len();
-        if count == 0 && self.machine.conversation.is_some() {
-            let message = format!("`{}` has no items", spread.items);
+        if count == 0 {
+            let message = format!("`{}` has no items", over.items);
             self.note(path, "no_items", message);
         }
         let start = RegionsStart::Items {
             items: found,
-            initial: spread.initial.clone(),
-            keys: spread.keys.clone(),
+            initial: over.initial.clone(),
+            keys: over.keys.clone(),
         };
         self.start_regions(path, start)?;
         if count == 0 {
-            return self.join_spread(path);
+            return self.join_items(path);
         }
         Ok(())
     }
 
-    fn pass_item(&mut self, path: &FramePath, spread: &OverItems) -> Result<(), Refusal> {
+    fn pass_item(&mut self, path: &FramePath, over: &OverItems) -> Result<(), Refusal> {
         let (frame, _) = self.stand(path)?;
-        let value = spread
+        let value = over
             .replaces_item
             .then(|| frame.line.output.as_ref().clone());
         self.emit(Event::RegionPassed {
             path: path.clone(),
-            to: spread.initial.clone(),
+            to: over.initial.clone(),
             value,
             at_ms: self.at_ms,
         });
@@ -86,10 +85,10 @@ impl Work<'_> {
         path: &FramePath,
         target: &Target,
     ) -> Result<bool, Refusal> {
-        let parent = match (self.spread_around(path), self.meets(path)) {
+        let parent = match (self.items_around(path), self.meets(path)) {
             (Some((parent, _)), _) => parent,
             // Lines of a fork within an item end with it.
-            (None, Some(fork)) if self.spread_around(&fork).is_some() => fork,
+            (None, Some(fork)) if self.items_around(&fork).is_some() => fork,
             _ => return Ok(false),
         };
         let (frame, machine) = self.stand(path)?;
@@ -113,7 +112,7 @@ impl Work<'_> {
     pub(in crate::decide) fn ends_here(&mut self, path: &FramePath) -> Result<(), Refusal> {
         let (frame, _) = self.stand(path)?;
         let exit = frame.at.clone();
-        let Some((parent, _)) = self.spread_around(path) else {
+        let Some((parent, _)) = self.items_around(path) else {
             return self.end_branch(path, RegionOutcome::Succeeded, None);
         };
         self.end_item_line(path, vec![exit]);
@@ -131,22 +130,22 @@ impl Work<'_> {
         });
     }
 
-    pub(super) fn join_spread(&mut self, path: &FramePath) -> Result<(), Refusal> {
+    pub(super) fn join_items(&mut self, path: &FramePath) -> Result<(), Refusal> {
         let (holder, machine) = self.stand(path)?;
         let activity = &state_of(machine, holder)?.activity;
-        let Some((parallel, spread)) = activity.parallel().zip(activity.items().cloned()) else {
+        let Some((parallel, over)) = activity.parallel().zip(activity.items().cloned()) else {
             return Ok(());
         };
         let collects = parallel.on_error == OnItemError::Collect;
         let exits = exits_below(machine, holder);
-        let (to, several) = match (exits.as_slice(), &spread.exits) {
-            ([], _) => (spread.without_items.clone(), Vec::new()),
+        let (to, several) = match (exits.as_slice(), &over.exits) {
+            ([], _) => (over.without_items.clone(), Vec::new()),
             ([one], _) => (one.clone(), Vec::new()),
             (_, Some(fork)) => (fork.clone(), exits),
             // What an error has led to the end does not keep the others from their join.
             (_, None) => {
                 let goes_on = exits.into_iter().find(|exit| !is_end(machine, exit));
-                let join = spread.without_items.clone();
+                let join = over.without_items.clone();
                 (goes_on.unwrap_or(join), Vec::new())
             }
         };
@@ -165,9 +164,9 @@ impl Work<'_> {
             }),
             may_part: state.is_some_and(|state| state.approval_before.is_some()),
         });
-        // Lines of an outer spread may end here, too.
+        // Regions of items around this may end here, too.
         self.moves += 1;
-        if !spread.inside && self.ends_item(path, &Target::State(to))? {
+        if !over.inside && self.ends_item(path, &Target::State(to))? {
             return Ok(());
         }
         self.settle(path)

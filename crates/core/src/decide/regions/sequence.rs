@@ -37,7 +37,7 @@ impl Work<'_> {
         };
         let (ended, failed, all) = (items.ended, items.failed, items.all.len());
         if all == 0 && lines.wants_items {
-            let cause = self.placed(path, Cause::new(1, "there are no items"));
+            let cause = Cause::new(1, "there are no items");
             return self.end_items(path, failed, Some(cause));
         }
         if usize::try_from(ended).is_ok_and(|ended| ended >= all) {
@@ -45,15 +45,15 @@ impl Work<'_> {
         }
         let Some(machine) = self.machine.machines.get(&lines.machine) else {
             let message = format!("`{}` is not known", lines.machine);
-            let cause = self.placed(path, Cause::new("unknown_machine", message));
+            let cause = Cause::new("unknown_machine", message);
             return self.end_items(path, failed, Some(cause));
         };
         if self.items_started >= ITEMS_AT_ONCE {
             // The rest follows with the next `Advance`, which is due at once.
             return Ok(());
         }
-        if self.states_used_up() {
-            return self.stop_used_up();
+        if self.before_entry()? {
+            return Ok(());
         }
         self.items_started += 1;
         self.moves = 0;
@@ -106,8 +106,11 @@ impl Work<'_> {
         failed: u64,
         cause: Option<Cause>,
     ) -> Result<(), Refusal> {
-        if let Some(cause) = cause.as_ref().and_then(|cause| self.uncaught(path, cause)) {
-            return self.end_uncaught(cause);
+        let cause = cause.map(|cause| self.placed(path, cause));
+        if let Some(cause) = &cause
+            && self.fails_run(path, cause)?
+        {
+            return Ok(());
         }
         self.emit(Event::Joined {
             path: path.clone(),

@@ -20,8 +20,8 @@ impl Work<'_> {
             Some(Step::Propose(at)) => Some(at),
             _ => None,
         };
-        let (.., acting) = self.acting(path)?;
-        let meant = next.and_then(|at| acting.calls.get(at)).filter(|next| {
+        let (.., progress) = self.progress(path)?;
+        let meant = next.and_then(|at| progress.calls.get(at)).filter(|next| {
             next.id == call.id && next.digest == call.digest && next.tool == call.tool
         });
         if meant.is_none() {
@@ -32,18 +32,16 @@ impl Work<'_> {
         }
         let mode = self.mode();
         let Some(context) = context_of(self.machine, &self.run, call, path) else {
-            return Err(super::super::lost(path));
+            return Err(super::super::no_frame(path));
         };
-        let follows = marks(context);
-        let reads = only_reads(call);
         match judge_stage(context, &mode) {
             StageVerdict::Allow(source) => {
                 self.emit(Event::ToolAllowed {
                     path: path.clone(),
                     call: record(call),
                     source,
-                    reads,
-                    marks: follows,
+                    reads: only_reads(call),
+                    marks: marks(context),
                 });
                 self.start_call(path, &call.id);
                 Ok(Reply::Accepted)
@@ -52,7 +50,7 @@ impl Work<'_> {
                 let grant = PendingGrant {
                     call: record(call),
                     refusal: refusal.clone(),
-                    marks: follows,
+                    marks: marks(context),
                     then: Some(then),
                 };
                 let about = About::Call(Box::new(grant));
@@ -104,9 +102,9 @@ impl Work<'_> {
         ms: u64,
         told: &Digest,
     ) -> Result<(), Refusal> {
-        let (.., acting) = self.acting(path)?;
+        let (.., progress) = self.progress(path)?;
         let id = result.id.clone().unwrap_or_default();
-        let runs = acting
+        let runs = progress
             .calls
             .iter()
             .any(|call| call.id == id && matches!(call.fate, CallStatus::Running { .. }));
@@ -133,7 +131,7 @@ impl Work<'_> {
             self.raise_after(&open, result.ok, &result.wrote)?;
         }
         // An interrupt may have led elsewhere.
-        if self.acting(path).is_ok() {
+        if self.progress(path).is_ok() {
             self.go_on(path)?;
         }
         Ok(())
@@ -146,8 +144,8 @@ impl Work<'_> {
         ok: bool,
         text: &str,
     ) -> Result<(), Refusal> {
-        let (.., acting) = self.acting(path)?;
-        let running: Vec<CallId> = acting
+        let (.., progress) = self.progress(path)?;
+        let running: Vec<CallId> = progress
             .calls
             .iter()
             .filter(|call| call.fate == CallStatus::Running { reads: false })

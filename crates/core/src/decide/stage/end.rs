@@ -56,7 +56,7 @@ impl End {
 }
 
 /// The events that stand for the ends of a stage; `error` stands for all but the last.
-fn way(code: &str) -> &'static str {
+fn event_of(code: &str) -> &'static str {
     match code {
         "cap_hit" | "turn_limit" => "CAP",
         "assert_failed" | "no_completion" | "rejected" => "FAIL",
@@ -79,8 +79,8 @@ impl Work<'_> {
         path: &FramePath,
         payload: &Value,
     ) -> Result<(), Refusal> {
-        let (.., stage, acting) = self.acting(path)?;
-        let turns = acting.turns;
+        let (.., stage, progress) = self.progress(path)?;
+        let turns = progress.turns;
         self.emit(Event::StageActed {
             path: path.clone(),
             outcome: "ok".to_owned(),
@@ -165,10 +165,9 @@ impl Work<'_> {
             .map_or(1, |effect| effect.attempt);
         let (turns, usage, began) = frame
             .stay
-            .acting
-            .as_ref()
-            .map_or((0, Default::default(), false), |acting| {
-                (acting.turns, acting.usage, true)
+            .stage_attempt()
+            .map_or((0, Default::default(), false), |progress| {
+                (progress.turns, progress.usage, true)
             });
         let stage = frame.at.clone();
         let cause = match &end {
@@ -180,15 +179,14 @@ impl Work<'_> {
         let wait = match &end {
             End::Failed {
                 code, asks_again, ..
-            } if (*asks_again || may_mend(code)) && state.data.is_none() => {
+            } if (*asks_again || may_mend(code)) && state.repeats_attempts() => {
                 let retry = state.retry.as_ref().zip(cause.as_ref());
                 retry.and_then(|(retry, cause)| retry.next_wait(attempt, cause))
             }
             _ => None,
         };
         let upstream = match &end {
-            // Where lines carry a conversation, their data says what becomes of the output.
-            End::Ok(_) if state.data.is_none() => Some(place_of(machine, frame)),
+            End::Ok(_) if state.hands_upstream() => Some(place_of(machine, frame)),
             _ => None,
         };
         if began && !acted {
@@ -226,7 +224,7 @@ impl Work<'_> {
         }
         match (end, cause) {
             (End::Failed { code, .. }, Some(cause)) => {
-                self.raise_failure(path, way(&code), attempt, cause)
+                self.raise_failure(path, event_of(&code), attempt, cause)
             }
             (End::Skipped, _) => {
                 let skip = EventName::new("SKIP");
@@ -235,10 +233,7 @@ impl Work<'_> {
                 self.raise_own(path, &if own { skip } else { done() }, None)
             }
             (End::Cancelled, _) => Ok(()),
-            _ => {
-                self.keep_output(path)?;
-                self.raise_own(path, &done(), None)
-            }
+            _ => self.on_output(path),
         }
     }
 
@@ -246,13 +241,13 @@ impl Work<'_> {
     pub(in crate::decide) fn raise_failure(
         &mut self,
         path: &FramePath,
-        way: &str,
+        event: &str,
         attempt: u32,
         cause: Cause,
     ) -> Result<(), Refusal> {
         let (frame, machine) = self.stand(path)?;
         let state = state_of(machine, frame)?;
-        let own = EventName::new(way);
+        let own = EventName::new(event);
         let event = if state.on.contains_key(&own) {
             own
         } else {
@@ -275,9 +270,8 @@ impl Work<'_> {
         self.raise_own(path, &event, Some(cause))
     }
 
-    /// Records that every stage under way at or below `path` was cut off.
-    pub(in crate::decide) fn cancel_stages(&mut self, path: &FramePath) -> Result<(), Refusal> {
-        self.dismiss_below(path);
+    /// Cuts off the attempts of stages that are under way at or below `path`.
+    pub(in crate::decide) fn cancel_attempts(&mut self, path: &FramePath) -> Result<(), Refusal> {
         let under_way: Vec<FramePath> = self
             .run
             .open_leaves()
@@ -285,7 +279,7 @@ impl Work<'_> {
             .filter(|leaf| path.holds(leaf))
             .filter(|leaf| {
                 self.run.frame(leaf).is_some_and(|frame| {
-                    frame.stay.acting.is_some() && stage_of(self.machine, frame).is_some()
+                    frame.stay.stage_attempt().is_some() && stage_of(self.machine, frame).is_some()
                 })
             })
             .collect();
@@ -295,7 +289,7 @@ impl Work<'_> {
     }
 
     /// Takes back what people are asked before states at or below `path` begin.
-    fn dismiss_below(&mut self, path: &FramePath) {
+    pub(in crate::decide) fn void_entry_requests(&mut self, path: &FramePath) {
         for leaf in self.run.open_leaves() {
             let frame = self.run.frame(&leaf).filter(|_| path.holds(&leaf));
             let asked = frame.and_then(|frame| frame.stay.entry_request());

@@ -32,14 +32,14 @@ impl Work<'_> {
         model: &str,
         request: &Digest,
     ) -> Result<(), Refusal> {
-        let (.., acting) = self.acting(path)?;
-        if !acting.calls.is_empty() {
+        let (.., progress) = self.progress(path)?;
+        if !progress.calls.is_empty() {
             return Err(Refusal::new(
                 Code::NothingPending,
                 "the calls of the last message come first",
             ));
         }
-        if acting
+        if progress
             .again_ms
             .is_some_and(|again_ms| self.at_ms < again_ms)
         {
@@ -48,7 +48,7 @@ impl Work<'_> {
                 "the model is not called again yet",
             ));
         }
-        let turn = acting.turns.saturating_add(1);
+        let turn = progress.turns.saturating_add(1);
         if is_spent(self.machine, &self.run) {
             let message = "the run has spent what it may on models: no further call is made";
             return self.exit(path, End::failed("budget", message));
@@ -71,16 +71,15 @@ impl Work<'_> {
         message: &str,
         passing: Option<Passing>,
     ) -> Result<(), Refusal> {
-        let (frame, machine, stage, acting) = self.acting(path)?;
-        let turn = acting.turns.saturating_add(1);
-        let tries = acting.failed.saturating_add(1);
+        let (frame, machine, stage, progress) = self.progress(path)?;
+        let turn = progress.turns.saturating_add(1);
+        let tries = progress.failed.saturating_add(1);
         let cause = Cause {
             passing,
             ..Cause::new(code, message)
         };
         let retry = state_of(machine, frame)?.retry.as_ref();
-        // Where the stage is part of a conversation, its transcript stays, and only the call is made again.
-        let wait = retry.filter(|_| stage.history).and_then(|retry| {
+        let wait = retry.filter(|_| stage.repeats_calls()).and_then(|retry| {
             let place = format!("{}/{path}/{turn}/{tries}", self.run.id);
             let wait = retry.next_wait(tries, &cause)?;
             Some(wait.saturating_add(retry.jitter_ms(&place, self.at_ms)))
@@ -105,12 +104,12 @@ impl Work<'_> {
         path: &FramePath,
         message: &ModelMessage,
     ) -> Result<(), Refusal> {
-        let (frame, _, _, acting) = self.acting(path)?;
-        if !acting.calling {
+        let (frame, _, _, progress) = self.progress(path)?;
+        if !progress.calling {
             return Err(Refusal::new(Code::NothingPending, "no model was called"));
         }
-        let turn = acting.turns.saturating_add(1);
-        let reminded = acting.reminded;
+        let turn = progress.turns.saturating_add(1);
+        let reminded = progress.reminded;
         let attempt = frame
             .stay
             .effect
@@ -127,7 +126,7 @@ impl Work<'_> {
             .calls
             .iter()
             .enumerate()
-            .map(|(at, call)| acted(&prefix, at, call))
+            .map(|(at, call)| pending_call(&prefix, at, call))
             .collect();
         let none = calls.is_empty();
         self.emit(Event::ModelResponded {
@@ -167,7 +166,7 @@ impl Work<'_> {
     }
 
     fn ending(&self, path: &FramePath) -> Result<Ending, Refusal> {
-        self.acting(path)
+        self.progress(path)
             .map(|(_, _, stage, _)| stage.ending.clone())
     }
 
@@ -188,8 +187,8 @@ impl Work<'_> {
             self.emit_turn(path, turn, "");
             return self.assert_and_exit(path, &answer.payload);
         }
-        let (.., acting) = self.acting(path)?;
-        let refused = acting.refused;
+        let (.., progress) = self.progress(path)?;
+        let refused = progress.refused;
         self.emit(Event::CompletionRejected {
             path: path.clone(),
             call: None,
@@ -209,8 +208,8 @@ impl Work<'_> {
     /// Deals with the calls of the last message as far as that needs nobody.
     pub(super) fn go_on(&mut self, path: &FramePath) -> Result<(), Refusal> {
         loop {
-            let (.., acting) = self.acting(path)?;
-            let open = acting
+            let (.., progress) = self.progress(path)?;
+            let open = progress
                 .calls
                 .iter()
                 .find(|call| !matches!(call.fate, CallStatus::Settled | CallStatus::Completion(_)));
@@ -226,9 +225,9 @@ impl Work<'_> {
 
     /// Judges what was handed in, once all other calls are settled.
     fn judge_completions(&mut self, path: &FramePath) -> Result<(), Refusal> {
-        let (.., acting) = self.acting(path)?;
-        let turn = acting.turns;
-        let handed: Vec<(PendingCall, Handed)> = acting
+        let (.., progress) = self.progress(path)?;
+        let turn = progress.turns;
+        let handed: Vec<(PendingCall, Handed)> = progress
             .calls
             .iter()
             .filter_map(|call| match &call.fate {
@@ -264,8 +263,8 @@ impl Work<'_> {
 
     fn emit_turn(&mut self, path: &FramePath, turn: u32, reminder: &str) {
         let calls = self
-            .acting(path)
-            .map_or(0, |(.., acting)| acting.calls.len());
+            .progress(path)
+            .map_or(0, |(.., progress)| progress.calls.len());
         self.emit(Event::TurnEnded {
             path: path.clone(),
             n: turn,
@@ -277,7 +276,7 @@ impl Work<'_> {
     /// Ends a turn that has not ended the stage; the attempt goes on while its cap allows.
     fn end_turn(&mut self, path: &FramePath, turn: u32, reminder: &str) -> Result<(), Refusal> {
         self.emit_turn(path, turn, reminder);
-        let (_, _, stage, _) = self.acting(path)?;
+        let (_, _, stage, _) = self.progress(path)?;
         if turn < stage.turns_max {
             return Ok(());
         }
@@ -291,7 +290,7 @@ impl Work<'_> {
     }
 }
 
-fn acted(prefix: &str, at: usize, call: &MessageCall) -> PendingCall {
+fn pending_call(prefix: &str, at: usize, call: &MessageCall) -> PendingCall {
     let fate = match &call.kind {
         _ if at >= CALLS_MAX => CallStatus::Fault(Refusal::new(
             Code::TooManyCalls,

@@ -1,7 +1,7 @@
 //! Refuses a listed command that its entry does not cover as it stands.
 
 use super::{
-    Found, Rule,
+    Found, ShellRule,
     entries::{beyond, entries, longest},
     refuse, show,
     steering::{self, Uncovered, steering_variables},
@@ -46,7 +46,7 @@ pub(super) fn covered_as_it_stands(context: JudgeContext<'_>, facts: &ShellFacts
             "leave out what makes it so".to_owned(),
         ),
     };
-    refuse(Rule::Opaque, Code::ShellUnreadable, what, instead)
+    refuse(ShellRule::Opaque, Code::ShellUnreadable, what, instead)
 }
 
 /// Refuses a variable that may steer a listed command it is set for.
@@ -60,7 +60,7 @@ pub(super) fn names_of_listed(context: JudgeContext<'_>, facts: &ShellFacts) -> 
     };
     let listed = entry.text.trim_end_matches(" *");
     refuse(
-        Rule::Names,
+        ShellRule::Names,
         Code::ShellUnreadable,
         format!("setting `{name}` may change what `{}` does", show(command)),
         format!(

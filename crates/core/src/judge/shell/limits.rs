@@ -1,6 +1,6 @@
 //! Row 10: what a line writes, measured against the limits of a state.
 
-use super::{Found, Rule, entries::is_covered, is_history, refuse, show, use_tool};
+use super::{Found, ShellRule, entries::is_covered, is_history, refuse, show, use_tool};
 use crate::{
     call::{FileWrite, PathArea},
     facts::{CommandClass, InlineCode, ShellFacts, SimpleCommand, Word},
@@ -23,7 +23,7 @@ pub(super) fn lines(context: JudgeContext<'_>, facts: &ShellFacts, stance: Stanc
     for write in edits {
         let Some(lines) = write.lines else {
             return refuse(
-                Rule::Limits,
+                ShellRule::Limits,
                 Code::ShellWrite,
                 format!(
                     "how much `{}` writes cannot be seen, and `{}` limits edits",
@@ -35,7 +35,7 @@ pub(super) fn lines(context: JudgeContext<'_>, facts: &ShellFacts, stance: Stanc
         sum = sum.saturating_add(lines);
         if sum > limit {
             return refuse(
-                Rule::Limits,
+                ShellRule::Limits,
                 Code::EditTooLarge,
                 format!(
                     "with `{}` the line writes {sum} lines and `{}` allows {limit}",
@@ -52,7 +52,7 @@ pub(super) fn lines(context: JudgeContext<'_>, facts: &ShellFacts, stance: Stanc
     };
     match facts.commands.iter().find(inline) {
         Some(command) => refuse(
-            Rule::Limits,
+            ShellRule::Limits,
             Code::ShellWrite,
             format!(
                 "what the code of `{}` writes cannot be seen, and `{}` limits edits",
@@ -83,7 +83,7 @@ pub(super) fn files(context: JudgeContext<'_>, stance: Stance) -> Found {
     };
     match writes(context).find(uncounted) {
         Some(write) => refuse(
-            Rule::Limits,
+            ShellRule::Limits,
             Code::TooManyFiles,
             format!(
                 "how many files `{}` writes cannot be seen, and `{}` allows {limit}",

@@ -2,7 +2,7 @@
 
 use interlock_core::{
     machine::{Activity, DataFlags, Ending, ModelOptions, ModelStage, OnCrash, State as Lowered},
-    node as core_node,
+    node::Node as _,
     policy::Policy,
 };
 use interlock_expr::text::Text;
@@ -31,15 +31,10 @@ pub(super) fn state(
     let work = match canonical(&node.kind.text).map(|(name, _)| name) {
         Some("transform_node") => {
             let transform = works::transform(&config, strict).unwrap_or_default();
-            core_node::work(core_node::TRANSFORM, &transform)
+            transform.task()
         }
-        Some("generate_documents_tree") => {
-            core_node::work(core_node::DOCUMENTS_TREE, &works::tree(&config))
-        }
-        Some("state_processor_node") => {
-            let records = works::records(node, state.task.as_ref(), strict);
-            core_node::work(core_node::RECORDS, &records)
-        }
+        Some("generate_documents_tree") => works::tree(&config).task(),
+        Some("state_processor_node") => works::records(node, state.task.as_ref(), strict).task(),
         Some("summarize_conversation_node") => {
             return model(workflow, Some(node), &Words::of(state, CONDENSE));
         }

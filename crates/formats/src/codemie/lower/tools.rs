@@ -2,7 +2,7 @@
 
 use interlock_core::{
     machine::{OnCrash, State as Lowered},
-    node,
+    node::Node as _,
 };
 
 use super::task;
@@ -26,7 +26,7 @@ pub(super) fn state(state: &State, tool: &Tool, strict: bool) -> Lowered {
     let reads = tool.server.is_none() && READERS.contains(&tool.tool.text.as_str());
     let on_crash = if reads { OnCrash::Retry } else { OnCrash::Ask };
     let policy = state.policy.clone().unwrap_or_default();
-    match node::work(node::TOOL, &work) {
+    match work.task() {
         Ok(work) => task(work, policy, on_crash),
         Err(_) => Lowered::default(),
     }

@@ -1,7 +1,10 @@
 //! What a runner is given for each tool.
 
 use indexmap::IndexMap;
-use interlock_core::machine::{Activity, OnCrash, Work};
+use interlock_core::{
+    machine::{Activity, OnCrash, Task, TaskKind},
+    names::ProgramName,
+};
 use interlock_expr::text::{Base, Expr, Piece, Text, ValueTemplate};
 use serde_json::{Value, json};
 
@@ -59,15 +62,12 @@ impl Lowering<'_> {
         if kind == "bash" {
             bash(flow, given, &mut fields);
         }
-        let work = Work {
-            kind: kind.to_owned(),
-            input: ValueTemplate::Object(fields),
-        };
+        let input = ValueTemplate::Object(fields);
         let (activity, on_crash) = match kind {
-            "pause" => (Activity::Pause(work), OnCrash::Retry),
-            "ask-user" => (Activity::Ask(work), OnCrash::Retry),
-            "get-gh-issue" => (Activity::Task(work), OnCrash::Retry),
-            _ => (Activity::Task(work), OnCrash::Ask),
+            "pause" => (Activity::Pause(input), OnCrash::Retry),
+            "ask-user" => (Activity::Ask(input), OnCrash::Retry),
+            "get-gh-issue" => (program(kind, input), OnCrash::Retry),
+            _ => (program(kind, input), OnCrash::Ask),
         };
         Made { activity, on_crash }
     }
@@ -88,13 +88,17 @@ impl Lowering<'_> {
             fields.insert("extra-env".to_owned(), texts(&custom.env));
         }
         Made {
-            activity: Activity::Task(Work {
-                kind: "custom".to_owned(),
-                input: ValueTemplate::Object(fields),
-            }),
+            activity: program("custom", ValueTemplate::Object(fields)),
             on_crash: OnCrash::Ask,
         }
     }
+}
+
+fn program(name: &str, input: ValueTemplate) -> Activity {
+    Activity::Task(Task {
+        kind: TaskKind::Program(ProgramName::new(name)),
+        input,
+    })
 }
 
 /// Returns what a tool of the file's own is, its texts over the arguments left as they are.

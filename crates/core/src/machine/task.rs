@@ -1,0 +1,127 @@
+//! What is carried out for a state, by kind.
+
+use std::fmt;
+
+use interlock_expr::text::ValueTemplate;
+use serde::{Deserialize, Serialize};
+
+use crate::names::ProgramName;
+
+/// What a runner carries out for a state.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Task {
+    /// Who carries it out.
+    pub kind: TaskKind,
+    /// What it is given; holes are filled when the state is entered.
+    #[serde(default)]
+    pub input: ValueTemplate,
+}
+
+/// Who carries out a task.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TaskKind {
+    /// A program, by the runner's name for it.
+    Program(ProgramName),
+    /// A node, which the runner computes itself.
+    Node(NodeKind),
+}
+
+/// What a node computes; [`crate::node`] has its input.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum NodeKind {
+    /// The result of a tool that is called with written arguments.
+    ToolCall,
+    /// An object that is made of another.
+    Transform,
+    /// A list of the documents of datasources.
+    DocumentsTree,
+    /// What states that have ended put out, put together.
+    StateRecords,
+}
+
+/// The kind of what is carried out for a state.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EffectKind {
+    /// A program runs, by the runner's name for it.
+    Program(ProgramName),
+    /// A node is computed.
+    Node(NodeKind),
+    /// A model works through a stage.
+    Stage,
+    /// A person answers a question.
+    Ask,
+    /// A person resumes the run.
+    Pause,
+    /// An output is written to its file.
+    Write,
+    /// Files that texts name are read.
+    Read,
+    /// Time passes.
+    Wait,
+    /// The next items of a loop begin.
+    Items,
+}
+
+impl From<&TaskKind> for EffectKind {
+    fn from(kind: &TaskKind) -> Self {
+        match kind {
+            TaskKind::Program(name) => Self::Program(name.clone()),
+            TaskKind::Node(kind) => Self::Node(*kind),
+        }
+    }
+}
+
+impl EffectKind {
+    /// Tells whether a runner carries it out by itself: a program or a node.
+    #[must_use]
+    pub const fn is_task(&self) -> bool {
+        matches!(self, Self::Program(_) | Self::Node(_))
+    }
+
+    /// Tells whether it is the program that the runner knows by `name`.
+    #[must_use]
+    pub fn is_program(&self, name: &str) -> bool {
+        matches!(self, Self::Program(own) if own.as_str() == name)
+    }
+}
+
+impl NodeKind {
+    /// Returns its word in logs and messages.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::ToolCall => "tool_call",
+            Self::Transform => "transform",
+            Self::DocumentsTree => "documents_tree",
+            Self::StateRecords => "state_records",
+        }
+    }
+}
+
+impl fmt::Display for EffectKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Program(name) => name.as_str(),
+            Self::Node(kind) => kind.as_str(),
+            Self::Stage => "stage",
+            Self::Ask => "ask",
+            Self::Pause => "pause",
+            Self::Write => "write",
+            Self::Read => "read",
+            Self::Wait => "wait",
+            Self::Items => "items",
+        })
+    }
+}
+
+impl fmt::Display for TaskKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Program(name) => name.as_str(),
+            Self::Node(kind) => kind.as_str(),
+        })
+    }
+}
