@@ -2,7 +2,7 @@
 
 use std::{
     io::{self, BufReader, Write},
-    path::{Path, PathBuf},
+    path::Path,
     sync::mpsc::{self, Receiver, SyncSender},
     thread,
 };
@@ -33,10 +33,7 @@ enum Input {
 pub(crate) fn run(app: &App) -> Done {
     let (sender, inputs) = mpsc::sync_channel(WAITING_MAX);
     let (jobs, waiting) = mpsc::sync_channel(1);
-    let checker = Checker {
-        output: app.output,
-        directory: app.directory.clone(),
-    };
+    let checker = Checker { app: app.clone() };
     let checked = sender.clone();
     start("messages", move || read_all(&sender))?;
     start("checks", move || checker.work(&waiting, &checked))?;
@@ -69,8 +66,7 @@ fn read_all(to: &SyncSender<Input>) {
 
 /// Checks documents beside the answering of requests.
 struct Checker {
-    output: crate::output::Output,
-    directory: PathBuf,
+    app: App,
 }
 
 impl Checker {
@@ -87,10 +83,7 @@ impl Checker {
     fn check(&self, source: &Source) -> Vec<Diagnostic> {
         let beside = Path::new(&source.name).parent();
         let beside = beside.filter(|folder| folder.is_dir());
-        let app = App {
-            output: self.output,
-            directory: beside.unwrap_or(&self.directory).to_owned(),
-        };
+        let app = self.app.at(beside.unwrap_or(&self.app.directory));
         check(source, &app.library_to_read())
     }
 }
