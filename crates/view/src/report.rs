@@ -271,7 +271,7 @@ impl Serialize for EffectReport<'_> {
         } = self.0;
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("id", id)?;
-        map.serialize_entry("kind", kind)?;
+        map.serialize_entry("kind", &kind.to_string())?;
         map.serialize_entry("path", path)?;
         if let Some(title) = title {
             map.serialize_entry("title", title)?;
