@@ -1,5 +1,6 @@
 //! What the command line may hold. The table of commands; help, man page and completions come from it.
 
+mod backtest;
 mod compare;
 mod edit;
 mod guard;
@@ -10,6 +11,7 @@ mod workflows;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+pub(crate) use backtest::{BacktestArgs, SessionsArgs};
 pub(crate) use compare::CompareArgs;
 pub(crate) use edit::{EditArgs, EditOperation, WhereArgs};
 pub(crate) use guard::{
@@ -127,6 +129,21 @@ is to be is proved without any: it can end, all of it can happen, no answer of a
 Exit codes: 0 all hold, 1 one fails, 2 usage, 3 one is unknown or vacuous and none fails. With --against: 0 nothing
 is newly permitted, 1 something is, 2 usage, 3 unknown.")]
     Prove(ProveArgs),
+    /// Check a workflow against sessions that really happened.
+    #[command(after_help = "Examples:
+  interlock backtest bugfix                              the sessions of this project, of every client
+  interlock backtest bugfix --client codex --since 30d
+  interlock backtest flow.yaml ~/.claude/projects/-home-ana-shop
+  interlock backtest flow.yaml session.jsonl --assume-exit
+  interlock backtest flow.yaml 01j                       a run of Interlock
+  interlock backtest flow.yaml recordings/ --json | jq '.sessions[] | {session, refused}'
+
+Reads what Claude Code, Codex, Gemini CLI and Copilot CLI keep of their sessions, exports of opencode, ATIF, OTLP
+spans in JSON, logs of Interlock and what `interlock log --json` prints. A recorded session says which calls were
+made, not where in a workflow: it is placed where the fewest are refused. Nothing runs and nothing is recorded.
+
+Exit codes: 0 nothing is refused, 1 a call is, 2 usage, 3 nothing is refused and not all of it was read or judged.")]
+    Backtest(BacktestArgs),
     /// Say what a shell line would do, and whether a state allows it.
     #[command(after_help = "Examples:
   interlock explain bugfix testing 'cargo test | tee log.txt'

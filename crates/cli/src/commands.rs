@@ -1,5 +1,6 @@
 //! From the command line to a command, one module each, and from its end to an exit code.
 
+pub(crate) mod backtest;
 pub(crate) mod check;
 mod compare;
 pub(crate) mod console;
@@ -110,6 +111,7 @@ fn dispatch(app: &App, command: Command) -> Done {
         Command::Simulate(args) => simulate::run(app, &args),
         Command::Test(args) => test::run(app, &args),
         Command::Prove(args) => prove::run(app, &args),
+        Command::Backtest(args) => backtest::run(app, &args),
         Command::Explain(args) => explain::run(app, &args),
         Command::Schema(args) => schema::run(app, &args),
         Command::Fs { command } => dispatch(

@@ -52,6 +52,11 @@ const MANAGED: [&str; 2] = [
     "/Library/Application Support/ClaudeCode/managed-settings.json",
 ];
 
+/// Returns the exit code of a shell line, where the client's own fields say it for sure.
+pub(crate) fn exit_code(used: &ToolUse, ok: bool, response: &Value) -> Option<i64> {
+    results::exit_code(used, ok, response)
+}
+
 /// Claude Code.
 pub(crate) struct ClaudeCode;
 

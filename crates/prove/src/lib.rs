@@ -5,6 +5,7 @@
 //! graph where nothing that any rule reads tells them apart. What is left out
 //! or taken too widely is said with the verdict.
 
+mod abstraction;
 mod against;
 mod alike;
 mod atlas;
@@ -33,6 +34,7 @@ mod table;
 mod verdict;
 mod views;
 
+pub use abstraction::{AbstractState, Abstraction, FreeAct, FreeMove};
 pub use against::{By, Comparison, Permission, compare};
 pub use check::{Proof, ProofOptions, prove};
 pub use replay::{TraceStep, written_steps};

@@ -19,6 +19,7 @@ mod scenario;
 mod simulation;
 
 pub use calls::call;
+pub use duration::parse_ms as duration_ms;
 pub use explain::{Explanation, Reach, explain};
 pub use given_reports::GivenReports;
 pub use input::{BadLine, InputLine};

@@ -38,6 +38,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
             "simulate",
             "test",
             "prove",
+            "backtest",
             "explain",
             "edit",
             "convert",

@@ -248,7 +248,7 @@ fn under(
 }
 
 /// Why a log is not judged.
-enum Stopped {
+pub(crate) enum Stopped {
     Cannot(CannotJudge),
     Store(interlock_store::StoreError),
 }

@@ -1,0 +1,314 @@
+//! The placement of a session that refuses the fewest calls: a shortest path over calls and states.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use indexmap::IndexMap;
+use interlock_prove::FreeAct;
+
+use crate::{
+    calls::JudgedCall,
+    cost::Cost,
+    follow::{Told, after, told},
+    nodes::{Node, Nodes, short},
+    report::Verdict,
+    rules::Rules,
+};
+
+/// How a session is placed.
+#[derive(Debug, Clone, Copy)]
+pub struct Options {
+    /// Whether a shell line that was seen to succeed without an exit code counts as one that ended with 0.
+    pub assume_exit: bool,
+    /// States that are followed beside each other, at most.
+    pub states_max: usize,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            assume_exit: false,
+            states_max: 4_096,
+        }
+    }
+}
+
+/// A step of a placement.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Step {
+    pub(crate) node: u32,
+    pub(crate) cost: Cost,
+    from: Option<u32>,
+    pub(crate) how: How,
+    /// Whether no other step of its layer permits more for less.
+    live: bool,
+}
+
+/// What is done in a step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum How {
+    Start,
+    /// Something without a call, by its number at the node before.
+    Free(u32),
+    /// The call with this number.
+    Call(u32, Verdict),
+}
+
+/// A placement.
+#[derive(Debug)]
+pub(crate) struct Path {
+    /// Its steps, from the start on.
+    pub(crate) steps: Vec<Step>,
+    /// The calls that are refused wherever the run may have been, and what each was told where.
+    pub(crate) everywhere: Vec<(usize, Vec<(u32, Told)>)>,
+    /// Whether the run could have ended after the last call, without another refusal.
+    pub(crate) can_end: bool,
+    /// Whether more states were there than are followed.
+    pub(crate) bounded: bool,
+    /// Whether the recording says which transitions were asked for.
+    pub(crate) recorded: bool,
+}
+
+/// The steps that lead to where a session may be after a call, by place.
+type Front = IndexMap<u32, Vec<u32>>;
+
+struct Aligner<'a> {
+    nodes: &'a mut Nodes,
+    rules: &'a mut Rules,
+    options: Options,
+    steps: Vec<Step>,
+    bounded: bool,
+    recorded: bool,
+    /// Calls that are still to come.
+    left: u64,
+}
+
+/// Finds the cheapest placement of `calls`.
+pub(crate) fn align(
+    nodes: &mut Nodes,
+    rules: &mut Rules,
+    calls: &[JudgedCall],
+    options: Options,
+) -> Path {
+    let recorded = calls.iter().any(|call| call.asks.is_some());
+    let mut aligner = Aligner {
+        nodes,
+        rules,
+        options,
+        steps: Vec::new(),
+        bounded: false,
+        recorded,
+        left: u64::try_from(calls.len()).unwrap_or(u64::MAX),
+    };
+    let mut front = Front::new();
+    if let Some(node) = aligner.nodes.start() {
+        aligner.admit(&mut front, node, Cost::default(), None, How::Start);
+    }
+    let mut everywhere = Vec::new();
+    for call in calls {
+        aligner.close(&mut front);
+        let (next, refused) = aligner.call(&front, call);
+        if let Some(refused) = refused {
+            everywhere.push((call.index, refused));
+        }
+        front = next;
+        aligner.left = aligner.left.saturating_sub(1);
+    }
+    let best = aligner.best(&front, |_| true);
+    aligner.close(&mut front);
+    let ended = aligner.best(&front, Node::is_over);
+    let refusals = |step: Option<u32>| aligner.step(step?).map(|step| step.cost.refusals);
+    let can_end = ended.is_some() && refusals(ended) == refusals(best);
+    let steps = aligner.path(best);
+    Path {
+        steps,
+        everywhere,
+        can_end,
+        bounded: aligner.bounded,
+        recorded,
+    }
+}
+
+impl Aligner<'_> {
+    fn step(&self, number: u32) -> Option<&Step> {
+        self.steps.get(number as usize)
+    }
+
+    /// Keeps a step, unless another leads to the same place, has used no more and costs no more.
+    fn admit(
+        &mut self,
+        front: &mut Front,
+        node: u32,
+        cost: Cost,
+        from: Option<u32>,
+        how: How,
+    ) -> Option<u32> {
+        let at = self.nodes.get(node)?;
+        let here = front.entry(at.place).or_default();
+        let permits = |one: &[u64], other: &[u64]| {
+            one.len() == other.len() && one.iter().zip(other).all(|(one, other)| one <= other)
+        };
+        for known in here.iter() {
+            let step = self.steps.get(*known as usize)?;
+            let used = &self.nodes.get(step.node)?.used;
+            if step.cost <= cost && permits(used, &at.used) {
+                return None;
+            }
+        }
+        let (steps, nodes) = (&mut self.steps, &self.nodes);
+        here.retain(|known| {
+            let Some(step) = steps.get_mut(*known as usize) else {
+                return false;
+            };
+            let used = nodes.get(step.node).map(|node| &node.used);
+            let gone = cost <= step.cost && used.is_some_and(|used| permits(&at.used, used));
+            step.live = !gone;
+            !gone
+        });
+        let number = short(steps.len());
+        steps.push(Step {
+            node,
+            cost,
+            from,
+            how,
+            live: true,
+        });
+        here.push(number);
+        Some(number)
+    }
+
+    /// Adds everything that may be done without a call.
+    fn close(&mut self, front: &mut Front) {
+        let mut waiting: VecDeque<u32> = front.values().flatten().copied().collect();
+        while let Some(number) = waiting.pop_front() {
+            let Some(step) = self.step(number).copied().filter(|step| step.live) else {
+                continue;
+            };
+            let free = self.nodes.free(step.node);
+            for (index, one) in free.iter().enumerate() {
+                let cost = match &one.act {
+                    FreeAct::Event { .. } if self.recorded => continue,
+                    FreeAct::Event { .. } => step.cost.moved(self.left),
+                    FreeAct::Yes => step.cost.approved(self.left),
+                    // A no is an answer too, and leaves the run where it was.
+                    FreeAct::No => step.cost.approved(self.left),
+                };
+                let how = How::Free(short(index));
+                waiting.extend(self.admit(front, one.to, cost, Some(number), how));
+            }
+        }
+        self.bound(front);
+    }
+
+    /// Gives up the costliest steps where there are too many.
+    fn bound(&mut self, front: &mut Front) {
+        let count: usize = front.values().map(Vec::len).sum();
+        if count <= self.options.states_max {
+            return;
+        }
+        self.bounded = true;
+        let mut all: Vec<(Cost, u32)> = front
+            .values()
+            .flatten()
+            .filter_map(|number| Some((self.step(*number)?.cost, *number)))
+            .collect();
+        all.sort_unstable();
+        front.clear();
+        for (_, number) in all.into_iter().take(self.options.states_max) {
+            if let Some(node) = self.step(number).and_then(|step| self.nodes.get(step.node)) {
+                front.entry(node.place).or_default().push(number);
+            }
+        }
+    }
+
+    /// Lets a call happen wherever the session may be; the second value says where and why, if no place lets it pass.
+    fn call(&mut self, front: &Front, call: &JudgedCall) -> (Front, Option<Vec<(u32, Told)>>) {
+        let mut said: BTreeMap<(u32, u32), (u32, Told)> = BTreeMap::new();
+        let mut next = Front::new();
+        let mut passes = false;
+        for number in front.values().flatten().copied() {
+            let Some(step) = self.step(number).copied() else {
+                continue;
+            };
+            let Some(node) = self.nodes.get(step.node) else {
+                continue;
+            };
+            // What limits have counted matters where one call may use up several at once.
+            let own = if self.nodes.counts_files {
+                step.node
+            } else {
+                0
+            };
+            let key = (node.judged, own);
+            let is_over = node.is_over();
+            let told = match said.get(&key) {
+                Some((_, told)) => told.clone(),
+                None => {
+                    let told = told(self.nodes, step.node, call, self.options);
+                    self.rules.told(
+                        &self
+                            .nodes
+                            .get(step.node)
+                            .map_or_else(Vec::new, |node| standing(&node.run)),
+                        &told,
+                    );
+                    said.insert(key, (step.node, told.clone()));
+                    told
+                }
+            };
+            let unguarded = self.recorded && is_over;
+            let passed = matches!(
+                told.verdict,
+                Verdict::Allow | Verdict::Ask | Verdict::NotJudged
+            );
+            passes |= passed || unguarded;
+            let how = How::Call(short(call.index), told.verdict);
+            let (to, cost) = match told.verdict {
+                // Nothing of it is known, it did not run, or the run guards nothing any more.
+                _ if unguarded || !call.ran => (step.node, step.cost),
+                Verdict::NotJudged => (step.node, step.cost),
+                Verdict::Deny => (step.node, step.cost.refused()),
+                Verdict::Allow => {
+                    let to = after(self.nodes, step.node, call, &told, self.options);
+                    (to, step.cost)
+                }
+                Verdict::Ask => {
+                    let to = after(self.nodes, step.node, call, &told, self.options);
+                    (to, step.cost.approved(self.left))
+                }
+            };
+            self.admit(&mut next, to, cost, Some(number), how);
+        }
+        let refused = (!passes && call.ran).then(|| said.into_values().collect());
+        (next, refused)
+    }
+
+    /// Returns the cheapest step of those that `fits`.
+    fn best(&self, front: &Front, fits: impl Fn(&Node) -> bool) -> Option<u32> {
+        let all = front.values().flatten().copied();
+        let fitting = all.filter(|number| {
+            let step = self.step(*number);
+            step.and_then(|step| self.nodes.get(step.node))
+                .is_some_and(&fits)
+        });
+        fitting.min_by_key(|number| (self.step(*number).map(|step| step.cost), *number))
+    }
+
+    /// Returns the steps that lead to one.
+    fn path(&self, last: Option<u32>) -> Vec<Step> {
+        let mut path = Vec::new();
+        let mut at = last;
+        while let Some(step) = at.and_then(|number| self.step(number)) {
+            path.push(*step);
+            at = step.from;
+        }
+        path.reverse();
+        path
+    }
+}
+
+/// Names the states that a run stands in.
+pub(crate) fn standing(run: &interlock_core::run::Run) -> Vec<String> {
+    let leaves = run.open_leaves();
+    let frames = leaves.iter().filter_map(|path| run.frame(path));
+    frames.map(|frame| frame.at.to_string()).collect()
+}

@@ -1,0 +1,38 @@
+//! What a placement costs.
+
+/// What a placement costs: fewer refusals come first, then fewer answers of a person, then fewer transitions.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Cost {
+    pub(crate) refusals: u32,
+    pub(crate) approvals: u32,
+    pub(crate) events: u32,
+    /// How many calls come after each transition, summed: of equal placements the later one is taken.
+    pub(crate) early: u64,
+}
+
+impl Cost {
+    pub(crate) const fn refused(self) -> Self {
+        Self {
+            refusals: self.refusals + 1,
+            ..self
+        }
+    }
+
+    /// Adds an answer of a person that `left` calls come after.
+    pub(crate) const fn approved(self, left: u64) -> Self {
+        Self {
+            approvals: self.approvals + 1,
+            early: self.early + left,
+            ..self
+        }
+    }
+
+    /// Adds a transition that `left` calls come after.
+    pub(crate) const fn moved(self, left: u64) -> Self {
+        Self {
+            events: self.events + 1,
+            early: self.early + left,
+            ..self
+        }
+    }
+}

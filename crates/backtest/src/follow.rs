@@ -1,0 +1,170 @@
+//! What a call is told at a node, and where it leads.
+
+use interlock_core::{
+    Decision, Reply,
+    call::CallResult,
+    command::{AGENT, Answer, Ask, Command, TransitionRequest},
+    decide,
+    event::Event,
+    evolve,
+    refusal::{Code, Refusal},
+    run::Run,
+};
+
+use crate::{
+    align::Options,
+    calls::JudgedCall,
+    nodes::{Nodes, short},
+    report::Verdict,
+};
+
+/// What a call is told.
+#[derive(Debug, Clone)]
+pub(crate) struct Told {
+    pub(crate) verdict: Verdict,
+    /// Why it is refused, or a person is asked.
+    pub(crate) refusal: Option<Refusal>,
+    /// The number of what it brings about, where that is the same wherever it is told so.
+    change: Option<u32>,
+}
+
+fn ask(nodes: &Nodes, run: &Run, ask: Ask) -> Decision {
+    // Nothing that is followed hangs on the time.
+    decide(nodes.machine(), run, &Command { at_ms: 0, ask })
+}
+
+/// Asks the engine about a call where a node stands.
+pub(crate) fn told(nodes: &mut Nodes, node: u32, call: &JudgedCall, options: Options) -> Told {
+    let plain = |verdict| Told {
+        verdict,
+        refusal: None,
+        change: None,
+    };
+    let (Ok(proposed), Some(at)) = (&call.call, nodes.get(node)) else {
+        return plain(Verdict::NotJudged);
+    };
+    if at.is_over() {
+        let why = Refusal::new(Code::RunOver, "the run has ended before this call");
+        return Told {
+            refusal: Some(why),
+            ..plain(Verdict::Deny)
+        };
+    }
+    let decision = ask(nodes, &at.run, Ask::Propose(Box::new(proposed.clone())));
+    match decision.reply {
+        Reply::Refused(refusal) => Told {
+            refusal: Some(refusal),
+            ..plain(Verdict::Deny)
+        },
+        Reply::Ask(refusal) => Told {
+            refusal: Some(refusal),
+            ..plain(Verdict::Ask)
+        },
+        Reply::Accepted | Reply::Parked { .. } => Told {
+            change: change(nodes, &decision.events, call, options),
+            ..plain(Verdict::Allow)
+        },
+    }
+}
+
+/// Numbers what an allowed call brings about; `None`: it hangs on more than the marks of the call.
+fn change(nodes: &mut Nodes, events: &[Event], call: &JudgedCall, options: Options) -> Option<u32> {
+    let [Event::CallAllowed { path, marks, .. }] = events else {
+        return None;
+    };
+    let names_files =
+        !marks.files.is_empty() || !marks.hits.is_empty() || !marks.watched.is_empty();
+    if names_files || call.asks.is_some() {
+        return None;
+    }
+    let bytes = if nodes.counts_bytes { call.bytes } else { 0 };
+    let mut text = serde_json::to_vec(marks).ok()?;
+    text.extend(format!("{path} {} {:?} {bytes}", call.ok, exit(call, options)).bytes());
+    Some(short(nodes.changes.insert_full(text).0))
+}
+
+/// Returns the exit code that counts.
+fn exit(call: &JudgedCall, options: Options) -> Option<i64> {
+    let assumed = (options.assume_exit && call.exit_unknown).then_some(0);
+    call.exit.or(assumed)
+}
+
+/// Returns the node after a call that passed.
+pub(crate) fn after(
+    nodes: &mut Nodes,
+    node: u32,
+    call: &JudgedCall,
+    told: &Told,
+    options: Options,
+) -> u32 {
+    if let Some(change) = told.change {
+        if let Some(known) = nodes.steps.get(&(node, change)) {
+            return *known;
+        }
+        let to = performed(nodes, node, call, options).map_or(node, |(to, _)| to);
+        nodes.steps.insert((node, change), to);
+        return to;
+    }
+    performed(nodes, node, call, options).map_or(node, |(to, _)| to)
+}
+
+/// Lets a call run and end, with a person's yes where one is asked.
+pub(crate) fn performed(
+    nodes: &mut Nodes,
+    node: u32,
+    call: &JudgedCall,
+    options: Options,
+) -> Option<(u32, Vec<Event>)> {
+    let proposed = call.call.as_ref().ok()?;
+    let mut run = nodes.get(node)?.run.clone();
+    let mut all = Vec::new();
+    let mut apply = |nodes: &Nodes, asked: Ask| {
+        let decision = ask(nodes, &run, asked);
+        run = decision.events.iter().fold(run.clone(), evolve);
+        all.extend(decision.events);
+        (run.clone(), decision.reply)
+    };
+    let propose = || Ask::Propose(Box::new(proposed.clone()));
+    let (asked, mut reply) = apply(nodes, propose());
+    if matches!(reply, Reply::Ask(_)) {
+        let id = asked.requests.last()?.id();
+        let yes = Answer {
+            by: "a person".to_owned(),
+            path: Some(id.to_string()),
+            ..Answer::default()
+        };
+        let yes = interlock_simulate::with_what_it_takes(nodes.machine(), &asked, yes);
+        apply(nodes, Ask::Approve(yes));
+        reply = apply(nodes, propose()).1;
+    }
+    if reply != Reply::Accepted {
+        return None;
+    }
+    if let Some((event, data)) = &call.asks {
+        let request = TransitionRequest {
+            event: event.clone(),
+            data: data.clone(),
+            branch: proposed.branch.clone(),
+            agent: proposed.agent.clone(),
+            by: AGENT.to_owned(),
+            approved_by: None,
+        };
+        apply(nodes, Ask::Transition(request));
+    }
+    let (open, _) = apply(nodes, Ask::Advance);
+    let checked = match options.assume_exit {
+        true => nodes.abstraction().best_report(&open),
+        false => Default::default(),
+    };
+    let result = CallResult {
+        id: Some(proposed.id.clone()),
+        ok: call.ok,
+        exit: exit(call, options),
+        bytes: if nodes.counts_bytes { call.bytes } else { 0 },
+        wrote: Vec::new(),
+        commands: Vec::new(),
+        checked,
+    };
+    apply(nodes, Ask::Record(result));
+    Some((nodes.number(run), all))
+}

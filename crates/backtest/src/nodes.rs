@@ -1,0 +1,141 @@
+//! The runs that a session may have been at, one for each state that rules can tell apart.
+
+use std::rc::Rc;
+
+use indexmap::{IndexMap, IndexSet, map::Entry};
+use interlock_core::{machine::Machine, run::Run};
+use interlock_prove::{AbstractState, Abstraction, FreeAct};
+
+/// Runs of one machine, each by a number.
+#[derive(Debug)]
+pub(crate) struct Nodes {
+    abstraction: Abstraction,
+    all: IndexMap<AbstractState, Node>,
+    /// What decides a call, without what limits have counted.
+    judged: IndexSet<Box<[u32]>>,
+    /// Everything but what limits have counted.
+    places: IndexSet<(u32, Box<[u32]>)>,
+    /// What calls have brought about that change no file, by the node and the number of the change.
+    pub(crate) steps: IndexMap<(u32, u32), u32>,
+    pub(crate) changes: IndexSet<Vec<u8>>,
+    /// Whether some state counts the bytes of results.
+    pub(crate) counts_bytes: bool,
+    /// Whether what a call is told may depend on what limits have counted, beyond whether they are used up.
+    pub(crate) counts_files: bool,
+}
+
+/// One run.
+#[derive(Debug)]
+pub(crate) struct Node {
+    pub(crate) run: Run,
+    /// Nodes of the same place differ in what limits have counted alone.
+    pub(crate) place: u32,
+    /// Nodes with the same number are told the same about a call.
+    pub(crate) judged: u32,
+    pub(crate) used: Box<[u64]>,
+    free: Option<Rc<Vec<Free>>>,
+}
+
+impl Node {
+    /// Tells whether its run has ended.
+    pub(crate) const fn is_over(&self) -> bool {
+        self.run.is_over()
+    }
+}
+
+/// What may be done at a node without a call.
+#[derive(Debug)]
+pub(crate) struct Free {
+    pub(crate) act: FreeAct,
+    /// The transitions that it takes: the state, the event, and which of its branches.
+    pub(crate) taken: Vec<(String, String, usize)>,
+    pub(crate) to: u32,
+}
+
+impl Nodes {
+    pub(crate) fn new(machine: &Machine) -> Result<Self, String> {
+        let machines = std::iter::once(machine).chain(machine.machines.values());
+        let states: Vec<_> = machines.flat_map(|one| one.states.values()).collect();
+        let counts_bytes = states
+            .iter()
+            .any(|state| state.policy.result_bytes_max.is_some());
+        let counts_files = states.iter().any(|state| state.policy.files_max.is_some());
+        Ok(Self {
+            abstraction: Abstraction::of(machine)?,
+            all: IndexMap::new(),
+            judged: IndexSet::new(),
+            places: IndexSet::new(),
+            steps: IndexMap::new(),
+            changes: IndexSet::new(),
+            counts_bytes,
+            counts_files,
+        })
+    }
+
+    pub(crate) const fn machine(&self) -> &Machine {
+        self.abstraction.machine()
+    }
+
+    pub(crate) const fn abstraction(&self) -> &Abstraction {
+        &self.abstraction
+    }
+
+    /// Returns the node that every session begins at; `None`: the workflow cannot begin.
+    pub(crate) fn start(&mut self) -> Option<u32> {
+        let run = self.abstraction.start()?;
+        Some(self.number(run))
+    }
+
+    /// Returns the number of the node that stands for a run.
+    pub(crate) fn number(&mut self, run: Run) -> u32 {
+        let named = self.abstraction.name(&run);
+        let judged = short(self.judged.insert_full(named.judged.clone()).0);
+        let place = short(self.places.insert_full((judged, named.evidence.clone())).0);
+        let used = named.used.clone();
+        match self.all.entry(named) {
+            Entry::Occupied(known) => short(known.index()),
+            Entry::Vacant(vacant) => {
+                let number = short(vacant.index());
+                vacant.insert(Node {
+                    run,
+                    place,
+                    judged,
+                    used,
+                    free: None,
+                });
+                number
+            }
+        }
+    }
+
+    pub(crate) fn get(&self, number: u32) -> Option<&Node> {
+        self.all.get_index(number as usize).map(|(_, node)| node)
+    }
+
+    /// Lists what may be done at a node without a call.
+    pub(crate) fn free(&mut self, number: u32) -> Rc<Vec<Free>> {
+        let Some(node) = self.get(number) else {
+            return Rc::default();
+        };
+        if let Some(known) = &node.free {
+            return Rc::clone(known);
+        }
+        let run = node.run.clone();
+        let moves = self.abstraction.moves(&run);
+        let free = moves.into_iter().map(|one| Free {
+            act: one.act,
+            taken: one.taken,
+            to: self.number(one.run),
+        });
+        let free: Rc<Vec<Free>> = Rc::new(free.collect());
+        if let Some((_, node)) = self.all.get_index_mut(number as usize) {
+            node.free = Some(Rc::clone(&free));
+        }
+        free
+    }
+}
+
+/// Shortens a number; a table of more than four thousand million items fits no memory.
+pub(crate) fn short(number: usize) -> u32 {
+    u32::try_from(number).unwrap_or(u32::MAX)
+}

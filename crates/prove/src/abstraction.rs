@@ -1,0 +1,165 @@
+//! What two runs have in common for every rule, for those who follow runs of their own.
+
+use interlock_core::{
+    machine::{Machine, Object},
+    names::RunId,
+    run::Run,
+    substance::Checked,
+};
+
+use crate::{
+    atlas::Atlas,
+    machine::unsupported,
+    model::Model,
+    moves::{Act, Try, attempt, candidates, starts},
+    substance,
+};
+
+/// Names runs by what rules can tell of them, and lists what may be done without a call.
+#[derive(Debug)]
+pub struct Abstraction {
+    model: Model,
+    atlas: Atlas,
+}
+
+/// A run as far as rules read it: two runs that are equal here are treated alike from then on.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct AbstractState {
+    /// Everything but the evidence and what has been used up of limits; it alone decides what a call is told.
+    pub judged: Box<[u32]>,
+    /// What was seen, by what guards ask of it.
+    pub evidence: Box<[u32]>,
+    /// What has been used up of limits; a run with less of each may do all that one with more may.
+    pub used: Box<[u64]>,
+}
+
+/// Something that is done without a call.
+#[derive(Debug, Clone)]
+pub struct FreeMove {
+    /// What.
+    pub act: FreeAct,
+    /// The transitions that it takes: the state, the event, and which of its branches.
+    pub taken: Vec<(String, String, usize)>,
+    /// The run after it.
+    pub run: Run,
+}
+
+/// What may be done without a call.
+#[derive(Debug, Clone, PartialEq)]
+pub enum FreeAct {
+    /// The agent asks for a transition.
+    Event {
+        /// The event.
+        event: String,
+        /// The data that it sends.
+        data: Object,
+    },
+    /// A person says yes.
+    Yes,
+    /// A person says no.
+    No,
+}
+
+impl Abstraction {
+    /// Reads a machine.
+    ///
+    /// # Errors
+    /// Says what of it cannot be read yet.
+    pub fn of(machine: &Machine) -> Result<Self, String> {
+        if let Some(why) = unsupported(machine) {
+            return Err(why);
+        }
+        let model = Model::new(machine, Vec::new(), 0);
+        let atlas = Atlas::new(&model);
+        Ok(Self { model, atlas })
+    }
+
+    /// Returns the machine.
+    #[must_use]
+    pub const fn machine(&self) -> &Machine {
+        &self.model.machine
+    }
+
+    /// Starts a run without any data; `None`: the machine does not begin so.
+    #[must_use]
+    pub fn start(&self) -> Option<Run> {
+        starts(&self.model).into_iter().next().map(|done| done.run)
+    }
+
+    /// Makes a run that has not begun.
+    #[must_use]
+    pub fn fresh() -> Run {
+        Run::new(RunId::new("sim"))
+    }
+
+    /// Names a run.
+    pub fn name(&mut self, run: &Run) -> AbstractState {
+        let state = self.atlas.state(&self.model, run);
+        let mut judged = vec![state.rest];
+        judged.extend(&state.parts);
+        let used = state.used.iter().flat_map(|part| self.atlas.used(*part));
+        AbstractState {
+            used: used.copied().collect(),
+            judged: judged.into_boxed_slice(),
+            evidence: state.words.into_boxed_slice(),
+        }
+    }
+
+    /// Lists everything that may be done where a run stands without a call, by the engine itself.
+    ///
+    /// Of data that guards do not tell apart only one is tried; a person corrects none.
+    pub fn moves(&mut self, run: &Run) -> Vec<FreeMove> {
+        let state = self.atlas.state(&self.model, run);
+        let leaves: Vec<_> = state
+            .parts
+            .iter()
+            .filter_map(|part| self.atlas.part(*part))
+            .flat_map(|part| part.leaves.clone())
+            .collect();
+        let mut found = Vec::new();
+        let mut stopped = None;
+        for candidate in candidates(&self.model, &leaves) {
+            let act = match &candidate.what {
+                Try::Call { .. } => continue,
+                Try::Yes(data) if *data > 0 => continue,
+                _ if stopped == Some(candidate.series) => continue,
+                Try::Yes(_) => FreeAct::Yes,
+                Try::No => FreeAct::No,
+                Try::Event(event, data) => FreeAct::Event {
+                    event: event.clone(),
+                    data: self
+                        .model
+                        .cells
+                        .data
+                        .get(*data)
+                        .cloned()
+                        .unwrap_or_default(),
+                },
+            };
+            let Some(leaf) = leaves.get(candidate.leaf) else {
+                continue;
+            };
+            let tried = attempt(&self.model, run, leaf, &candidate.what);
+            if tried.stop {
+                stopped = Some(candidate.series);
+            }
+            let Some(done) = tried.done else { continue };
+            debug_assert!(!matches!(done.act, Act::Call { .. }), "calls are left out");
+            let taken = done.facts.taken.iter();
+            found.push(FreeMove {
+                act,
+                taken: taken
+                    .map(|((_, state), event, index)| (state.to_string(), event.clone(), *index))
+                    .collect(),
+                run: done.run,
+            });
+        }
+        found
+    }
+
+    /// Says of the reports and frozen files that guards ask for the best that can be said.
+    #[must_use]
+    pub fn best_report(&self, run: &Run) -> Checked {
+        substance::checked(run)
+    }
+}

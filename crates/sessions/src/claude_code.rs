@@ -1,0 +1,139 @@
+//! Transcripts of Claude Code: one JSON object a line, sub-agents in files of their own.
+
+use interlock_clients::{ClientId, recorded_exit};
+use serde_json::Value;
+
+use crate::{
+    json::{items, length, text, text_of, word},
+    session::Ended,
+    time,
+    transcript::Transcript,
+};
+
+/// Records that say nothing about calls.
+const ASIDE: [&str; 31] = [
+    "agent-name",
+    "ai-title",
+    "api-request",
+    "api-request-blob",
+    "api-request-shape",
+    "atis-latch",
+    "attachment",
+    "away-summary",
+    "content-replacement",
+    "cost-state",
+    "custom-title",
+    "file-history-snapshot",
+    "frame-link",
+    "journal",
+    "last-prompt",
+    "marble-origami-commit",
+    "marble-origami-snapshot",
+    "mode",
+    "permission-mode",
+    "pr-link",
+    "progress",
+    "queue-operation",
+    "speculation-accept",
+    "summary",
+    "system",
+    "tag",
+    "task-summary",
+    "tools-used",
+    "agent-color",
+    "agent-setting",
+    "worktree-state",
+];
+/// How the text of a result begins that says that the call did nothing.
+const NOT_RUN: [&str; 4] = [
+    "The user doesn't want to proceed with this tool use",
+    "PreToolUse:",
+    "<tool_use_error>",
+    "Permission to use ",
+];
+
+pub(crate) fn record(into: &mut Transcript, record: &Value) {
+    let kind = word(record, "type");
+    if !matches!(kind, "user" | "assistant") {
+        if !ASIDE.contains(&kind) {
+            into.miss(if kind.is_empty() { "(no type)" } else { kind });
+        }
+        return;
+    }
+    into.session = text(record, "sessionId").unwrap_or_else(|| into.session.clone());
+    let sidechain = record.get("isSidechain") == Some(&Value::Bool(true));
+    let agent = text(record, "agentId").filter(|_| sidechain);
+    let (version, directory) = (text(record, "version"), text(record, "cwd"));
+    Transcript::learn(&mut into.version, version);
+    Transcript::learn(&mut into.directory, directory.clone());
+    let at_ms = time::of_value(record.get("timestamp"));
+    let content = record
+        .get("message")
+        .map_or(&[][..], |message| items(message, "content"));
+    for block in content {
+        match word(block, "type") {
+            "tool_use" => {
+                let input = block.get("input").cloned().unwrap_or(Value::Null);
+                if let Some(call) = into.begin(word(block, "id"), word(block, "name"), input) {
+                    call.at_ms = at_ms;
+                    call.directory.clone_from(&directory);
+                    // Older versions write sub-agents into the file of the session, without their names.
+                    call.agent = agent
+                        .clone()
+                        .or_else(|| sidechain.then(|| "side".to_owned()));
+                }
+            }
+            "tool_result" => result(into, record, block),
+            // What the model's own servers ran is no call of this machine.
+            "text"
+            | "thinking"
+            | "redacted_thinking"
+            | "image"
+            | "document"
+            | "server_tool_use"
+            | "web_search_tool_result"
+            | "container_upload"
+            | "fallback" => {}
+            other => into.miss(&format!("block {other}")),
+        }
+    }
+}
+
+fn result(into: &mut Transcript, record: &Value, block: &Value) {
+    let said = block.get("content").map(text_of).unwrap_or_default();
+    let failed = block.get("is_error") == Some(&Value::Bool(true));
+    let refused = record.get("toolDenialKind").is_some_and(Value::is_string)
+        || record
+            .pointer("/permissionDecision/decision")
+            .and_then(Value::as_str)
+            == Some("reject")
+        || failed && NOT_RUN.iter().any(|start| said.starts_with(start));
+    let returned = record.get("toolUseResult");
+    let Some(call) = into.call(word(block, "tool_use_id")) else {
+        into.miss("result of a call that is not there");
+        return;
+    };
+    call.bytes = length(&said);
+    call.ended = match (refused, failed) {
+        (true, _) => Ended::NotRun,
+        (false, true) => Ended::Failed,
+        (false, false) => Ended::Well,
+    };
+    if call.ended != Ended::NotRun {
+        let response = if failed {
+            Value::String(said)
+        } else {
+            returned.cloned().unwrap_or(Value::Null)
+        };
+        call.exit = recorded_exit(
+            ClientId::ClaudeCode,
+            &call.tool,
+            &call.input,
+            !failed,
+            &response,
+        );
+    }
+    let before = returned.and_then(|returned| text(returned, "originalFile"));
+    let path = returned.and_then(|returned| text(returned, "filePath"));
+    call.files.extend(path.zip(before));
+}

@@ -1,0 +1,94 @@
+//! Looking into records without trusting their form.
+
+use serde_json::Value;
+
+/// Bytes of the longest line that is read.
+const LINE_BYTES_MAX: usize = 64 * 1024 * 1024;
+
+/// Returns the text under a key; empty: there is none.
+pub(crate) fn word<'a>(value: &'a Value, key: &str) -> &'a str {
+    value.get(key).and_then(Value::as_str).unwrap_or_default()
+}
+
+/// Returns the text under a key as one's own; `None`: there is none.
+pub(crate) fn text(value: &Value, key: &str) -> Option<String> {
+    value.get(key).and_then(Value::as_str).map(str::to_owned)
+}
+
+/// Returns the text that a pointer leads to.
+pub(crate) fn text_at(value: &Value, pointer: &str) -> Option<String> {
+    value
+        .pointer(pointer)
+        .and_then(Value::as_str)
+        .map(str::to_owned)
+}
+
+/// Returns the items under a key.
+pub(crate) fn items<'a>(value: &'a Value, key: &str) -> &'a [Value] {
+    value
+        .get(key)
+        .and_then(Value::as_array)
+        .map_or(&[], Vec::as_slice)
+}
+
+/// Joins all text of a result, which is a text or a list of blocks.
+pub(crate) fn text_of(content: &Value) -> String {
+    match content {
+        Value::String(text) => text.clone(),
+        Value::Array(blocks) => {
+            let parts: Vec<&str> = blocks.iter().map(|block| word(block, "text")).collect();
+            parts.join("\n")
+        }
+        _ => String::new(),
+    }
+}
+
+/// Counts the bytes of a text.
+pub(crate) fn length(text: &str) -> u64 {
+    u64::try_from(text.len()).unwrap_or(u64::MAX)
+}
+
+/// Reads a text that holds JSON; a text that holds none stays one.
+pub(crate) fn parsed(text: &str) -> Value {
+    serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.to_owned()))
+}
+
+/// Reads one record a line; `Err`: a line that is none.
+pub(crate) fn lines(bytes: &[u8]) -> impl Iterator<Item = Result<Value, ()>> {
+    let lines = bytes.split(|byte| *byte == b'\n');
+    let lines = lines.filter(|line| !line.iter().all(u8::is_ascii_whitespace));
+    lines.map(|line| {
+        if line.len() > LINE_BYTES_MAX {
+            return Err(());
+        }
+        serde_json::from_slice(line).map_err(|_| ())
+    })
+}
+
+/// Characters of a call's arguments that are shown.
+const SHOWN_MAX: usize = 120;
+
+/// Writes what matters of a call's arguments in one line, for people.
+#[must_use]
+pub fn one_line(input: &Value) -> String {
+    let keys = [
+        "command",
+        "cmd",
+        "file_path",
+        "filePath",
+        "path",
+        "pattern",
+        "query",
+        "url",
+    ];
+    let found = keys.iter().find_map(|key| input.get(*key)?.as_str());
+    let text = found.map_or_else(|| input.to_string(), str::to_owned);
+    let text: String = text
+        .chars()
+        .map(|c| if c.is_control() { ' ' } else { c })
+        .collect();
+    if text.chars().count() <= SHOWN_MAX {
+        return text;
+    }
+    text.chars().take(SHOWN_MAX).chain("…".chars()).collect()
+}
