@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, path::Path, sync::Arc};
 use interlock_clients::{HookSetting, plugins};
 use interlock_confine::Decided;
 use interlock_core::{
-    command::Ask,
+    command::CommandKind,
     machine::{Machine, ModeRules},
     names::RunId,
     run::Run,
@@ -137,7 +137,7 @@ impl Prepared {
     }
 
     /// Returns what the run is told that a person was asked meanwhile.
-    pub(super) fn told(&self) -> Option<Ask> {
+    pub(super) fn told(&self) -> Option<CommandKind> {
         self.configured.said.as_ref().map(trust::TrustAnswer::ask)
     }
 

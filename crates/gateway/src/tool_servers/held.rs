@@ -5,7 +5,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use interlock_core::{command::Ask, event::ToolChange, names::RunId};
+use interlock_core::{command::CommandKind, event::ToolChange, names::RunId};
 use interlock_store::{Home, StoreError, ToolPin};
 
 use crate::{
@@ -122,7 +122,7 @@ impl State {
             return Ok(true);
         }
         // In the log it can be seen, and accepted.
-        live.ask(now_ms(), Ask::ReportTool(change.clone()))?;
+        live.ask(now_ms(), CommandKind::ReportTool(change.clone()))?;
         Ok(false)
     }
 }

@@ -135,7 +135,7 @@ fn too_deep() -> Event {
         event: EventName::new("DONE"),
         from: StateName::new("working"),
         to: StateName::new("done"),
-        how: interlock_core::event::How::Written,
+        how: interlock_core::event::TransitionKind::Written,
         data,
         by: "agent".to_owned(),
         at_ms: NOW,

@@ -3,7 +3,7 @@
 use std::{fs, path::Path};
 
 use interlock_core::{
-    command::{Ask, Command},
+    command::{Command, CommandKind},
     names::RunId,
 };
 use interlock_store::{EventLog as _, Listed, RunCard, StoreError, submit};
@@ -130,7 +130,7 @@ fn the_list_says_how_runs_stand() {
     let mut run = log.load().unwrap();
     let cancel = Command {
         at_ms: NOW,
-        ask: Ask::Cancel {
+        kind: CommandKind::Cancel {
             by: "ana".to_owned(),
         },
     };
