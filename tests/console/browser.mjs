@@ -340,6 +340,12 @@ const COMMANDS = {
     return { text: await read() };
   },
 
+  /** Waits until the text in the editor holds this. */
+  async holds({ text }) {
+    await page.locator('.cm-content').filter({ hasText: text }).waitFor();
+    return {};
+  },
+
   /** Returns what is proposed where the cursor is. */
   async proposals() {
     await page.waitForSelector('.cm-tooltip-autocomplete li');

@@ -12,6 +12,8 @@ use crate::{npm, pip, tools};
 
 /// Where the library is named that the engine is measured beside, and the gateways beside ours.
 const OTHERS: &str = "tests/bench";
+/// Where the script lies that measures the page of the console in a browser.
+const BROWSER: &str = "tests/console";
 /// Those that durable runs and stages are measured beside.
 const PEERS: &str = "tests/bench/peers";
 /// Chooses them.
@@ -46,6 +48,9 @@ pub(crate) fn run(arguments: &[&str]) -> Result<ExitCode> {
     bench.arg("--interlock").arg(interlock);
     bench.arg("--fixture").arg(release.join("mcp-fixture"));
     bench.arg("--hello").arg(hello).arg("--beside").arg(script);
+    npm::install(BROWSER)?;
+    let browser = tools::root().join(BROWSER).join("load.mjs");
+    bench.arg("--browser").arg(browser);
     end(bench)
 }
 

@@ -5,8 +5,8 @@ use std::process::ExitCode;
 use anyhow::Result;
 
 use crate::{
-    bench, conformance, console, docs, fuzz, journeys, lint, mutants, package, plugins, setup,
-    soak, test, wasm,
+    bench, book, conformance, console, demo, docs, fuzz, journeys, lint, mutants, package, plugins,
+    setup, soak, test, wasm,
 };
 
 /// Wrong use, as everywhere in the project.
@@ -42,8 +42,14 @@ const CHORES: &[Chore] = &[
     Chore {
         name: "docs",
         arguments: "",
-        about: "check the links of the documentation; build the book where mdbook is installed",
+        about: "check the links and includes of the documentation",
         run: docs::run,
+    },
+    Chore {
+        name: "book",
+        arguments: "",
+        about: "build the book in `target/book`, and check its pages; builds mdBook first",
+        run: book::run,
     },
     Chore {
         name: "console",
@@ -56,6 +62,12 @@ const CHORES: &[Chore] = &[
         arguments: "",
         about: "write the plugins of the clients from what `init` writes; what is made is committed",
         run: plugins::run,
+    },
+    Chore {
+        name: "demo",
+        arguments: "[--binary FILE] [--to FOLDER]",
+        about: "record `interlock demo` for the README: a cast and an animated picture; they are committed",
+        run: demo::run,
     },
     Chore {
         name: "package",

@@ -1,4 +1,4 @@
-//! `docs`: every relative link of every page leads to a file and to a heading in it.
+//! `docs`: every relative link of every page leads to a file and to a heading in it, and what a page includes is there.
 
 mod page;
 
@@ -24,17 +24,14 @@ pub(crate) fn run(arguments: &[&str]) -> Result<ExitCode> {
     arguments::none(arguments)?;
     let mut steps = Steps::default();
     steps.own("links", "every link leads somewhere", check);
-    let book = tools::root().join("docs/book.toml").is_file();
-    if book && tools::installed("mdbook", &["--version"]) {
-        steps.command("book", tools::program("mdbook", &["build", "docs"]));
-    }
     Ok(steps.finish())
 }
 
 /// Checks the pages of the workspace against each other.
 ///
 /// # Errors
-/// A link leads nowhere, or the table of contents leaves a page out; all of them are named.
+/// A link leads nowhere, an included file is missing, or the table of contents leaves a page out or names it twice; all of
+/// them are named.
 pub(crate) fn check() -> Result<()> {
     let pages = Pages::read(&tools::root())?;
     let wrong = pages.wrong();
@@ -96,9 +93,22 @@ impl Pages {
                     wrong.push(format!("{path}:{line}: `{target}` {why}"));
                 }
             }
+            for include in &page.includes {
+                if !self.is_there(path, &include.target) {
+                    let (path, line, target) = (path.display(), include.line, &include.target);
+                    wrong.push(format!(
+                        "{path}:{line}: `{target}` is included and not there"
+                    ));
+                }
+            }
         }
-        wrong.extend(self.left_out());
+        wrong.extend(self.contents());
         wrong
+    }
+
+    fn is_there(&self, from: &Path, file: &str) -> bool {
+        let folder = from.parent().unwrap_or(Path::new(""));
+        inside(&folder.join(file)).is_some_and(|path| self.root.join(path).is_file())
     }
 
     fn follow(&self, from: &Path, link: &Link) -> Result<(), String> {
@@ -126,8 +136,8 @@ impl Pages {
         }
     }
 
-    /// Names the pages of the book that its table of contents does not.
-    fn left_out(&self) -> Vec<String> {
+    /// Names the pages of the book that its table of contents leaves out or has twice.
+    fn contents(&self) -> Vec<String> {
         let summary = Path::new(BOOK).join(SUMMARY);
         let Some(contents) = self.pages.get(&summary) else {
             return Vec::new();
@@ -137,10 +147,17 @@ impl Pages {
             .iter()
             .filter_map(|link| inside(&Path::new(BOOK).join(&link.target)))
             .collect();
-        self.pages
-            .keys()
-            .filter(|path| path.starts_with(BOOK) && **path != summary && !listed.contains(path))
-            .map(|path| format!("{}: `{}` is not in it", summary.display(), path.display()))
+        let pages = self.pages.keys();
+        pages
+            .filter(|path| path.starts_with(BOOK) && **path != summary)
+            .filter_map(|path| {
+                let why = match listed.iter().filter(|listed| *listed == path).count() {
+                    0 => "is not in it",
+                    1 => return None,
+                    _ => "is in it more than once",
+                };
+                Some(format!("{}: `{}` {why}", summary.display(), path.display()))
+            })
             .collect()
     }
 }
@@ -212,8 +229,26 @@ mod tests {
     #[test]
     fn a_page_missing_from_the_contents_is_named() {
         check(
-            &[("docs/src/SUMMARY.md", ""), ("docs/src/a.md", "")],
-            &["docs/src/SUMMARY.md: `docs/src/a.md` is not in it"],
+            &[
+                ("docs/src/SUMMARY.md", "[b](b.md)\n[b](b.md)"),
+                ("docs/src/a.md", ""),
+                ("docs/src/b.md", ""),
+            ],
+            &[
+                "docs/src/SUMMARY.md: `docs/src/a.md` is not in it",
+                "docs/src/SUMMARY.md: `docs/src/b.md` is in it more than once",
+            ],
+        );
+    }
+
+    #[test]
+    fn an_included_file_that_is_missing_is_named() {
+        check(
+            &[(
+                "src/a.md",
+                "```\n{{#include ../Cargo.toml}}\n{{#include main.rs:2:4}}\n{{#include none.yaml}}\n```",
+            )],
+            &["src/a.md:4: `none.yaml` is included and not there"],
         );
     }
 }

@@ -7,9 +7,11 @@
 
 mod arguments;
 mod bench;
+mod book;
 mod chores;
 mod conformance;
 mod console;
+mod demo;
 mod docs;
 mod fuzz;
 mod journeys;

@@ -14,6 +14,8 @@ pub(crate) const MCP: &str = "tests/mcp";
 const SUITES: &str = "tests/suites";
 /// Where the driver of the browser is named that the console is tested in.
 const BROWSER: &str = "tests/console";
+/// Where the extension for VS Code names the library that it and its tests are made with.
+const EDITOR: &str = "editors/vscode";
 /// What is said of the packages for Python beside them.
 const PYTHON: &str = "tests/e2e/python";
 
@@ -32,6 +34,7 @@ pub(crate) fn install() -> Result<()> {
     say(SUITES, npm::install(SUITES)?);
     say(BROWSER, npm::install(BROWSER)?);
     say(console::WEB, npm::install(console::WEB)?);
+    say(EDITOR, npm::install(EDITOR)?);
     say(PYTHON, pip::install(CLIENTS)?);
     Ok(())
 }

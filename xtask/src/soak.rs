@@ -21,6 +21,9 @@ const SEQUENCES_A_CASE: u64 = 1_000;
 /// Sequences of the engine for one line of shell that bash, and another that zsh, runs beside the reader.
 const SEQUENCES_A_LINE: u64 = 20;
 
+/// Sequences of the engine for one edit of a workflow.
+const SEQUENCES_AN_EDIT: u64 = 100;
+
 pub(crate) fn run(arguments: &[&str]) -> Result<ExitCode> {
     let (sequences, seed) = match *arguments {
         [] => (SEQUENCES, today()?),
@@ -71,6 +74,19 @@ pub(crate) fn run(arguments: &[&str]) -> Result<ExitCode> {
         )
         .env("INTERLOCK_SEED", seed.to_string());
     steps.command("shell", shell);
+    let mut edits = tools::cargo(&[
+        "test",
+        "--locked",
+        "-p",
+        "interlock-edit",
+        "--test",
+        "random",
+    ]);
+    edits.env(
+        "INTERLOCK_EDITS",
+        (sequences / SEQUENCES_AN_EDIT).max(1).to_string(),
+    );
+    steps.command("edit", edits);
     // Every trick at every level of the kernel's help, every row with bash, every case through every client's hook,
     // and everything that stands beside the hooks of a real client.
     for (package, test) in [

@@ -14,6 +14,8 @@ pub(crate) struct Arguments {
     pub(crate) hello: String,
     /// The script that measures the library beside the engine.
     pub(crate) beside: String,
+    /// The script that drives a browser; empty: none is measured.
+    pub(crate) browser: String,
     /// The MCP server that everyone stands in front of.
     pub(crate) fixture: String,
     /// The folder of those that runs are measured beside; then only those are measured.
@@ -32,6 +34,7 @@ impl Arguments {
                 "--interlock" => &mut arguments.interlock,
                 "--hello" => &mut arguments.hello,
                 "--beside" => &mut arguments.beside,
+                "--browser" => &mut arguments.browser,
                 "--peers" => &mut arguments.peers,
                 "--fixture" => &mut arguments.fixture,
                 name if names.contains(&name) => {

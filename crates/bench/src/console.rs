@@ -17,7 +17,7 @@ use sha2::{Digest as _, Sha256};
 use crate::{arguments::Arguments, log::started, sample::median, table::Table};
 
 /// Events of the long run.
-const EVENTS: u64 = 100_000;
+pub(crate) const EVENTS: u64 = 100_000;
 /// Runs of the long list.
 const RUNS: usize = 10_000;
 /// Events that are written at once.
@@ -108,7 +108,7 @@ fn end(mut log: RunLog) -> Result<()> {
 }
 
 /// Makes a run that was paused and resumed for long.
-fn long_run(home: &Home) -> Result<RunId> {
+pub(crate) fn long_run(home: &Home) -> Result<RunId> {
     let mut log = started(home)?.log;
     let mut seq = log.count()?;
     while seq < EVENTS {
@@ -120,7 +120,7 @@ fn long_run(home: &Home) -> Result<RunId> {
     Ok(log.run().clone())
 }
 
-fn paused_or_resumed(seq: u64) -> Event {
+pub(crate) fn paused_or_resumed(seq: u64) -> Event {
     let by = "bench".to_owned();
     if seq.is_multiple_of(2) {
         Event::RunResumed { by }
@@ -130,15 +130,30 @@ fn paused_or_resumed(seq: u64) -> Event {
     }
 }
 
+/// A reader of a stream.
+pub(crate) struct Stream(BufReader<TcpStream>);
+
+impl Stream {
+    /// Reads until a line holds `wanted`.
+    pub(crate) fn until(&mut self, wanted: &str) -> Result<()> {
+        let mut line = String::new();
+        while !line.contains(wanted) {
+            line.clear();
+            ensure!(self.0.read_line(&mut line)? > 0, "the stream ended");
+        }
+        Ok(())
+    }
+}
+
 /// A page that was let in, with one connection.
-struct Page {
+pub(crate) struct Page {
     stream: BufReader<TcpStream>,
     port: u16,
     bearer: String,
 }
 
 impl Page {
-    fn open(home: Home) -> Result<Self> {
+    pub(crate) fn open(home: Home) -> Result<Self> {
         let mut console = Console::start(Settings::alone(home, "bench"))?;
         let address = console.address();
         let port = address
@@ -169,6 +184,25 @@ impl Page {
             }
             thread::sleep(Duration::from_millis(10));
         }
+    }
+
+    /// Returns the address of the page.
+    pub(crate) fn address(&self) -> String {
+        format!("http://localhost:{}/", self.port)
+    }
+
+    /// Follows a stream on a connection of its own.
+    pub(crate) fn follow(&self, path: &str) -> Result<Stream> {
+        let (port, bearer) = (self.port, &self.bearer);
+        let request = format!(
+            "GET /api/v1/{path} HTTP/1.1\r\nHost: localhost:{port}\r\nSec-Fetch-Site: same-origin\r\n\
+             Authorization: Bearer {bearer}\r\n\r\n"
+        );
+        let mut stream = TcpStream::connect(("127.0.0.1", port))?;
+        stream.write_all(request.as_bytes())?;
+        let mut stream = Stream(BufReader::new(stream));
+        stream.until("200 OK")?;
+        Ok(stream)
     }
 
     /// Asks for something; returns how long the whole answer took.

@@ -59,7 +59,12 @@ pub(crate) fn load(_: &Arguments, table: &mut Table) -> Result<()> {
 
 /// Starts a run of a ring of states.
 pub(crate) fn started(home: &Home) -> Result<Started> {
-    let text = workflow::ring(20);
+    started_with(home, 20)
+}
+
+/// Starts a run of a ring of so many states.
+pub(crate) fn started_with(home: &Home, states: usize) -> Result<Started> {
+    let text = workflow::ring(states);
     let machine = workflow::machine(&text)?;
     let source = SourceFile {
         name: "bench.json".to_owned(),

@@ -5,7 +5,9 @@
 #![expect(clippy::print_stdout, reason = "the table is the result")]
 
 mod arguments;
+mod backtest;
 mod beside;
+mod browser;
 mod check;
 mod console;
 mod durable;
@@ -44,7 +46,9 @@ const MEASUREMENTS: &[Measurement] = &[
     ("exec", process::exec),
     ("memory", memory::peak),
     ("console", console::console),
+    ("browser", browser::page),
     ("prove", prove::proofs),
+    ("backtest", backtest::sessions),
     ("models", models::turns),
     ("stages", stages::turns),
     ("branches", stages::branches),

@@ -11,7 +11,7 @@ mod workflows;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-pub(crate) use backtest::{BacktestArgs, SessionsArgs};
+pub(crate) use backtest::{BacktestArgs, MineArgs, SessionsArgs};
 pub(crate) use compare::CompareArgs;
 pub(crate) use edit::{EditArgs, EditOperation, WhereArgs};
 pub(crate) use guard::{
@@ -24,8 +24,8 @@ pub(crate) use runs::{
 };
 pub(crate) use steps::{Asking, CarryArgs, ModeWord, ProceedArgs, StageArgs};
 pub(crate) use workflows::{
-    CheckArgs, ConvertArgs, ConvertTo, ExplainArgs, FormatName, GraphArgs, GraphFormat, NewArgs,
-    ProveArgs, SchemaArgs, ShellName, SimulateArgs, TestArgs,
+    CheckArgs, ConvertArgs, ConvertTo, ExplainArgs, FindingFormat, FormatName, GraphArgs,
+    GraphFormat, NewArgs, ProveArgs, SchemaArgs, ShellName, SimulateArgs, TestArgs,
 };
 
 /// A state machine between an AI agent and its tools.
@@ -40,7 +40,7 @@ pub(crate) use workflows::{
     max_term_width = 100
 )]
 #[command(
-    after_help = "Begin with `interlock demo`, then `interlock init` and `interlock new` in your project.
+    after_help = "Start with `interlock demo`, then `interlock init` and `interlock new` in your project.
 `interlock COMMAND --help` shows every option, with examples.
 
 Exit codes: 0 done, 1 refused or errors found, 2 usage, 75 waiting for a person, 130 cancelled."
@@ -66,44 +66,47 @@ pub(crate) enum Colour {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Guard the agents of this project: hooks and the control server.
+    /// Install hooks and the control server for the clients of this project.
     #[command(after_help = "Examples:
-  interlock init                    say what changes, ask once, make it
-  interlock init --diff             show each change whole before it asks
-  interlock init --local            for you alone, in this project
-  interlock init --yes              make them without asking
-  interlock init codex gemini       for these clients only
-  interlock init --floor review     rules of the clients' own as well
-  interlock init --remove           take out exactly what init put in
+  interlock init                    show what would change, ask once, apply it
+  interlock init --diff             show every change in full before asking
+  interlock init --local            only for you, in this project
+  interlock init --yes              apply the changes without asking
+  interlock init codex gemini       only for these clients
+  interlock init --floor review     also add rules to the clients' own settings
+  interlock init --remove           remove exactly what init added
   interlock init --user             in your own settings, for every project")]
     Init(InitArgs),
-    /// Try every hook and server that is installed and say what holds.
+    /// Test every installed hook and server, and report what is enforced.
     #[command(after_help = "Examples:
-  interlock doctor                  try everything
-  interlock doctor --accept         accept the code inside of clients that it named, as it is now
+  interlock doctor                  test everything
+  interlock doctor --accept         accept the plugins and hooks that it reported, as they are now
 
-Exit code 1 when a client that looks guarded is not.")]
+The exit code is 1 if a client that looks guarded is not.")]
     Doctor(DoctorArgs),
-    /// Write a workflow for this project, with its own commands, and the cases that test it.
+    /// Write a workflow with this project's own commands, and the cases that test it.
     #[command(after_help = "Examples:
-  interlock new                     ask what is needed, then write .interlock/workflows/
-  interlock new bugfix --yes        take what was found in the project
+  interlock new                     ask a few questions, then write to .interlock/workflows/
+  interlock new bugfix --yes        use what was found in the project
   interlock new --test 'make check' --allow 'make lint' --yes
   interlock new --dry-run           show the files, write nothing
 
-Nothing that exists is written over. What is written was checked and tested before.")]
+Existing files are never overwritten. The workflow is checked and its cases are run before it is written.")]
     New(NewArgs),
-    /// Check workflow files for what is wrong and for what can never work.
+    /// Check workflow files for errors, and for anything that can never work.
     #[command(after_help = "Examples:
   interlock check                   every workflow of the project
   interlock check .interlock/workflows/bugfix.yaml
   interlock check flows/            every workflow in a folder
   interlock check --deny-warnings *.yaml
+  interlock check --format github   annotations on a pull request
+  interlock check --format sarif > check.sarif
+  interlock check bugfix --against-sessions=recordings/ --deny-warnings
   interlock check --json flow.json | jq .")]
     Check(CheckArgs),
-    /// Feed a workflow commands without an agent, and see what it answers.
+    /// Try calls and events on a workflow, without an agent.
     #[command(after_help = "Examples:
-  interlock simulate                the project's own workflow
+  interlock simulate                the workflow of this project
   interlock simulate bugfix
   echo '{\"tool\":\"Edit\",\"input\":{\"file_path\":\"a.py\"}}' | interlock simulate bugfix --steps -
   interlock simulate flow.yaml --steps steps.jsonl")]
@@ -111,11 +114,12 @@ Nothing that exists is written over. What is written was checked and tested befo
     /// Run the cases of *.test.yaml files.
     #[command(after_help = "Examples:
   interlock test                    every case below .interlock/workflows/
-  interlock test flows/bugfix.test.yaml")]
+  interlock test flows/bugfix.test.yaml
+  interlock test --format junit > interlock.xml")]
     Test(TestArgs),
-    /// Check a workflow against every run it could have.
+    /// Check a workflow against every run that it could have.
     #[command(after_help = "Examples:
-  interlock prove                   the project's own workflow
+  interlock prove                   the workflow of this project
   interlock prove bugfix
   interlock prove flow.yaml --properties flow.properties.yaml
   interlock prove flow.yaml --write-test broken.test.yaml
@@ -123,13 +127,13 @@ Nothing that exists is written over. What is written was checked and tested befo
   interlock prove flow.yaml --against old.yaml
   interlock prove flow.yaml --json | jq '.findings[] | {property, verdict}'
 
-Properties stand under `properties` in the workflow, or in NAME.properties.yaml beside it. What every workflow
-is to be is proved without any: it can end, all of it can happen, no answer of a person is a dead end.
+Properties are read from `properties` in the workflow, or from NAME.properties.yaml beside it. Without any, these are
+proved: a run can always end, every state and transition can occur, and no answer of a person is a dead end.
 
-Exit codes: 0 all hold, 1 one fails, 2 usage, 3 one is unknown or vacuous and none fails. With --against: 0 nothing
-is newly permitted, 1 something is, 2 usage, 3 unknown.")]
+Exit codes: 0 all properties hold, 1 one fails, 2 usage, 3 one is unknown or vacuous and none fails. With --against:
+0 nothing is newly permitted, 1 something is, 2 usage, 3 unknown.")]
     Prove(ProveArgs),
-    /// Check a workflow against sessions that really happened.
+    /// Check a workflow against recorded sessions.
     #[command(after_help = "Examples:
   interlock backtest bugfix                              the sessions of this project, of every client
   interlock backtest bugfix --client codex --since 30d
@@ -138,13 +142,26 @@ is newly permitted, 1 something is, 2 usage, 3 unknown.")]
   interlock backtest flow.yaml 01j                       a run of Interlock
   interlock backtest flow.yaml recordings/ --json | jq '.sessions[] | {session, refused}'
 
-Reads what Claude Code, Codex, Gemini CLI and Copilot CLI keep of their sessions, exports of opencode, ATIF, OTLP
-spans in JSON, logs of Interlock and what `interlock log --json` prints. A recorded session says which calls were
-made, not where in a workflow: it is placed where the fewest are refused. Nothing runs and nothing is recorded.
+Reads the sessions that Claude Code, Codex, Gemini CLI and Copilot CLI keep, exports of opencode, ATIF, OTLP spans in
+JSON, logs of Interlock and the output of `interlock log --json`. A recorded session says which calls were made, not in
+which state: it is placed where the fewest calls are refused. Nothing runs and nothing is recorded.
 
-Exit codes: 0 nothing is refused, 1 a call is, 2 usage, 3 nothing is refused and not all of it was read or judged.")]
+Exit codes: 0 nothing is refused, 1 a call is refused, 2 usage, 3 nothing is refused, but not everything could be read
+or judged.")]
     Backtest(BacktestArgs),
-    /// Say what a shell line would do, and whether a state allows it.
+    /// Propose a workflow from sessions that really happened.
+    #[command(after_help = "Examples:
+  interlock mine > .interlock/workflows/mined.yaml      from the sessions of this project
+  interlock mine recordings/ --name work --holdout
+  interlock mine ~/.codex/sessions --since 30d --json | jq -r .workflow
+
+The draft has a phase for each kind of work, in the order in which it was done: reading, editing, running code of the
+project, version control, the network. It allows the tools and commands that were seen, and asks for evidence where
+tests had passed each time. It passes `check`, and `prove` finds it sound; whether it is what you want, you decide.
+
+Exit codes: 0 a draft is printed, 1 no order is found, 2 usage.")]
+    Mine(MineArgs),
+    /// Show what a shell line would do, and whether a state allows it.
     #[command(after_help = "Examples:
   interlock explain bugfix testing 'cargo test | tee log.txt'
   interlock explain flow.yaml planning 'ls =touch' --shell zsh
@@ -159,22 +176,28 @@ Exit codes: 0 nothing is refused, 1 a call is, 2 usage, 3 nothing is refused and
 With the YAML language server, the first line of a file names its schema:
   # yaml-language-server: $schema=./flowstate.schema.json")]
     Schema(SchemaArgs),
-    /// The names that FlowState's own command has, for those who come with scripts.
+    /// Run the language server for editors: diagnostics, completion, hover and definitions in workflow files.
+    #[command(
+        after_help = "Your editor starts this command and talks to it over standard input and output.
+The book has settings for VS Code, Neovim and Helix."
+    )]
+    Lsp,
+    /// FlowState's own command names, for existing scripts.
     #[command(after_help = "Examples:
   interlock fs run hello -n friday      the same as `interlock run hello --name friday`
   interlock fs run hello -r friday      the same as `interlock run hello --resume friday`
   interlock fs list --paused            the same as `interlock list --paused`
   interlock fs resume friday            the same as `interlock resume friday`
 
-For scripts that call `fs`: alias fs='interlock fs', or a program `fs` on the PATH that starts `interlock fs`.
-What was named an instance there is a run here, and its directory is the run directory. A run that waits for
-a person ends with code 75.")]
+For scripts that call `fs`: alias fs='interlock fs', or put a program `fs` on the PATH that starts `interlock fs`.
+FlowState's instance is a run here, and its directory is the run directory. The exit code is 75 if the run waits
+for a person.")]
     Fs {
-        /// What is to be done.
+        /// The command.
         #[command(subcommand)]
         command: FsCommand,
     },
-    /// Change one place of a workflow file and no other byte.
+    /// Change one part of a workflow file and leave every other byte as it is.
     #[command(after_help = "Examples:
   interlock edit bugfix add-state review '{\"allowed_tools\": [\"Read\"]}' --after testing
   interlock edit bugfix add-transition testing PASS review
@@ -183,29 +206,29 @@ a person ends with code 75.")]
   interlock edit flow.yaml remove-state review --with-transitions --dry-run
   interlock edit flow.yaml apply operations.json
 
-Comments, quotes, order and alignment stay. An edit is refused, with the place, when the text does not allow
-it without changing something else. Runs that are under way keep the workflow they began with.")]
+Comments, quotes, order and alignment are kept. An edit that cannot be made without changing something else is
+refused, with its line and column. Open runs keep the workflow that they began with.")]
     Edit(EditArgs),
-    /// Write a workflow in the native format, or list what of it cannot be said there.
+    /// Convert a workflow to the native format, or list what that format cannot express.
     #[command(after_help = "Examples:
   interlock convert flow.json -o flow.yaml
   interlock convert .flowstate/release.yaml
   interlock convert flow.yaml --json | jq .workflow
 
-The answer goes to standard output, in the syntax of the file. What cannot be said is listed with file,
-line and column, all of it, and nothing is written: exit code 1. Comments are not kept.")]
+The workflow is printed to standard output, in the syntax of the file. If something cannot be expressed, all of
+it is listed with file, line and column, nothing is written, and the exit code is 1. Comments are not kept.")]
     Convert(ConvertArgs),
-    /// Draw a workflow, or where a run stands in it.
+    /// Draw a workflow, or a run with its current state.
     #[command(after_help = "Examples:
-  interlock graph                   the project's own workflow
+  interlock graph                   the workflow of this project
   interlock graph bugfix > bugfix.mmd
   interlock graph bugfix --format svg -o bugfix.svg
   interlock graph --run 01j --format dot | dot -Tpng -o run.png
   interlock graph release --run friday      the run `friday` of the workflow `release`")]
     Graph(GraphArgs),
-    /// Hold an agent that you use yourself, such as Claude Code, to a workflow.
+    /// Hold the next session of an agent client, such as Claude Code, to a workflow.
     #[command(
-        after_help = "The next session of this project is held to the run. A workflow of steps is carried out by `interlock run` instead.
+        after_help = "The next session of this project is held to the run. Use `interlock run` for a workflow of steps.
 
 Examples:
   interlock start bugfix
@@ -213,78 +236,77 @@ Examples:
   interlock start release --input '{\"version\":\"1.4.0\"}'"
     )]
     Start(StartArgs),
-    /// Run a workflow of steps: Interlock itself starts its programs, models and agents.
+    /// Run a workflow of steps: Interlock starts its programs, models and agents itself.
     #[command(
-        after_help = "A workflow that holds an agent you use yourself begins with `interlock start` instead.
+        after_help = "Use `interlock start` for a workflow that holds an agent client.
 
 Examples:
   interlock run hello               .flowstate/hello.yaml, or .flowstate/hello/index.yaml
   interlock run ./deploy.yaml --name friday --var target=staging
-  interlock run hello -r friday     go on with a run that stands, failed or was cancelled
+  interlock run hello -r friday     continue a run that is paused, failed or was cancelled
   interlock run nightly --headless --json | jq -r .event
 
-What the programs print is on standard output and standard error, everything of Interlock's own on
-standard error. With --json standard output has one object a line instead: first `Run` with the id and
-the name, then each event of the run as `interlock log --json` has it, what programs print as `Output`
-with `path`, `stream` and `text`, and last `Halted` with `status`, `code` and what it waits for.
+Programs print to standard output and standard error as usual; Interlock's own messages go to standard
+error. With --json, standard output has one object a line instead: first `Run` with the id and the name,
+then each event of the run as in `interlock log --json`, the output of programs as `Output` with `path`,
+`stream` and `text`, and last `Halted` with `status`, `code` and what the run waits for.
 
-Exit code: the one that the workflow ends with; 1 when it is not in order, 75 when the run waits for a
-person, 130 when it was cancelled."
+Exit code: that of the workflow; 1 if it has errors, 75 if the run waits for a person, 130 if it was
+cancelled."
     )]
     Run(CarryArgs),
-    /// Say where a run stands.
+    /// Show the state of a run, and what it waits for.
     Status(RunArgs),
-    /// Ask a run for a transition, as a person.
+    /// Send an event to a run, as a person.
     #[command(after_help = "Examples:
   interlock send READY
   interlock send PASS --data '{\"coverage\":92}' --branch lint")]
     Send(SendArgs),
-    /// Say yes to what waits for a person.
+    /// Approve a request that waits for a person.
     #[command(after_help = "Examples:
-  interlock approve                 all that waits at the one state that waits
-  interlock approve 01j a12         one of several, by its id
+  interlock approve                 every request at the only state that waits
+  interlock approve 01j a12         one request, by its id
   interlock approve 01j a12 --data '{\"version\":\"1.4.1\"}'")]
     Approve(ApproveArgs),
-    /// Say no to what waits for a person.
+    /// Reject a request that waits for a person.
     #[command(after_help = "Examples:
   interlock reject --note 'the plan lacks a rollback'
   interlock reject 01j a12")]
     Reject(RejectArgs),
-    /// Make a run stand still.
+    /// Pause a run: every call is refused until it is resumed.
     Pause(PauseArgs),
-    /// Let a run go on that stands, failed or was cut off, or bind another session to an open run.
+    /// Continue a run that is paused, failed or was interrupted, or bind another session to an open run.
     #[command(after_help = "Examples:
   interlock resume
-  interlock resume 01j --next       the next session of this project goes on with it
+  interlock resume 01j --next       continue it in the next session of this project
   interlock resume 01j --session 4fc69d00-c3af-4ab0-915d-82c1c40d073c
   interlock resume deploy-3 --answer staging
   interlock resume hello/friday --var attempts=0
-  interlock resume deploy-3 --fail-with 4   what was cut off counts as failed
+  interlock resume deploy-3 --fail-with 4   count the interrupted step as failed
 
-A run of steps is carried out from where it stands: its pause is over when its condition holds, a state
-that failed or was cancelled runs again. It ends as `interlock run` does.")]
+A run of steps continues at its current state: a pause ends if its condition holds, and a state that failed
+or was cancelled runs again. The exit codes are those of `interlock run`.")]
     Resume(ResumeArgs),
-    /// End a run.
+    /// End a run for good.
     Cancel(RunArgs),
     /// Show what happened in a run.
     #[command(after_help = "Examples:
-  interlock log                     one line a call, in local time
+  interlock log                     one line for each call, in local time
   interlock log 01j --follow
   interlock log 01j --verify
   interlock log --json | jq .       every event with all its fields
 
-The lines for people may change; scripts read those of --json.")]
+The lines for people may change with any version; scripts should read --json.")]
     Log(LogArgs),
-    /// Compare two runs, or judge the log of one under another workflow.
+    /// Compare two runs, or judge the log of one run under another workflow.
     #[command(after_help = "Examples:
-  interlock compare login-bug login-bug-2      the events of two runs beside each other
-  interlock compare 01j --under bugfix         what would have come out differently with the file as it is now
+  interlock compare login-bug login-bug-2      the events of two runs, side by side
+  interlock compare 01j --under bugfix         what the file as it is now would decide differently
   interlock compare 01j --under flow.yaml --json | jq '.differences[] | {seq, what, change}'
 
-Events are the same where they say the same: times, ids, sizes and the place of the project do not count.
-With --under nothing runs and nothing is recorded. From the first difference on, all is hypothetical: the
-agent would have been told something else, and what it would have done then is not known. A run of steps
-that Interlock carries out itself is not judged again.
+Times, ids, sizes and the location of the project are not compared. With --under, nothing runs and nothing is
+recorded. After the first difference everything is hypothetical, because the agent would have been told
+something else, and nobody knows what it would have done then. Runs of steps cannot be judged again.
 
 Exit codes: 0 no difference, 1 a difference, 2 usage.")]
     Compare(CompareArgs),
@@ -294,7 +316,7 @@ Exit codes: 0 no difference, 1 a difference, 2 usage.")]
   interlock runs --paused           what waits for a person
   interlock runs --all --json       every run of every project, one object a line")]
     Runs(ListArgs),
-    /// List every workflow that has a name here: the project's, yours and the shipped ones.
+    /// List the workflows that have a name: the project's, your own and the shipped ones.
     #[command(after_help = "Examples:
   interlock workflows
   interlock workflows --json | jq -r .name")]
@@ -308,70 +330,69 @@ Exit codes: 0 no difference, 1 a difference, 2 usage.")]
   interlock list --all --json       every run of every project, one object a line"
     )]
     List(ListArgs),
-    /// Show every run, what waits for a person and the log of one run, live in a terminal.
-    #[command(
-        after_help = "Keys: a says yes to what waits, r says no with a note, ? shows all of them, q leaves."
-    )]
+    /// Show every run, every open request and the log of one run, live in a terminal.
+    #[command(after_help = "Keys: a approves, r rejects with a note, ? shows all keys, q quits.")]
     Watch,
-    /// Open the console: a web page on this machine that shows every run and takes your answers.
+    /// Open the console: a web page on this machine with every run and every open request.
     #[command(after_help = "Examples:
   interlock console
-  interlock console --no-open       only print the address
-  interlock console --project .     begin with the runs of this project
+  interlock console --no-open       print the address and open no browser
+  interlock console --project .     show the runs of this project first
 
-The page shows a number, and this terminal asks whether it is yours: nobody else gets in. It is
-served to this machine alone, as long as this command runs. A process below a guarded agent is
-refused, and the run's log says so. An agent that drives your own browser is not told from you.")]
+The page shows a number, and this terminal asks whether it is yours; no other page is let in. The
+console is served to this machine only, while this command runs. A process below a guarded agent is
+refused, and the run's log records it. An agent that controls your own browser cannot be told apart
+from you.")]
     Console(ConsoleArgs),
-    /// Write a run as one HTML file that opens without a console: its graph, history, log and calls.
+    /// Export a run as one HTML file: its graph, history, log and calls.
     #[command(after_help = "Examples:
   interlock export -o run.html
   interlock export 01j -o run.html --force
 
-The file is read only, loads nothing, and masks secrets as the console does. Below a guarded agent it is refused.")]
+The file needs no console and loads nothing. Secrets are masked as in the console. Refused below a guarded agent.")]
     Export(ExportArgs),
-    /// Tell a collector what happened in a run, as OpenTelemetry spans.
+    /// Send a run to a collector, as OpenTelemetry spans.
     #[command(after_help = "Examples:
   interlock telemetry --stdout | jq .
   OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:4318 interlock telemetry 01j
 
-Once an endpoint is configured this happens by itself while runs go on.")]
+Once an endpoint is configured, runs are sent while they go on.")]
     Telemetry(TelemetryArgs),
-    /// See it work: a guarded agent in a temporary folder.
+    /// Watch a scripted agent under a workflow, in a temporary folder.
     Demo(DemoArgs),
-    /// Show the tools of MCP servers that a run has seen, or accept one that changed.
+    /// List the tools of MCP servers that a run has seen, or accept one that has changed.
     #[command(after_help = "Examples:
   interlock tools
   interlock tools 01j --accept github create_issue")]
     Tools(ToolsArgs),
-    /// Enrol, list or remove your passkeys, for what a workflow wants approved with one.
+    /// Enrol, list or remove passkeys, for approvals that require one.
     #[command(after_help = "Examples:
-  interlock passkey add laptop      make one on the console's page, and enrol it
+  interlock passkey add laptop      create one on the console's page and enrol it
   interlock passkey list
   interlock passkey remove laptop
 
-At a terminal alone, and while no run guards an agent. A transition with `approval: passkey` is approved on the page
-of `interlock console`; `interlock log RUN --verify` checks the signatures again.")]
+`add` and `remove` need a terminal, and are refused while a run guards an agent. A transition with `approval: passkey`
+is approved on the page of `interlock console`; `interlock log RUN --verify` checks the signatures again.")]
     Passkey(PasskeyArgs),
-    /// Show a token that lets scripts of yours answer for you, or one that holds an agent to a run.
+    /// Create a token for your own scripts, or one that holds an agent to a run.
     #[command(after_help = "Examples:
-  interlock token                   a token for INTERLOCK_TOKEN, in place of the one before
+  interlock token                   a token for INTERLOCK_TOKEN; the previous one becomes void
   interlock token 01j               a bearer token for `interlock serve`, good until the run ends
-  interlock token 01j --revoke      make every token of the run worthless")]
+  interlock token 01j --revoke      revoke every token of the run")]
     Token(TokenArgs),
-    /// Serve MCP over HTTP, with the servers of the configuration behind it.
+    /// Serve MCP over HTTP, with the configured servers behind it.
     #[command(after_help = "Examples:
   interlock serve
   interlock serve --listen 127.0.0.1:0 --json
   interlock serve --listen 0.0.0.0:4680 --token-file ~/.config/interlock/serve.token --allow-host build.example
 
-The endpoint is /mcp; clients of the transport before 2025 use /sse. /healthz and /metrics are for operators.
+The endpoint is /mcp; clients with the transport from before 2025 use /sse. /healthz and /metrics are for operators.
 An agent is held to a run by a bearer token of `interlock token RUN`, or by the address /run/TOKEN/mcp.")]
     Serve(ServeArgs),
     /// Answer a hook of an agent client (used by the client).
     #[command(hide = true)]
     Hook(HookArgs),
-    /// Run one shell line held to what a state allows.
+    /// Run one shell line with the rights of a state.
     #[command(
         hide = true,
         after_help = "Examples:
@@ -379,13 +400,13 @@ An agent is held to a run by a bearer token of `interlock token RUN`, or by the 
   interlock exec --as writing --project ~/shop -- npm run build
   interlock exec --require full -- ./untrusted.sh
 
-Exit code: the line's own; 126 when nothing was started."
+Exit code: that of the line; 126 if nothing was started."
     )]
     Exec(ExecArgs),
-    /// Put MCP servers behind the state machine, on standard input and output (started by the client).
+    /// Serve MCP on standard input and output, with MCP servers behind it (started by the client).
     #[command(
-        after_help = "The servers are those of `[mcp.NAME]` in `.interlock/config.toml` and in your own configuration; with a
-command, only that one. Without any, the control tools alone are served.
+        after_help = "The servers are those of `[mcp.NAME]` in `.interlock/config.toml` and in your own configuration, or only the
+one whose command is given. If there is none, only the control tools are served.
 
 Examples:
   interlock gateway
@@ -393,13 +414,13 @@ Examples:
   claude mcp add interlock -- interlock gateway"
     )]
     Gateway(GatewayArgs),
-    /// Print a completion script for a shell; it knows workflows, runs, states and events.
+    /// Print a completion script for a shell, with workflows, runs, states and events.
     #[command(after_help = "Examples:
   echo 'source <(interlock completions bash)' >> ~/.bashrc
   echo 'source <(interlock completions zsh)' >> ~/.zshrc
   interlock completions fish > ~/.config/fish/completions/interlock.fish
 
-The script asks `interlock` itself, which must be on the PATH.")]
+The script calls `interlock`, which must be on the PATH.")]
     Completions {
         /// The shell.
         #[arg(value_enum)]
@@ -412,11 +433,11 @@ The script asks `interlock` itself, which must be on the PATH.")]
 /// The commands of FlowState's own program.
 #[derive(Debug, Subcommand)]
 pub(crate) enum FsCommand {
-    /// Carry a workflow out: `interlock run`.
+    /// Run a workflow: `interlock run`.
     Run(CarryArgs),
     /// List workflows and runs: `interlock list`.
     List(ListArgs),
-    /// Go on with a run: `interlock resume`.
+    /// Continue a run: `interlock resume`.
     Resume(ResumeArgs),
 }
 

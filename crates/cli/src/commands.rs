@@ -17,6 +17,8 @@ pub(crate) mod hook;
 pub(crate) mod init;
 pub(crate) mod list;
 pub(crate) mod log;
+mod lsp;
+pub(crate) mod mine;
 pub(crate) mod new;
 pub(crate) mod pages;
 pub(crate) mod passkey;
@@ -112,6 +114,7 @@ fn dispatch(app: &App, command: Command) -> Done {
         Command::Test(args) => test::run(app, &args),
         Command::Prove(args) => prove::run(app, &args),
         Command::Backtest(args) => backtest::run(app, &args),
+        Command::Mine(args) => mine::run(app, &args),
         Command::Explain(args) => explain::run(app, &args),
         Command::Schema(args) => schema::run(app, &args),
         Command::Fs { command } => dispatch(
@@ -151,6 +154,7 @@ fn dispatch(app: &App, command: Command) -> Done {
         Command::Hook(_) | Command::Exec(_) => Err(Failure::Said(Exit::Usage)),
         Command::Gateway(args) => gateway::run(app, args),
         Command::Completions { shell } => pages::completions(app, shell),
+        Command::Lsp => lsp::run(app),
         Command::Man => pages::manual(app),
     }
 }

@@ -9,6 +9,7 @@ mod complete;
 mod demo;
 mod durable;
 mod failure;
+mod findings;
 mod live;
 mod log_line;
 mod origin;

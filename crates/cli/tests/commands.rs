@@ -446,7 +446,7 @@ fn results_are_kept_where_the_workflow_asks_for_it() {
             0,
         );
     }
-    let run = room.state().join("interlock/runs");
+    let run = room.state().join("interlock/work");
     let run = std::fs::read_dir(run)
         .unwrap()
         .next()

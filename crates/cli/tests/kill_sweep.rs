@@ -232,7 +232,7 @@ impl Sweep {
         let directory = self
             .room
             .state()
-            .join("interlock/runs")
+            .join("interlock/work")
             .join(run)
             .join("files");
         End {

@@ -10,6 +10,8 @@
 mod crash;
 #[path = "run/ends.rs"]
 mod ends;
+#[path = "run/moved.rs"]
+mod moved;
 #[path = "run/people.rs"]
 mod people;
 #[path = "run/pinned.rs"]

@@ -15,6 +15,7 @@ mod picture;
 mod runs;
 mod stream;
 mod transcript;
+mod trials;
 mod trust;
 mod what_if;
 mod workflows;
@@ -98,7 +99,9 @@ fn routes() -> Router<Arc<Shared>> {
         .route("/workflows/check", post(workflows::check))
         .route("/workflows/layout", post(workflows::layout))
         .route("/workflows/edit", post(workflows::edit))
-        .route("/workflows/simulate", post(workflows::simulate))
+        .route("/workflows/simulate", post(trials::simulate))
+        .route("/workflows/cases", post(trials::cases))
+        .route("/workflows/prove", post(trials::prove))
         .fallback(unknown)
 }
 

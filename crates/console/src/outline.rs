@@ -15,8 +15,10 @@ pub(crate) struct Outline {
     states: Vec<StateRow>,
     /// The definition without its states.
     rest: Map<String, Value>,
-    /// The first bytes of what stands beside the states, by key.
+    /// The first bytes of what stands beside the states, by key; of guards and interrupts by `guards/NAME`.
     places: BTreeMap<String, usize>,
+    /// The names below the workflow's `machines`.
+    machines: Vec<String>,
 }
 
 /// A state as its file has it.
@@ -28,15 +30,17 @@ struct StateRow {
     /// The bytes of it, from its key on.
     span: (usize, usize),
     value: Value,
-    /// The first bytes of its fields, by key.
+    /// The first bytes of its fields, by key; of transitions by `on/EVENT`.
     places: BTreeMap<String, usize>,
 }
 
 impl Outline {
-    /// Reads the states of a workflow in a file; `None`: its syntax is broken, or it is not clear which workflow is meant.
-    pub(crate) fn of(source: &Source, machine: Option<&str>) -> Option<Self> {
+    /// Reads the states of a workflow in a file, or of one of the machines that it has below `machines`.
+    ///
+    /// `None`: the syntax is broken, or it is not clear which workflow is meant.
+    pub(crate) fn of(source: &Source, machine: Option<&str>, inner: Option<&str>) -> Option<Self> {
         let tree = Tree::read(source).ok()?;
-        let base = match tree.format {
+        let mut base = match tree.format {
             "native" => {
                 let mut found = tree
                     .definitions()
@@ -56,6 +60,15 @@ impl Outline {
         for word in &base {
             definition = &definition.get(word)?.value;
         }
+        let machines = match (tree.format, definition.get("machines")) {
+            ("native", Some(machines)) => keys(&machines.value),
+            _ => Vec::new(),
+        };
+        // Of a machine that is gone by now the workflow is shown.
+        if let Some(inner) = inner.filter(|inner| machines.iter().any(|name| name == inner)) {
+            definition = &definition.get("machines")?.value.get(inner)?.value;
+            base.extend(["machines".to_owned(), inner.to_owned()]);
+        }
         let base = pointer("", base.iter().map(String::as_str));
         let states = definition.get(key).map(|entry| &entry.value);
         let rest = definition
@@ -67,7 +80,8 @@ impl Outline {
             format: tree.format,
             states: states.map_or_else(Vec::new, |states| rows(states, &pointer(&base, [key]))),
             rest: rest.collect(),
-            places: places(definition),
+            places: places(definition, &["guards", "interrupts"]),
+            machines,
             base,
         })
     }
@@ -83,7 +97,7 @@ fn rows(states: &Node, at: &str) -> Vec<StateRow> {
             entry.value.span.end.max(entry.key_span.end),
         ),
         value: entry.value.to_value(),
-        places: places(&entry.value),
+        places: places(&entry.value, &["on"]),
     });
     let listed = states
         .items()
@@ -95,17 +109,30 @@ fn rows(states: &Node, at: &str) -> Vec<StateRow> {
                 at: pointer(at, [index.to_string().as_str()]),
                 span: (item.span.start, item.span.end),
                 value: item.to_value(),
-                places: places(item),
+                places: places(item, &[]),
             })
         });
     keyed.chain(listed).collect()
 }
 
-fn places(fields: &Node) -> BTreeMap<String, usize> {
-    let entries = fields.entries().iter();
-    entries
-        .map(|entry| (entry.key.clone(), entry.key_span.start))
-        .collect()
+/// Returns where the fields begin, and what stands below those in `opened`.
+fn places(fields: &Node, opened: &[&str]) -> BTreeMap<String, usize> {
+    let mut found = BTreeMap::new();
+    for entry in fields.entries() {
+        found.insert(entry.key.clone(), entry.key_span.start);
+        if opened.contains(&entry.key.as_str()) {
+            found.extend(entry.value.entries().iter().map(|inner| {
+                let place = pointer(&entry.key, [inner.key.as_str()]);
+                (place, inner.key_span.start)
+            }));
+        }
+    }
+    found
+}
+
+fn keys(node: &Node) -> Vec<String> {
+    let entries = node.entries().iter();
+    entries.map(|entry| entry.key.clone()).collect()
 }
 
 fn pointer<'w>(base: &str, words: impl IntoIterator<Item = &'w str>) -> String {

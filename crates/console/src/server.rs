@@ -13,6 +13,7 @@ use hyper_util::{
     rt::{TokioIo, TokioTimer},
     service::TowerToHyperService,
 };
+use interlock_store::{ServedPort, StoreError};
 use tokio::{
     net::{TcpListener, TcpStream},
     runtime::Runtime,
@@ -56,6 +57,9 @@ pub enum ConsoleError {
         /// The underlying error.
         source: io::Error,
     },
+    /// The state directory cannot be written.
+    #[error(transparent)]
+    Store(#[from] StoreError),
     /// The system gives no threads or no events.
     #[error("the console cannot start: {0}")]
     Start(#[source] io::Error),
@@ -66,6 +70,8 @@ pub enum ConsoleError {
 pub struct Console {
     // Never read: what it runs ends with it.
     _runtime: Runtime,
+    // Lines of agents are kept from the port as long as it is there.
+    _served: ServedPort,
     port: u16,
     pairings: mpsc::Receiver<PairingRequest>,
 }
@@ -88,6 +94,7 @@ impl Console {
                     port: settings.port,
                     source,
                 })?;
+        let served = settings.home.serve_console(port)?;
         let (shared, pairings) = Shared::new(settings, port);
         let shared = Arc::new(shared);
         let limits = Limits {
@@ -100,6 +107,7 @@ impl Console {
         }
         Ok(Self {
             _runtime: runtime,
+            _served: served,
             port,
             pairings,
         })

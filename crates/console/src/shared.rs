@@ -135,6 +135,8 @@ pub(crate) struct Shared {
     pub(crate) drafts: Turns,
     /// What reads whole logs to judge or to compare them.
     pub(crate) judging: Turns,
+    /// Proofs of properties.
+    pub(crate) proving: Turns,
     /// Lists of workflows.
     pub(crate) lists: Turns,
     /// Runs that are made into files.
@@ -184,6 +186,11 @@ impl Shared {
             ),
             drafts: Turns::new(DRAFTS_MAX, TURN_WAIT, BUSY),
             judging: Turns::new(JUDGING_MAX, TURN_WAIT, JUDGING),
+            proving: Turns::new(
+                1,
+                TURN_WAIT,
+                "the console is busy with another proof: try again",
+            ),
             lists: Turns::new(1, TURN_WAIT, BUSY),
             exports: Turns::new(1, TURN_WAIT, "another run is being exported: try again"),
             reached: OnceLock::new(),

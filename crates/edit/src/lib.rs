@@ -11,6 +11,7 @@ mod machine;
 mod names;
 mod operation;
 mod path;
+mod place;
 mod plan;
 mod refusal;
 mod scope;
@@ -55,6 +56,10 @@ pub fn edit(
     for (index, operation) in operations.iter().enumerate() {
         now = edit_once(&now, machine, operation, others).map_err(|refusal| Refusal {
             operation: index,
+            at: refusal
+                .at
+                .clone()
+                .or_else(|| place::of(&now, machine, operation)),
             within: now.text.clone(),
             ..refusal
         })?;

@@ -11,6 +11,8 @@ pub(crate) struct Named {
     pub(crate) at: Path,
     /// The state it is of; `None`: it is of the workflow.
     pub(crate) state: Option<String>,
+    /// What of the workflow names it, where no state does.
+    pub(crate) by: By,
     /// The transition that can go without anything else changing: an event, or a branch of it.
     pub(crate) transition: Option<Path>,
 }
@@ -20,9 +22,21 @@ impl Named {
     pub(crate) fn says(&self) -> String {
         match &self.state {
             Some(state) => format!("the state `{state}` leads to it here"),
-            None => "the workflow names it here".to_owned(),
+            None => match self.by {
+                By::Initial => "runs begin in it".to_owned(),
+                By::Interrupt => "an interrupt leads to it here".to_owned(),
+                By::Property => "a property names it here".to_owned(),
+            },
         }
     }
+}
+
+/// What of a workflow names a state.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum By {
+    Initial,
+    Interrupt,
+    Property,
 }
 
 /// Returns every place that names a state, its own key left out.
@@ -31,6 +45,7 @@ pub(crate) fn of_state(definition: &Node, name: &str) -> Vec<Named> {
         name,
         found: Vec::new(),
         state: None,
+        by: By::Initial,
         transition: None,
     };
     finder.field(definition, &Path::default(), "initial");
@@ -47,6 +62,7 @@ pub(crate) fn of_state(definition: &Node, name: &str) -> Vec<Named> {
         }
         finder.state = None;
     }
+    finder.by = By::Interrupt;
     let interrupts = Path::of(["interrupts"]);
     for entry in entries(definition, "interrupts") {
         finder.field(&entry.value, &interrupts.then(&entry.key), "target");
@@ -55,6 +71,7 @@ pub(crate) fn of_state(definition: &Node, name: &str) -> Vec<Named> {
         finder.found.push(Named {
             at,
             state: None,
+            by: By::Property,
             transition: None,
         });
     }
@@ -133,6 +150,7 @@ struct Finder<'a> {
     name: &'a str,
     found: Vec<Named>,
     state: Option<String>,
+    by: By,
     transition: Option<Path>,
 }
 
@@ -142,6 +160,7 @@ impl Finder<'_> {
             self.found.push(Named {
                 at,
                 state: self.state.clone(),
+                by: self.by,
                 transition: self.transition.clone(),
             });
         }

@@ -2,7 +2,7 @@
 
 use std::{fmt, str::FromStr};
 
-use interlock_formats::{Kind, Node};
+use interlock_formats::{Kind, Node, Span};
 
 use crate::refusal::Refusal;
 
@@ -68,6 +68,13 @@ impl Path {
             }
             _ => None,
         }
+    }
+
+    /// Returns where the key is written that the path ends with; an item of a list has none.
+    pub(crate) fn key_of(&self, root: &Node) -> Option<Span> {
+        let (above, word) = self.split()?;
+        let entry = above.find(root)?.get(word)?;
+        Some(entry.key_span)
     }
 
     pub(crate) fn child<'n>(node: &'n Node, word: &str) -> Option<&'n Node> {

@@ -145,12 +145,13 @@ pub(crate) fn names_of(states: &Node) -> Vec<&str> {
 }
 
 impl Scope {
+    /// Refuses what is done by name where the file is no native workflow; `what` says what is done.
     pub(crate) fn native(&self, what: &str) -> Result<(), Refusal> {
         if self.is_native {
             Ok(())
         } else {
             Err(Refusal::misplaced(format!(
-                "{what} by name: in native workflows only; set the fields themselves, by their place"
+                "{what} in native workflows only: set the fields themselves, by their place"
             )))
         }
     }

@@ -46,7 +46,7 @@ impl Plan<'_> {
             with_transitions: true,
         } = self.operation
         {
-            scope.native("transitions")?;
+            scope.native("transitions are edited by name")?;
             scope.state(tree, name)?;
             let changes = ways_to(tree, scope, name)?;
             if !changes.is_empty() {
@@ -79,7 +79,7 @@ impl Operation {
             Self::RemoveState { name, .. } => remove_state(tree, scope, name),
             Self::MoveState { name, place } => move_state(tree, scope, name, place),
             Self::SetInitial { state } => {
-                scope.native("the initial state")?;
+                scope.native("the first state is chosen by name")?;
                 scope.state(tree, state)?;
                 set(
                     tree,
@@ -88,7 +88,7 @@ impl Operation {
                 )
             }
             Self::SetTransition { state, event, to } => {
-                scope.native("transitions")?;
+                scope.native("transitions are edited by name")?;
                 let at = scope.state(tree, state)?;
                 if at
                     .then("on")
@@ -117,7 +117,7 @@ impl Operation {
                 Ok(all)
             }
             Self::SetGuard { name, guard } => {
-                scope.native("guards")?;
+                scope.native("guards are edited by name")?;
                 let guards = scope.base.then("guards");
                 if guards
                     .find(&tree.root)
@@ -149,7 +149,8 @@ impl Operation {
                         tree,
                         &path.below(&scope.base),
                         &format!("the guard `{name}` is asked here"),
-                    )),
+                    )
+                    .help("ask another guard there first, or none")),
                     None => Ok(vec![Change::Remove { at }]),
                 }
             }
@@ -158,6 +159,11 @@ impl Operation {
                 let at = scope.place(at)?;
                 at.get(&tree.root)?;
                 match at.split() {
+                    Some((above, _))
+                        if above == Path::default() && tree.root.entries().len() == 1 =>
+                    {
+                        Err(Refusal::misplaced("without it the file would be empty"))
+                    }
                     Some(_) => Ok(vec![Change::Remove { at }]),
                     None => Err(Refusal::misplaced("the whole file is no field")),
                 }
@@ -168,7 +174,7 @@ impl Operation {
 }
 
 fn event_of(tree: &Tree, scope: &Scope, state: &str, event: &str) -> Result<Path, Refusal> {
-    scope.native("transitions")?;
+    scope.native("transitions are edited by name")?;
     let at = scope.state(tree, state)?.then("on").then(event);
     if at.find(&tree.root).is_none() {
         return Err(Refusal::unknown(format!(
@@ -179,7 +185,7 @@ fn event_of(tree: &Tree, scope: &Scope, state: &str, event: &str) -> Result<Path
 }
 
 fn guard_of(tree: &Tree, scope: &Scope, name: &str) -> Result<Path, Refusal> {
-    scope.native("guards")?;
+    scope.native("guards are edited by name")?;
     let at = scope.base.then("guards").then(name);
     if at.find(&tree.root).is_none() {
         return Err(Refusal::unknown(format!("there is no guard `{name}`")));

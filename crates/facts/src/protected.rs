@@ -7,6 +7,7 @@
 
 mod clients;
 mod commands;
+mod consoles;
 mod copies;
 mod files;
 mod finds;
@@ -26,12 +27,12 @@ use interlock_core::facts::{CommandClass, PathText, ShellFacts, SimpleCommand, W
 use serde_json::Value;
 
 use crate::{
+    context::CallContext,
     disk::Disk,
     path::{as_address, is_address, plain},
     place::{self, Located},
     served::may_be_path,
     summary::one_line,
-    surroundings::Surroundings,
     touched::{Deed, Touched, TouchedPath},
 };
 
@@ -42,7 +43,7 @@ pub use table::CONFIG_KEYS;
 
 /// Finds protected things.
 pub(crate) struct Guarded<'a> {
-    surroundings: &'a Surroundings,
+    context: &'a CallContext,
     disk: &'a dyn Disk,
     /// Places in the form that paths are compared in, made when first needed.
     places: OnceCell<folded::FoldedPlaces>,
@@ -58,9 +59,9 @@ const TEXTS_MAX: usize = 256;
 const CODES: [&str; 4] = ["code", "chars", "input", "source"];
 
 impl<'a> Guarded<'a> {
-    pub(crate) const fn new(surroundings: &'a Surroundings, disk: &'a dyn Disk) -> Self {
+    pub(crate) const fn new(context: &'a CallContext, disk: &'a dyn Disk) -> Self {
         Self {
-            surroundings,
+            context,
             disk,
             places: OnceCell::new(),
             anchors: OnceCell::new(),
@@ -93,9 +94,12 @@ impl<'a> Guarded<'a> {
             .iter()
             .filter(|_| !mcp)
             .filter_map(|field| input.get(field)?.as_str());
-        looked_up
-            .iter()
-            .find_map(|text| self.argument(text, deed, walks))
+        self.console_in(input)
+            .or_else(|| {
+                looked_up
+                    .iter()
+                    .find_map(|text| self.argument(text, deed, walks))
+            })
             .or_else(|| rest.iter().find_map(|text| self.in_hidden_text(text)))
             .or_else(|| codes.into_iter().find_map(|code| self.in_hidden_text(code)))
     }
@@ -110,13 +114,10 @@ impl<'a> Guarded<'a> {
     }
 
     fn path(&self, text: &str, deed: Deed, walks: bool) -> Option<String> {
-        let surroundings = self.surroundings;
-        let Ok(file) = place::find(text, surroundings, self.disk) else {
+        let context = self.context;
+        let Ok(file) = place::find(text, context, self.disk) else {
             // Where the way is not known, the name alone may tell enough.
-            let (here, home) = (
-                &surroundings.working_directory,
-                surroundings.home.as_deref(),
-            );
+            let (here, home) = (&context.site.cwd, context.home.as_deref());
             let named = crate::normalise(text, here, home).ok()?;
             return self.touched(&named, deed);
         };
@@ -136,6 +137,7 @@ impl<'a> Guarded<'a> {
         touched
             .iter()
             .find_map(|touched| self.in_path(touched, &view))
+            .or_else(|| self.console(line))
             .or_else(|| in_environment(shell))
             .or_else(|| self.in_partly_known(&view))
             .or_else(|| {

@@ -14,7 +14,7 @@ use interlock_core::{
     refusal::{Code, Refusal},
     run::{Phase, Run},
 };
-use interlock_facts::Surroundings;
+use interlock_facts::CallContext;
 use interlock_store::{EventLog as _, Home, RunLog, StoreError, ToolPin, submit, submit_made};
 use interlock_view::{
     notice,
@@ -78,10 +78,10 @@ impl Live {
     pub(crate) fn watch(
         &mut self,
         watched: &mut Watched,
-        surroundings: &Surroundings,
+        context: &CallContext,
         at_ms: u64,
     ) -> Result<(), StoreError> {
-        let changes = watched.changes(&self.log, &self.run.accepted, surroundings, at_ms)?;
+        let changes = watched.changes(&self.log, &self.run.accepted, context, at_ms)?;
         if !changes.is_empty() {
             self.ask(at_ms, CommandKind::ReportProtected { changes })?;
         }
@@ -90,12 +90,12 @@ impl Live {
 
     /// Reads the tools of servers that the run has pinned.
     pub(crate) fn tool_pins(&self) -> Result<Vec<ToolPin>, StoreError> {
-        self.log.tool_pins()
+        self.log.folder().tool_pins()
     }
 
     /// Pins the tools that the run has not seen yet; returns all that are pinned.
     pub(crate) fn pin_tools(&self, seen: Vec<ToolPin>) -> Result<Vec<ToolPin>, StoreError> {
-        self.log.pin_tools(seen)
+        self.log.folder().pin_tools(seen)
     }
 
     /// Keeps it open from question to question.
@@ -110,7 +110,7 @@ impl Live {
         Self { log, machine, run }
     }
 
-    pub(crate) const fn id(&self) -> &RunId {
+    pub(crate) fn id(&self) -> &RunId {
         self.log.run()
     }
 

@@ -5,7 +5,7 @@ use interlock_core::{event::Event, machine::Machine, names::MachineId, run::Run}
 use crate::{
     describe,
     marks::{Marks, Trace},
-    plot::{Plot, plot},
+    plot::{Id, Plot, plot},
 };
 
 /// A machine as nodes and edges, ready to be written.
@@ -22,6 +22,8 @@ pub struct Graph {
 /// One machine of a graph.
 #[derive(Debug, Clone)]
 pub(crate) struct Panel {
+    /// By which calls name it; `None`: it is the outermost.
+    pub(crate) key: Option<MachineId>,
     /// Its id; `None`: it is the outermost.
     pub(crate) called: Option<String>,
     /// Its states and transitions.
@@ -47,6 +49,7 @@ impl Graph {
     pub fn at(machine: &Machine, run: Option<&Run>, trace: &Trace) -> Self {
         let marks = Marks::of(run, trace);
         let panel = |key: Option<&MachineId>, machine: &Machine| Panel {
+            key: key.cloned(),
             called: key.map(|_| machine.id.to_string()),
             plot: plot(machine, key, &marks),
         };
@@ -74,7 +77,7 @@ impl Graph {
             let ids = nodes.iter_mut().map(|node| &mut node.id);
             let ids = ids.chain(edges.iter_mut().map(|edge| &mut edge.id));
             for (id, number) in ids.zip(&mut numbers) {
-                *id = Some(number);
+                *id = Some(Id::of(number));
             }
             let branches = nodes.iter_mut().flat_map(|node| &mut node.branches);
             open.extend(branches.map(|branch| &mut branch.plot));

@@ -13,7 +13,9 @@ mod mermaid;
 mod names;
 mod plot;
 mod svg;
+mod view;
 
 pub use graph::Graph;
 pub use marks::Trace;
 pub use svg::ColourScheme;
+pub use view::View;

@@ -2,11 +2,11 @@
 
 mod drawing;
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, fmt};
 
 use interlock_core::{
     machine::{Machine, Outcome},
-    names::MachineId,
+    names::{MachineId, StateName},
 };
 
 use crate::{
@@ -28,7 +28,17 @@ pub(crate) struct Plot {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Node {
     /// What sets it apart from all nodes and edges of the graph; `None`: it stands for another.
-    pub(crate) id: Option<usize>,
+    pub(crate) id: Option<Id>,
+    /// The nodes that it stands for as well, where a group is folded.
+    pub(crate) also: Vec<Id>,
+    /// The state it is; `None`: it is none.
+    pub(crate) state: Option<StateName>,
+    /// The machine that it calls.
+    pub(crate) calls: Option<MachineId>,
+    /// By which a [`View`](crate::View) names it.
+    pub(crate) key: Option<String>,
+    /// How it can be shown otherwise.
+    pub(crate) fold: Option<Fold>,
     pub(crate) kind: Kind,
     /// The name of the state, or words.
     pub(crate) title: String,
@@ -41,6 +51,52 @@ pub(crate) struct Node {
     pub(crate) standing: Standing,
     /// The branches of a fork.
     pub(crate) branches: Vec<Branch>,
+}
+
+/// What sets a node or an edge apart: its number, behind those of the calls it is opened in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Id(Vec<usize>);
+
+impl Id {
+    pub(crate) fn of(number: usize) -> Self {
+        Self(vec![number])
+    }
+
+    /// Returns that of the same node or edge where its machine is drawn inside of a call.
+    pub(crate) fn within(&self, call: &Self) -> Self {
+        Self(call.0.iter().chain(&self.0).copied().collect())
+    }
+}
+
+impl fmt::Display for Id {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, number) in self.0.iter().enumerate() {
+            if index > 0 {
+                f.write_str(">")?;
+            }
+            write!(f, "{number}")?;
+        }
+        Ok(())
+    }
+}
+
+/// How a node can be shown otherwise.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Fold {
+    pub(crate) what: Folds,
+    /// Whether what lies inside is drawn.
+    pub(crate) open: bool,
+}
+
+/// What is drawn inside of a node, or hidden.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Folds {
+    /// The machine that is called.
+    Call,
+    /// The branches of a fork.
+    Fork,
+    /// States that a person has put together.
+    Group,
 }
 
 /// What a node stands for.
@@ -75,7 +131,9 @@ pub(crate) struct Branch {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Edge {
     /// What sets it apart from all nodes and edges of the graph.
-    pub(crate) id: Option<usize>,
+    pub(crate) id: Option<Id>,
+    /// The edges that it stands for as well, where a group is folded.
+    pub(crate) also: Vec<Id>,
     pub(crate) from: usize,
     pub(crate) to: usize,
     pub(crate) line: EdgeStyle,
@@ -168,6 +226,11 @@ impl Node {
     pub(crate) fn bare(kind: Kind, title: String) -> Self {
         Self {
             id: None,
+            also: Vec::new(),
+            state: None,
+            calls: None,
+            key: None,
+            fold: None,
             kind,
             title,
             activity: None,

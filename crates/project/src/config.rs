@@ -34,47 +34,47 @@ const BYTES_MAX: u64 = 1_048_576;
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
-    /// The workflow that guards every session in the project.
+    /// The workflow that holds every session of the project.
     pub workflow: Option<String>,
-    /// Which sessions of the project a run holds.
+    /// Which sessions of the project a run holds: its own session (default), or every one until it ends.
     pub hold: Hold,
-    /// How the log of a run is kept.
+    /// The durability of logs.
     pub store: StoreConfig,
-    /// How shell lines are confined.
+    /// How the kernel holds shell lines: [Confinement](confinement.md).
     pub sandbox: SandboxConfig,
-    /// What shell lines may do beside what a state allows; a person's own only.
+    /// Commands that pass beyond what a state allows.
     pub shell: ShellConfig,
-    /// What is not protected; a person's own only.
+    /// Exceptions from the [protected things](guarantees.md#protected-things).
     pub protect: ProtectConfig,
-    /// Whose projects may set what changes programs; a person's own only.
+    /// The projects that you trust.
     pub trust: TrustConfig,
-    /// Where spans go; a person's own only.
+    /// Where spans are sent: [Telemetry](telemetry.md).
     pub telemetry: TelemetryConfig,
-    /// How a person is told that a question waits for them; a person's own only.
+    /// How you are told that a request waits for you: [Notifications](approvals.md#notifications).
     pub notify: NotifyConfig,
-    /// The bounds of the gateway.
+    /// The limits of [the gateway](gateway.md).
     pub gateway: GatewayConfig,
-    /// The MCP servers behind the gateway.
+    /// An MCP server behind [the gateway](gateway.md#servers).
     pub mcp: Servers,
-    /// What becomes of calls in model stages that list no tools.
+    /// How calls are decided in model stages that list no tools: [Pipelines](pipelines.md#running-one).
     pub stages: StagesConfig,
-    /// Where models are; a person's own only.
+    /// A provider of models: [Models](models.md#providers).
     pub providers: Providers,
-    /// Other names of models, each with its `provider/name`.
+    /// Short names of models: each key stands for the `provider/name` that is its value.
     pub models: IndexMap<String, String>,
-    /// The model of whoever names none.
+    /// The model for stages and assistants that name none.
     pub default_model: Option<String>,
-    /// What models cost, by `provider/name`.
+    /// The price of a model, in US dollars per million tokens; NAME is its `provider/name`.
     pub prices: IndexMap<String, PriceConfig>,
-    /// Assistants that CodeMie files build on.
+    /// An assistant that CodeMie files refer to by this name. It takes the keys of an assistant in such a file.
     pub assistants: IndexMap<String, AssistantConfig>,
-    /// MCP servers that CodeMie files name.
+    /// An MCP server that CodeMie files refer to by this name (`mcp_config_id`).
     pub mcp_servers: IndexMap<String, McpServerConfig>,
-    /// Values for single tools and servers of CodeMie files.
+    /// Values for the tools and servers of CodeMie files with this `integration_alias`.
     pub integrations: IndexMap<String, IntegrationConfig>,
-    /// Folders and files beside the project that CodeMie's tools may touch.
+    /// A folder or file outside the project that the tools of CodeMie files may touch.
     pub datasources: IndexMap<String, PlaceConfig>,
-    /// Texts for the prompts of CodeMie's assistants.
+    /// A text that is added to the prompts of CodeMie's assistants.
     pub skills: IndexMap<String, PlaceConfig>,
 }
 
@@ -93,11 +93,11 @@ pub enum Hold {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct SandboxConfig {
-    /// The lowest level at which a line runs at all.
+    /// The lowest [level](confinement.md#levels) at which a line runs. The stricter of the two files counts.
     pub require: Option<RequiredLevel>,
-    /// More directories that listed commands and writing states may write; a person's own only.
+    /// More directories that listed commands, and lines in states that write, may write to.
     pub writable: Vec<PathBuf>,
-    /// Unix sockets, or directories of them, that carried lines may connect to; a person's own only.
+    /// Unix sockets, or directories of them, that lines may connect to.
     pub sockets: Vec<PathBuf>,
 }
 
@@ -132,9 +132,9 @@ impl RequiredLevel {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ShellConfig {
-    /// Commands that change the machine or its privileges, allowed where a state may write.
+    /// Commands that change the machine or its privileges, allowed in states that write. They run without the kernel's rules.
     pub allow: Vec<String>,
-    /// Programs that run the command in their words and do nothing else (`rtk`).
+    /// Programs that run the command in their arguments and do nothing else, such as `rtk`.
     pub transparent: Vec<String>,
 }
 
@@ -142,7 +142,7 @@ pub struct ShellConfig {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ProtectConfig {
-    /// Paths that a guarded agent may change although they run code later.
+    /// Protected paths that a guarded agent may change after all.
     pub allow: Vec<String>,
 }
 
@@ -150,7 +150,7 @@ pub struct ProtectConfig {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct TrustConfig {
-    /// Roots of projects that the person trusts.
+    /// The roots of these projects. Their workflows may set variables that change what programs do, and their servers may start.
     pub projects: Vec<PathBuf>,
 }
 
@@ -158,9 +158,9 @@ pub struct TrustConfig {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct TelemetryConfig {
-    /// The collector's base address, such as `http://127.0.0.1:4318`; the variables of OpenTelemetry go before.
+    /// The base address of the collector, such as `http://127.0.0.1:4318`. OpenTelemetry's variables take precedence.
     pub endpoint: Option<String>,
-    /// Whether arguments, data and notes are told, too.
+    /// Whether arguments, data and notes are sent, too. Default: `false`.
     pub capture_content: bool,
 }
 
@@ -168,9 +168,9 @@ pub struct TelemetryConfig {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct NotifyConfig {
-    /// Whether the desktop shows it; left out: wherever there is one.
+    /// Whether the desktop shows a notification. Default: if there is a desktop.
     pub desktop: Option<bool>,
-    /// A program of their own with its arguments, which is told by variables.
+    /// A program of yours with its arguments, started for each notification. It is told by variables.
     pub command: Vec<String>,
 }
 
@@ -178,7 +178,7 @@ pub struct NotifyConfig {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct StoreConfig {
-    /// `process` (default): survives a killed process; `power`: survives power loss too.
+    /// What an acknowledged event survives: a killed process (default), or the loss of power, too.
     pub durability: Durability,
 }
 

@@ -1,5 +1,7 @@
 //! What two runs have in common for every rule, for those who follow runs of their own.
 
+use std::collections::BTreeSet;
+
 use interlock_core::{
     machine::{Machine, Object},
     names::RunId,
@@ -9,6 +11,7 @@ use interlock_core::{
 
 use crate::{
     atlas::Atlas,
+    hash::{Set, number},
     machine::unsupported,
     model::Model,
     moves::{Act, Try, attempt, candidates, starts},
@@ -20,6 +23,8 @@ use crate::{
 pub struct Abstraction {
     model: Model,
     atlas: Atlas,
+    /// Sets of files that were written in one stay, where a state limits them.
+    files: Set<BTreeSet<String>>,
 }
 
 /// A run as far as rules read it: two runs that are equal here are treated alike from then on.
@@ -27,7 +32,7 @@ pub struct Abstraction {
 pub struct AbstractState {
     /// Everything but the evidence and what has been used up of limits; it alone decides what a call is told.
     pub judged: Box<[u32]>,
-    /// What was seen, by what guards ask of it.
+    /// What was seen, by what guards ask of it, and which files were written where a state limits them.
     pub evidence: Box<[u32]>,
     /// What has been used up of limits; a run with less of each may do all that one with more may.
     pub used: Box<[u64]>,
@@ -71,7 +76,11 @@ impl Abstraction {
         }
         let model = Model::new(machine, Vec::new(), 0);
         let atlas = Atlas::new(&model);
-        Ok(Self { model, atlas })
+        Ok(Self {
+            model,
+            atlas,
+            files: Set::default(),
+        })
     }
 
     /// Returns the machine.
@@ -98,10 +107,27 @@ impl Abstraction {
         let mut judged = vec![state.rest];
         judged.extend(&state.parts);
         let used = state.used.iter().flat_map(|part| self.atlas.used(*part));
+        let mut used: Vec<u64> = used.copied().collect();
+        let mut evidence = state.words;
+        // `prove` uses these up at once; a recorded call uses up what it says.
+        for path in run.open_leaves() {
+            let Some(frame) = run.frame(&path) else {
+                continue;
+            };
+            let policy = self.model.state(frame.machine.as_ref(), &frame.at);
+            let policy = policy.map(|state| &state.policy);
+            if policy.is_some_and(|policy| policy.result_bytes_max.is_some()) {
+                used.push(frame.stay.used.bytes);
+            }
+            if policy.is_some_and(|policy| policy.files_max.is_some()) {
+                let files = frame.stay.used.files.iter().cloned().collect();
+                evidence.push(number(&mut self.files, files));
+            }
+        }
         AbstractState {
-            used: used.copied().collect(),
+            used: used.into_boxed_slice(),
             judged: judged.into_boxed_slice(),
-            evidence: state.words.into_boxed_slice(),
+            evidence: evidence.into_boxed_slice(),
         }
     }
 

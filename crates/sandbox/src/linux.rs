@@ -432,6 +432,7 @@ fn entry(
         let reachable = Reachable {
             network: confinement.network,
             unix: !confinement.sockets.is_empty(),
+            closed: !confinement.closed_ports.is_empty(),
         };
         entry.filters = calls::filters(confinement.calls, reachable).map_err(RunError::Plan)?;
     }
@@ -458,7 +459,10 @@ pub(crate) fn not_held(
             NotHeld::Sockets,
             !reach.seccomp || !confinement.sockets.is_empty() && !reach.namespaces,
         ),
-        (NotHeld::Tcp, off && version < 4 && !reach.seccomp),
+        (
+            NotHeld::Tcp,
+            version < 4 && (off && !reach.seccomp || !off && !confinement.closed_ports.is_empty()),
+        ),
         (NotHeld::Network, off && !reach.seccomp),
         (NotHeld::Signals, version < 6),
         // What may end the process that keeps it can leave something behind.

@@ -29,7 +29,7 @@ pub struct Plan {
     /// The project root of the run, absolute.
     pub project: PathBuf,
     /// What is taken from and put into its environment.
-    pub environment: Environment,
+    pub environment: EnvironmentChanges,
     /// What the kernel holds it to; `None`: nothing, the environment alone is set.
     pub confinement: Option<Confinement>,
     /// What is compared and put back after it.
@@ -75,7 +75,7 @@ pub struct ProbedSpan {
 /// What a plan changes in the environment, in this order.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Environment {
+pub struct EnvironmentChanges {
     /// Names that the call itself sets, before anything is taken away.
     #[serde(skip_serializing_if = "IndexMap::is_empty")]
     pub given: IndexMap<String, String>,
@@ -99,6 +99,9 @@ pub struct Confinement {
     pub hidden: Vec<PathBuf>,
     /// What it may reach.
     pub network: Network,
+    /// Ports of TCP that it may not connect to, of whichever host, where it reaches networks.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub closed_ports: Vec<u16>,
     /// Unix sockets, or directories of them, that it may connect to; empty: none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sockets: Vec<PathBuf>,

@@ -92,6 +92,7 @@ pub(crate) fn probe() -> Reached {
         own_directory: true,
         hidden: Vec::new(),
         network: Network::Off,
+        closed_ports: Vec::new(),
         sockets: Vec::new(),
         calls: Calls::Reading,
         left_over: LeftOver::End,

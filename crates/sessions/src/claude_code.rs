@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use crate::{
     json::{items, length, text, text_of, word},
+    own,
     session::Ended,
     time,
     transcript::Transcript,
@@ -107,6 +108,7 @@ fn result(into: &mut Transcript, record: &Value, block: &Value) {
             .pointer("/permissionDecision/decision")
             .and_then(Value::as_str)
             == Some("reject")
+        || failed && own::is_refusal(&said)
         || failed && NOT_RUN.iter().any(|start| said.starts_with(start));
     let returned = record.get("toolUseResult");
     let Some(call) = into.call(word(block, "tool_use_id")) else {

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::{
     json::{items, length, parsed, text, text_at, text_of, word},
-    patch,
+    own, patch,
     session::Ended,
     time,
     transcript::Transcript,
@@ -165,7 +165,9 @@ fn output(into: &mut Transcript, id: &str, output: &Value) {
         "aborted by user",
         "rejected by user",
     ];
-    if not_run.iter().any(|start| said.starts_with(start)) {
+    if not_run.iter().any(|start| said.starts_with(start))
+        || call.exit.is_none() && own::is_refusal(&said)
+    {
         call.ended = Ended::NotRun;
     } else if call.ended == Ended::Unknown {
         call.ended = match (success, call.exit) {

@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use crate::{
     json::{length, text, text_at, word},
+    own,
     session::Ended,
     time,
     transcript::Transcript,
@@ -57,10 +58,12 @@ pub(crate) fn record(into: &mut Transcript, record: &Value) {
             call.exit = code.and_then(Value::as_i64);
             let success = data.get("success").and_then(Value::as_bool);
             let why = text_at(data, "/error/code").unwrap_or_default();
+            let error = text_at(data, "/error/message").unwrap_or_default();
             call.ended = match success {
                 Some(true) if call.exit.is_some_and(|code| code != 0) => Ended::Failed,
                 Some(true) => Ended::Well,
                 Some(false) if matches!(&*why, "denied" | "rejected") => Ended::NotRun,
+                Some(false) if own::is_refusal(&error) => Ended::NotRun,
                 Some(false) => Ended::Failed,
                 None => Ended::Unknown,
             };

@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use crate::{
     json::{items, length, text, word},
+    own,
     session::Ended,
     time,
     transcript::Transcript,
@@ -55,6 +56,9 @@ fn message(into: &mut Transcript, message: &Value) {
         }
         let response = told.pointer("/result/0/functionResponse/response");
         let output = response.map(|response| word(response, "output").to_owned());
+        let error = response
+            .map_or("", |response| word(response, "error"))
+            .to_owned();
         let shell = word(told, "name") == "run_shell_command";
         if let Some(call) = into.call(id) {
             let output = output.unwrap_or_default();
@@ -63,6 +67,7 @@ fn message(into: &mut Transcript, message: &Value) {
             call.ended = match word(told, "status") {
                 "success" if call.exit.is_some_and(|code| code != 0) => Ended::Failed,
                 "success" => Ended::Well,
+                "error" if own::is_refusal(&error) => Ended::NotRun,
                 "error" => Ended::Failed,
                 "cancelled" => Ended::NotRun,
                 _ => Ended::Unknown,

@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use crate::{
     json::{items, length, text, word},
+    own,
     session::Ended,
     time,
     transcript::Transcript,
@@ -63,6 +64,7 @@ fn call(into: &mut Transcript, part: &Value) {
         "error" if error.contains("rejected permission") || error.contains("prevents you") => {
             Ended::NotRun
         }
+        "error" if own::is_refusal(error) => Ended::NotRun,
         "error" => Ended::Failed,
         _ => Ended::Unknown,
     };

@@ -3,6 +3,7 @@
 use interlock_core::{
     event::{CallRecord, Event},
     names::{AgentId, CallId, Digest},
+    refusal::Code,
 };
 use serde_json::Value;
 
@@ -94,4 +95,15 @@ pub(crate) fn record(into: &mut Transcript, record: &Value) {
         }
         _ => {}
     }
+}
+
+/// Characters at the beginning of a result in which a refusal of Interlock names its code.
+const CODE_WITHIN: usize = 160;
+
+/// Tells whether what the model was answered is a refusal of Interlock: some clients say it as any failure.
+pub(crate) fn is_refusal(said: &str) -> bool {
+    let head: String = said.chars().take(CODE_WITHIN).collect();
+    head.split_whitespace()
+        .filter_map(|word| word.strip_suffix(':'))
+        .any(|word| serde_json::from_value::<Code>(word.into()).is_ok())
 }

@@ -123,21 +123,22 @@ fn claude_code_says_what_a_file_held_before_an_edit() {
     assert_eq!(edit.files, [("/home/you/shop/sums.py".to_owned(), before)]);
 }
 
+const GUARDED: &str = "
+    main Read | /home/you/shop/sums.py | well | -
+    main Edit | /home/you/shop/sums.py | not run | -
+    main mcp__interlock__interlock_transition | READY | well | -
+    main Edit | /home/you/shop/sums.py | well | -
+    main Bash | python3 -c pass | not run | -
+    main Bash | rm -rf sums.py | not run | -
+    main mcp__interlock__interlock_transition | DONE | failed | -
+    main Read | /home/you/shop/sums.py | well | -
+";
+
+/// The older version writes a refusal like any failure; it is known by its code.
 #[test]
 fn a_call_that_a_hook_refused_did_not_run() {
-    check(
-        "claude-guarded",
-        "
-        main Read | /home/you/shop/sums.py | well | -
-        main Edit | /home/you/shop/sums.py | not run | -
-        main mcp__interlock__interlock_transition | READY | well | -
-        main Edit | /home/you/shop/sums.py | well | -
-        main Bash | python3 -c pass | not run | -
-        main Bash | rm -rf sums.py | not run | -
-        main mcp__interlock__interlock_transition | DONE | failed | -
-        main Read | /home/you/shop/sums.py | well | -
-        ",
-    );
+    check("claude-guarded-2.1.329", GUARDED);
+    check("claude-guarded-2.1.197", GUARDED);
 }
 
 #[test]

@@ -28,6 +28,7 @@ mod uses;
 mod value;
 mod walk;
 mod witness;
+mod words;
 
 use interlock_core::facts::ShellFacts;
 

@@ -3,6 +3,7 @@
 use interlock_core::facts::PathText;
 
 use crate::value::Arg;
+use crate::words::words;
 
 /// Resolves the path a word names, seen from `directory`.
 pub(crate) fn resolve(arg: &Arg, directory: Option<&str>) -> PathText {
@@ -84,14 +85,8 @@ pub(crate) fn is_system(path: &str) -> bool {
 }
 
 /// Directories whose programs are known by their last part.
-const PROGRAM_DIRECTORIES: &[&str] = &[
-    "/bin",
-    "/sbin",
-    "/usr/bin",
-    "/usr/sbin",
-    "/usr/local/bin",
-    "/opt/homebrew/bin",
-];
+const PROGRAM_DIRECTORIES: &[&str] =
+    words!("/bin /sbin /usr/bin /usr/sbin /usr/local/bin /opt/homebrew/bin");
 
 /// Returns the name of a program given by path, or `None` for a file of its own.
 pub(crate) fn program_name(word: &str) -> Option<&str> {

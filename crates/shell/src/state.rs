@@ -6,6 +6,7 @@ use std::rc::Rc;
 
 use crate::ShellContext;
 use crate::value::{Arg, Dynamic};
+use crate::words::words;
 
 /// What is known of a variable that the line has set.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -84,40 +85,11 @@ const VALUE_MAX: usize = 8 * 1024;
 const POSITIONAL_MAX: usize = 1_000;
 
 /// Names whose value the shell keeps to itself, whatever the line assigns.
-const KEPT_BY_SHELL: &[&str] = &[
-    "_",
-    "UID",
-    "EUID",
-    "PPID",
-    "BASHOPTS",
-    "SHELLOPTS",
-    "BASH_VERSINFO",
-    "RANDOM",
-    "SRANDOM",
-    "SECONDS",
-    "LINENO",
-    "BASHPID",
-    "GROUPS",
-    "FUNCNAME",
-    "DIRSTACK",
-    "EPOCHSECONDS",
-    "EPOCHREALTIME",
-    "BASH_COMMAND",
-    "BASH_SUBSHELL",
-    "HISTCMD",
-    "BASH_REMATCH",
-    "PIPESTATUS",
-    "BASH_ARGV0",
-    "BASH_SOURCE",
-    "BASH_LINENO",
-    "OPTARG",
-    "OPTIND",
-    "REPLY",
-    "MATCH",
-    "status",
-    "argv",
-    "signals",
-];
+const KEPT_BY_SHELL: &[&str] = words!(
+    "_ UID EUID PPID BASHOPTS SHELLOPTS BASH_VERSINFO RANDOM SRANDOM SECONDS LINENO BASHPID GROUPS
+     FUNCNAME DIRSTACK EPOCHSECONDS EPOCHREALTIME BASH_COMMAND BASH_SUBSHELL HISTCMD BASH_REMATCH
+     PIPESTATUS BASH_ARGV0 BASH_SOURCE BASH_LINENO OPTARG OPTIND REPLY MATCH status argv signals"
+);
 
 impl State {
     pub(crate) fn new(setting: &ShellContext) -> Self {

@@ -12,7 +12,7 @@ use interlock_core::{
 use interlock_sandbox::Level;
 use serde_json::Value;
 
-use crate::{input::InputLine, scenario::Scenario, simulation::Simulation};
+use crate::{input::InputLine, output::OutputLine, scenario::Scenario, simulation::Simulation};
 
 pub use source::{WorkflowText, find_case_files};
 
@@ -184,8 +184,14 @@ fn play_step(simulation: &mut Simulation, step: &Step) -> Vec<String> {
         Ok(line) => line,
         Err(message) => return vec![message],
     };
-    match serde_json::to_value(simulation.take(line)) {
-        Ok(output) => matching::differences(&step.expect, &output),
+    differences(&step.expect, &simulation.take(line))
+}
+
+/// Lists what an answer has otherwise than `expect` wants it, one line each.
+#[must_use]
+pub fn differences(expect: &Object, answer: &OutputLine) -> Vec<String> {
+    match serde_json::to_value(answer) {
+        Ok(output) => matching::differences(expect, &output),
         Err(error) => vec![format!("the answer is no JSON: {error}")],
     }
 }

@@ -5,7 +5,7 @@
 use interlock_core::machine::Machine;
 use rusqlite::OptionalExtension as _;
 
-use crate::{error::StoreError, log::EventLog as _, pin, run_log::RunLog};
+use crate::{error::StoreError, log::EventLog as _, pin, sqlite_run::SqliteRun};
 
 const TABLE: &str = "
 CREATE TABLE IF NOT EXISTS machines (
@@ -14,12 +14,9 @@ CREATE TABLE IF NOT EXISTS machines (
 ) STRICT;
 ";
 
-impl RunLog {
+impl SqliteRun {
     /// Keeps `machine`, sealed, for a run that is about to move to it.
-    ///
-    /// # Errors
-    /// It cannot be written, or not be read again.
-    pub fn keep_machine(&self, machine: &Machine) -> Result<(), StoreError> {
+    pub(crate) fn adopt(&self, machine: &Machine) -> Result<(), StoreError> {
         let bytes = pin::machine_bytes(machine, &self.path)?;
         self.connection
             .execute_batch(TABLE)

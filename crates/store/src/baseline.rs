@@ -7,11 +7,13 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use crate::{
     error::StoreError,
     files::{self, Sync, Versioned},
-    run_log::RunLog,
+    folder::RunFolder,
 };
 
 /// The baseline that hooks compare with.
 pub const BASELINE: &str = "baseline";
+/// What the last comparison without a change rested on.
+pub const QUIET: &str = "quiet";
 
 /// What somebody above keeps; the store does not know what it says.
 #[derive(Debug, Serialize, Deserialize)]
@@ -23,9 +25,9 @@ impl<T: Serialize + DeserializeOwned> Versioned for Stored<T> {
     const BYTES_MAX: u64 = 4 * 1024 * 1024;
 }
 
-impl RunLog {
+impl RunFolder {
     fn baseline_path(&self, name: &str) -> PathBuf {
-        self.directory().join(format!("{name}.json"))
+        self.path().join(format!("{name}.json"))
     }
 
     /// Reads a baseline of the run; `None` when none of that name was kept yet.

@@ -454,6 +454,21 @@ impl Bindings<'_> {
         Ok(())
     }
 
+    /// Says that a run's project is at `project_root` from now on.
+    pub(crate) fn moved(&self, run: &RunId, project_root: &Path) -> Result<(), StoreError> {
+        let Some(mut holder) = self.home.session_of(run)? else {
+            return Ok(());
+        };
+        let was_in = std::mem::replace(&mut holder.project_root, project_root.to_owned());
+        files::write(&self.holder_path(run)?, &holder, Sync::Now)?;
+        self.home.forget_presence(&holder.session, &was_in)?;
+        let bound = session_at(&self.root, &holder.session)?;
+        if bound.is_some_and(|bound| bound.run == *run) {
+            self.write_session(&holder)?;
+        }
+        Ok(())
+    }
+
     /// Writes the run's own word about who holds it; decides between two that want it.
     fn hold(&self, binding: &Binding) -> Result<(), BindError> {
         let path = self.holder_path(&binding.run)?;

@@ -25,7 +25,8 @@ impl ChainHash {
     }
 
     /// Returns the hash of `parts`, none of which can pass for two.
-    pub(crate) fn of_parts(parts: &[&[u8]]) -> Self {
+    #[must_use]
+    pub fn of_parts(parts: &[&[u8]]) -> Self {
         let mut sha = Sha256::new();
         for part in parts {
             sha.update(u64::try_from(part.len()).unwrap_or(u64::MAX).to_be_bytes());

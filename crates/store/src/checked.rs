@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     error::StoreError,
     files::{self, Sync, Versioned},
-    run_log::RunLog,
+    folder::RunFolder,
 };
 
 /// The name of its file beside a run's database.
@@ -74,13 +74,13 @@ impl Versioned for Stood {
     const BYTES_MAX: u64 = 32 * 1024 * 1024;
 }
 
-impl RunLog {
+impl RunFolder {
     /// Keeps how the files of `project` stand now that the check begun at `begun_seq` has ended.
     ///
     /// # Errors
     /// It cannot be written.
     pub fn keep_files(&self, project: &Path, begun_seq: u64) -> Result<(), StoreError> {
-        let path = self.directory().join(FILE);
+        let path = self.path().join(FILE);
         let Some((files, whole)) = stand(project) else {
             return files::remove(&path).map(drop);
         };
@@ -110,7 +110,7 @@ impl RunLog {
         if standing.peek().is_none() {
             return Vec::new();
         }
-        match files::read::<Stood>(&self.directory().join(FILE)) {
+        match files::read::<Stood>(&self.path().join(FILE)) {
             Ok(Some(stood)) if standing.any(|seen| stood.begun.contains(&seen.begun_seq)) => {
                 stood.changed()
             }
@@ -118,6 +118,13 @@ impl RunLog {
             Err(_) => vec![WHOLE.to_owned()],
         }
     }
+}
+
+/// Says that the project is at `project` from now on: there, every file is another.
+pub(crate) fn moved(directory: &Path, project: &Path) -> Result<(), StoreError> {
+    files::rewrite::<Stood>(&directory.join(FILE), |stood| {
+        stood.project = project.to_owned();
+    })
 }
 
 /// How the files of a project that are compared stand at one moment.

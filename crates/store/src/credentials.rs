@@ -9,15 +9,15 @@ use interlock_core::names::RunId;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    chain::{ChainHash, hex},
+    chain::hex,
     error::StoreError,
-    files::{self, Sync, Versioned},
+    files::{Sync, Versioned},
     home::Home,
     id,
-    list::Listed,
+    listed::Listed,
+    records::{Key, Record},
 };
 
-const CREDENTIALS: &str = "credentials";
 const PREFIX: &str = "ilr_";
 /// Longest text that is looked up as a credential.
 const CHARS_MAX: usize = 200;
@@ -33,6 +33,11 @@ impl Versioned for Stored {
     const BYTES_MAX: u64 = 64 * 1024;
 }
 
+impl Record for Stored {
+    const PLACE: &'static str = "credentials";
+    const SYNC: Sync = Sync::Now;
+}
+
 impl Home {
     /// Makes a credential of a run and returns it, this once.
     ///
@@ -41,9 +46,8 @@ impl Home {
     pub fn make_credential(&self, run: &RunId) -> Result<String, StoreError> {
         id::check(run)?;
         let credential = format!("{PREFIX}{}", hex(&id::random::<32>()?));
-        let directory = self.made_place(CREDENTIALS)?;
-        let kept = Stored { run: run.clone() };
-        files::write(&directory.join(file_name(&credential)), &kept, Sync::Now)?;
+        self.records()
+            .put(&key(&credential), &Stored { run: run.clone() })?;
         Ok(credential)
     }
 
@@ -57,12 +61,8 @@ impl Home {
         if credential.len() > CHARS_MAX || !credential.starts_with(PREFIX) {
             return Ok(None);
         }
-        let Some(root) = self.existing()? else {
-            return Ok(None);
-        };
         // Found by its hash, so that the time tells nothing of the credential.
-        let path = root.join(CREDENTIALS).join(file_name(credential));
-        let kept: Option<Stored> = files::read(&path)?;
+        let kept = self.records::<Stored>().get(&key(credential))?;
         Ok(kept.map(|kept| kept.run))
     }
 
@@ -73,12 +73,8 @@ impl Home {
     /// # Errors
     /// The runs cannot be listed, or one cannot be removed.
     pub fn drop_ended_credentials(&self) -> Result<usize, StoreError> {
-        let Some(root) = self.existing()? else {
-            return Ok(0);
-        };
-        let directory = root.join(CREDENTIALS);
-        let names = files::names(&directory)?;
-        if names.is_empty() {
+        let credentials = self.records::<Stored>();
+        if credentials.keys()?.is_empty() {
             return Ok(0);
         }
         let runs: BTreeMap<RunId, bool> = self
@@ -89,19 +85,7 @@ impl Home {
                 (run.id, over)
             })
             .collect();
-        let mut dropped = 0;
-        for name in names {
-            let path = directory.join(name);
-            if path.extension().is_none_or(|end| end != "json") {
-                continue;
-            }
-            let kept: Option<Stored> = files::read(&path).ok().flatten();
-            let ended = |kept: &Stored| runs.get(&kept.run).copied().unwrap_or(true);
-            if kept.is_some_and(|kept| ended(&kept)) && files::remove(&path)? {
-                dropped += 1;
-            }
-        }
-        Ok(dropped)
+        credentials.remove_known_where(|kept| runs.get(&kept.run).copied().unwrap_or(true))
     }
 
     /// Takes back every credential of a run; returns how many there were.
@@ -109,26 +93,11 @@ impl Home {
     /// # Errors
     /// One cannot be read or removed.
     pub fn revoke_credentials(&self, run: &RunId) -> Result<usize, StoreError> {
-        let Some(root) = self.existing()? else {
-            return Ok(0);
-        };
-        let directory = root.join(CREDENTIALS);
-        let mut revoked = 0;
-        for name in files::names(&directory)? {
-            let path = directory.join(name);
-            if path.extension().is_none_or(|end| end != "json") {
-                continue;
-            }
-            let kept: Option<Stored> = files::read(&path)?;
-            if kept.is_some_and(|kept| kept.run == *run) && files::remove(&path)? {
-                revoked += 1;
-            }
-        }
-        Ok(revoked)
+        self.records::<Stored>()
+            .remove_where(|kept| kept.run == *run)
     }
 }
 
-fn file_name(credential: &str) -> String {
-    let hash = ChainHash::of_parts(&[b"interlock credential", credential.as_bytes()]);
-    format!("{hash}.json")
+fn key(credential: &str) -> Key {
+    Key::of(&[b"interlock credential", credential.as_bytes()])
 }

@@ -1,19 +1,17 @@
 //! Calls that a client tells of twice: what the hook that is still to come will ask.
 
-use std::{fs::File, path::PathBuf};
+use std::fs::File;
 
 use interlock_core::names::{CallId, Digest, RunId};
 use serde::{Deserialize, Serialize};
 
 use crate::{
     bindings::SessionKey,
-    chain::ChainHash,
     error::StoreError,
-    files::{self, Sync, Versioned},
+    files::Versioned,
     home::Home,
+    records::{Key, Record},
 };
-
-const TWINS: &str = "twins";
 
 /// The other telling of an allowed call, which is still to come.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -46,10 +44,15 @@ impl Versioned for Kept {
     const BYTES_MAX: u64 = 1_048_576;
 }
 
+impl Record for Kept {
+    const PLACE: &'static str = "twins";
+}
+
 /// The twins of a session, to be changed; no other hook of it changes them meanwhile.
 #[derive(Debug)]
-pub struct DuplicateCalls {
-    path: PathBuf,
+pub struct DuplicateCalls<'a> {
+    home: &'a Home,
+    key: Key,
     kept: Kept,
     _lock: File,
 }
@@ -59,16 +62,14 @@ impl Home {
     ///
     /// # Errors
     /// They cannot be read, or another process holds on for too long.
-    pub fn lock_twins(&self, session: &SessionKey) -> Result<DuplicateCalls, StoreError> {
-        let directory = self.made_place(TWINS)?;
-        let client = session.client.as_deref().unwrap_or_default();
-        let name = ChainHash::of_parts(&[client.as_bytes(), session.session.as_bytes()]);
-        // One for all sessions: it is held for a moment, and never removed.
-        let lock = files::lock(&directory.join("twins.lock"))?;
-        let path = directory.join(format!("{name}.json"));
+    pub fn lock_twins(&self, session: &SessionKey) -> Result<DuplicateCalls<'_>, StoreError> {
+        let twins = self.records::<Kept>();
+        let lock = twins.lock()?;
+        let key = session.key();
         Ok(DuplicateCalls {
-            kept: files::read(&path)?.unwrap_or_default(),
-            path,
+            kept: twins.get(&key)?.unwrap_or_default(),
+            home: self,
+            key,
             _lock: lock,
         })
     }
@@ -78,18 +79,16 @@ impl Home {
     /// # Errors
     /// They cannot be removed.
     pub fn drop_twins(&self, session: &SessionKey) -> Result<(), StoreError> {
-        let Some(root) = self.existing()? else {
-            return Ok(());
-        };
-        if !root.join(TWINS).exists() {
+        let twins = self.records::<Kept>();
+        if twins.keys()?.is_empty() {
             return Ok(());
         }
-        let duplicates = self.lock_twins(session)?;
-        files::remove(&duplicates.path).map(|_| ())
+        let _lock = twins.lock()?;
+        twins.remove(&session.key()).map(drop)
     }
 }
 
-impl DuplicateCalls {
+impl DuplicateCalls<'_> {
     /// Tells whether there is a twin of this side, whether it fits or not.
     #[must_use]
     pub fn has(&self, key: &Digest, side: &str) -> bool {
@@ -133,6 +132,6 @@ impl DuplicateCalls {
     }
 
     fn write(&self) -> Result<(), StoreError> {
-        files::write(&self.path, &self.kept, Sync::Later)
+        self.home.records().put(&self.key, &self.kept)
     }
 }

@@ -14,15 +14,16 @@ use serde::{Deserialize, Serialize};
 use crate::{
     error::StoreError,
     files::{self, Sync, Versioned},
+    folder::{RunFolder, WORK},
     home::Home,
     id,
+    marks::Marks,
     pin::{NewRun, SourceFile},
     prepared::Started,
-    run_log::RunLog,
     start::StartError,
 };
 
-/// Name of the folder in a run's directory that its programs work in.
+/// Name of the folder in a run's working folder that its programs begin in.
 const FILES: &str = "files";
 /// Name of the file that keeps where a run came from.
 const ORIGIN: &str = "origin.json";
@@ -60,10 +61,21 @@ impl Versioned for Origin {
     const BYTES_MAX: u64 = 256 * 1024 * 1024;
 }
 
+impl Origin {
+    /// Returns it as it is written down, with marks in the names of its files.
+    fn recorded(&self, marks: &Marks) -> Self {
+        let mut recorded = self.clone();
+        for file in &mut recorded.files {
+            file.name = marks.encode_text(&file.name);
+        }
+        recorded
+    }
+}
+
 impl Home {
     /// Makes a durable run and begins it, in one step: there is a run that began, or none.
     ///
-    /// Its programs work in `files/` of its directory, which is empty.
+    /// Its programs begin in `files/` of its working folder, which is empty.
     ///
     /// # Errors
     /// The name is none or is taken, the engine refuses the input, or the state
@@ -83,16 +95,16 @@ impl Home {
         let id = id::run_id(durable.new.at_ms)?;
         // Held until the run is there.
         let claim = claim.give_to(&id)?;
-        let directory = Self::run_directory(&self.made()?, &id)?;
+        let work = self.made_place(WORK)?.join(id.as_str());
         let word = |path: &Path| {
             let text = path.to_str().map(str::to_owned);
             text.ok_or_else(|| StoreError::Unwritable {
-                path: directory.clone(),
+                path: work.clone(),
                 what: format!("a folder whose path is not text (`{}`)", path.display()),
             })
         };
         let places = Places {
-            run_dir: word(&directory.join(FILES))?,
+            run_dir: word(&work.join(FILES))?,
             project: word(project)?,
             home: word(durable.home)?,
         };
@@ -100,16 +112,22 @@ impl Home {
             name: Some(&claim.name),
             ..durable.new
         };
-        let origin = durable.origin;
+        let marks = Marks::new(&word(&work)?, &places.project, &places.home);
+        let origin = durable.origin.recorded(&marks);
         let begun_with = DurableRun {
             places,
             mode: durable.mode.clone(),
             input: durable.input.clone(),
         };
-        self.begin(&id, &new, (input, by, Some(begun_with)), &|beside| {
-            files::make_directory(&beside.join(FILES))?;
-            files::write(&beside.join(ORIGIN), origin, Sync::Now)
-        })
+        files::make_directory(&work.join(FILES))?;
+        let begun = self.begin(&id, &new, (input, by, Some(begun_with)), &|beside| {
+            files::write(&beside.join(ORIGIN), &origin, Sync::Now)
+        });
+        if begun.is_err() {
+            // Only our own, of a run that nobody has seen; the error that counts is the first.
+            let _ = fs::remove_dir_all(&work);
+        }
+        begun
     }
 }
 
@@ -122,13 +140,21 @@ impl Home {
     }
 }
 
-impl RunLog {
+impl RunFolder {
     /// Returns where a durable run comes from; `None`: it does not say.
     ///
     /// # Errors
     /// It cannot be read.
     pub fn origin(&self) -> Result<Option<Origin>, StoreError> {
-        files::read(&self.directory().join(ORIGIN))
+        let path = self.path().join(ORIGIN);
+        let Some(mut origin) = files::read::<Origin>(&path)? else {
+            return Ok(None);
+        };
+        for file in &mut origin.files {
+            let name = self.marks.decode_text(&file.name);
+            file.name = name.map_err(|error| StoreError::damaged(&path, error.to_string()))?;
+        }
+        Ok(Some(origin))
     }
 
     /// Says where a durable run comes from now that it moved to another version of its workflow.
@@ -136,7 +162,8 @@ impl RunLog {
     /// # Errors
     /// It cannot be written.
     pub fn set_origin(&self, origin: &Origin) -> Result<(), StoreError> {
-        files::write(&self.directory().join(ORIGIN), origin, Sync::Now)
+        let recorded = origin.recorded(&self.marks);
+        files::write(&self.path().join(ORIGIN), &recorded, Sync::Now)
     }
 
     /// Removes the folder that the run's programs worked in; the log stays.
@@ -144,7 +171,7 @@ impl RunLog {
     /// # Errors
     /// The folder cannot be removed.
     pub fn remove_files(&self) -> Result<(), StoreError> {
-        let files = self.directory().join(FILES);
+        let files = self.work().join(FILES);
         match fs::remove_dir_all(&files) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
                 Err(StoreError::io("remove", &files, error))

@@ -144,6 +144,18 @@ pub(crate) fn create<T: Versioned>(
     Ok(created)
 }
 
+/// Changes a file, where there is one.
+pub(crate) fn rewrite<T: Versioned>(
+    path: &Path,
+    change: impl FnOnce(&mut T),
+) -> Result<(), StoreError> {
+    let Some(mut content) = read::<T>(path)? else {
+        return Ok(());
+    };
+    change(&mut content);
+    write(path, &content, Sync::Now)
+}
+
 fn finish(
     path: &Path,
     beside: &Path,

@@ -23,7 +23,7 @@ use crate::{
     checked::{Stamp, stamp},
     error::StoreError,
     files::{self, Sync, Versioned},
-    run_log::RunLog,
+    folder::RunFolder,
 };
 
 /// The name of its file beside a run's database.
@@ -106,7 +106,7 @@ pub(crate) fn keep(directory: &Path, project: &Path, machine: &Machine) -> Resul
     files::write(&directory.join(FILE), &frozen, Sync::Later)
 }
 
-impl RunLog {
+impl RunFolder {
     /// Tells how frozen files differ from how they were; `None`: no guard of the run freezes any.
     #[must_use]
     pub fn frozen_changes(&self, machine: &Machine) -> Option<Vec<FrozenChange>> {
@@ -114,7 +114,7 @@ impl RunLog {
         if patterns.is_empty() {
             return None;
         }
-        let kept = match files::read::<Frozen>(&self.directory().join(FILE)) {
+        let kept = match files::read::<Frozen>(&self.path().join(FILE)) {
             Ok(Some(kept)) => kept,
             Ok(None) => return Some(all_failed(patterns, FrozenProblem::NotKept)),
             Err(_) => return Some(all_failed(patterns, FrozenProblem::Unreadable)),
@@ -129,7 +129,7 @@ impl RunLog {
     /// They cannot be kept: what was kept before counts.
     pub(crate) fn freeze_again(&self, machine: &Machine) -> Result<(), StoreError> {
         let patterns = frozen_patterns(machine);
-        let path = self.directory().join(FILE);
+        let path = self.path().join(FILE);
         if patterns.is_empty() {
             return Ok(());
         }
@@ -139,6 +139,18 @@ impl RunLog {
         let now = Frozen::look(&kept.project, patterns, &kept);
         files::write(&path, &now, Sync::Later)
     }
+}
+
+/// Says that the project is at `project` from now on; the stamps of the old place count for nothing there.
+pub(crate) fn moved(directory: &Path, project: &Path) -> Result<(), StoreError> {
+    files::rewrite::<Frozen>(&directory.join(FILE), |frozen| {
+        frozen.project = project.to_owned();
+        for kept in frozen.patterns.values_mut() {
+            if let Kept::Files(files) = kept {
+                files.values_mut().for_each(|content| content.stamp = None);
+            }
+        }
+    })
 }
 
 fn all_failed(patterns: BTreeSet<String>, problem: FrozenProblem) -> Vec<FrozenChange> {

@@ -3,21 +3,16 @@
 //! A hook sees a tool under the name its client gives it; only the gateway
 //! knows which server's tool that is.
 
-use std::path::PathBuf;
-
 use interlock_core::names::RunId;
 use serde::{Deserialize, Serialize};
 
 use crate::{
     bindings::ClientProcess,
-    chain::hex,
     error::StoreError,
-    files::{self, Sync, Versioned},
+    files::Versioned,
     home::Home,
-    id,
+    records::{Key, Record},
 };
-
-const GATEWAYS: &str = "gateways";
 
 /// A gateway that serves a client.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -50,10 +45,15 @@ impl Versioned for GatewayCard {
     const BYTES_MAX: u64 = 8 * 1024 * 1024;
 }
 
+impl Record for GatewayCard {
+    const PLACE: &'static str = "gateways";
+}
+
 /// A card that lies in the state directory until this is dropped.
 #[derive(Debug)]
 pub struct ManifestFile {
-    path: PathBuf,
+    home: Home,
+    key: Key,
 }
 
 impl ManifestFile {
@@ -62,14 +62,14 @@ impl ManifestFile {
     /// # Errors
     /// It cannot be written.
     pub fn renew(&self, card: &GatewayCard) -> Result<(), StoreError> {
-        files::write(&self.path, card, Sync::Later)
+        self.home.records().put(&self.key, card)
     }
 }
 
 impl Drop for ManifestFile {
     fn drop(&mut self) {
         // One that stays behind is of a process that is gone, which everybody sees.
-        let _ = files::remove(&self.path);
+        let _ = self.home.records::<GatewayCard>().remove(&self.key);
     }
 }
 
@@ -83,16 +83,20 @@ impl Home {
         card: &GatewayCard,
         is_alive: impl Fn(u32) -> bool,
     ) -> Result<ManifestFile, StoreError> {
-        let directory = self.made_place(GATEWAYS)?;
-        for name in files::names(&directory)? {
-            if process_of(&name).is_some_and(|process| !is_alive(process)) {
-                files::remove(&directory.join(name))?;
+        let cards = self.records::<GatewayCard>();
+        for key in cards.keys()? {
+            if process_of(&key).is_some_and(|process| !is_alive(process)) {
+                cards.remove(&key)?;
             }
         }
-        let random = hex(&id::random::<8>()?);
-        let path = directory.join(format!("{}-{random}.json", std::process::id()));
-        files::write(&path, card, Sync::Later)?;
-        Ok(ManifestFile { path })
+        let random = Key::random()?;
+        let name = format!("{}-{}", std::process::id(), random.as_str());
+        let key = Key::named(&name).unwrap_or(random);
+        cards.put(&key, card)?;
+        Ok(ManifestFile {
+            home: self.clone(),
+            key,
+        })
     }
 
     /// Lists the processes that serve as gateways and are alive.
@@ -103,11 +107,8 @@ impl Home {
         &self,
         is_alive: impl Fn(u32) -> bool,
     ) -> Result<Vec<u32>, StoreError> {
-        let Some(root) = self.existing()? else {
-            return Ok(Vec::new());
-        };
-        let names = files::names(&root.join(GATEWAYS))?;
-        let processes = names.iter().filter_map(|name| process_of(name));
+        let keys = self.records::<GatewayCard>().keys()?;
+        let processes = keys.iter().filter_map(process_of);
         Ok(processes.filter(|process| is_alive(*process)).collect())
     }
 
@@ -116,22 +117,17 @@ impl Home {
     /// # Errors
     /// A card is there and cannot be read.
     pub fn cards(&self, is_alive: impl Fn(u32) -> bool) -> Result<Vec<GatewayCard>, StoreError> {
-        let Some(root) = self.existing()? else {
-            return Ok(Vec::new());
-        };
-        let directory = root.join(GATEWAYS);
-        let names = files::names(&directory)?;
-        let alive = names
+        let cards = self.records::<GatewayCard>();
+        let keys = cards.keys()?;
+        let alive = keys
             .iter()
-            .filter(|name| process_of(name).is_some_and(&is_alive));
-        alive
-            .filter_map(|name| files::read(&directory.join(name)).transpose())
-            .collect()
+            .filter(|key| process_of(key).is_some_and(&is_alive));
+        alive.filter_map(|key| cards.get(key).transpose()).collect()
     }
 }
 
-/// Returns the process whose card has the name.
-fn process_of(name: &str) -> Option<u32> {
-    let (process, _) = name.strip_suffix(".json")?.split_once('-')?;
+/// Returns the process whose card has the key.
+fn process_of(key: &Key) -> Option<u32> {
+    let (process, _) = key.as_str().split_once('-')?;
     process.parse().ok()
 }

@@ -1,26 +1,40 @@
-//! The state directory: where it is and whether it may be trusted.
+//! The home of everything Interlock remembers: small files on this machine, and the runs.
 
 use std::{
     ffi::OsString,
-    fs, io,
-    os::unix::fs::MetadataExt as _,
     path::{Path, PathBuf},
-    sync::OnceLock,
+    sync::Arc,
 };
 
 use interlock_core::names::RunId;
 
-use crate::{error::StoreError, files, id};
+use crate::{
+    error::StoreError,
+    list::RunList,
+    listed::{RunSummary, Which},
+    run_log::RunLog,
+    runs::Runs,
+    state_directory::StateDirectory,
+};
 
-/// The state directory, with everything Interlock remembers.
+/// Everything Interlock remembers: the state directory of this machine, and the runs.
 ///
 /// Nothing is created before the first write.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct Home {
-    root: PathBuf,
-    /// The real path, kept once it was found; only where the process ends after one answer.
-    kept: Option<OnceLock<PathBuf>>,
+    directory: StateDirectory,
+    /// Where the runs are; `None`: in SQLite files of the state directory.
+    elsewhere: Option<Arc<dyn Runs>>,
 }
+
+impl PartialEq for Home {
+    fn eq(&self, other: &Self) -> bool {
+        let runs = |home: &Self| home.elsewhere.as_ref().map(|runs| Arc::as_ptr(runs).addr());
+        self.directory == other.directory && runs(self) == runs(other)
+    }
+}
+
+impl Eq for Home {}
 
 impl Home {
     /// Finds the state directory by the variables that `env` looks up.
@@ -38,109 +52,152 @@ impl Home {
             }),
             None => Ok(None),
         };
-        if let Some(state) = look("XDG_STATE_HOME")? {
-            return Ok(Self::at(state.join("interlock")));
-        }
-        look("HOME")?
-            .map(|home| Self::at(home.join(".local/state/interlock")))
-            .ok_or(StoreError::NoHome)
+        let person = look("HOME");
+        let root = match look("XDG_STATE_HOME")? {
+            Some(state) => state.join("interlock"),
+            None => match &person {
+                Ok(Some(home)) => home.join(".local/state/interlock"),
+                _ => return Err(person.err().unwrap_or(StoreError::NoHome)),
+            },
+        };
+        let mut home = Self::at(root);
+        home.directory = home.directory.of_person(person.ok().flatten());
+        Ok(home)
     }
 
-    /// Takes `root` as the state directory.
+    /// Takes `root` as the state directory, with its runs in SQLite files.
     pub fn at(root: impl Into<PathBuf>) -> Self {
         Self {
-            root: root.into(),
-            kept: None,
+            directory: StateDirectory::at(root.into()),
+            elsewhere: None,
+        }
+    }
+
+    /// Keeps the runs in `runs` from now on.
+    #[must_use]
+    pub fn with_runs(mut self, runs: Arc<dyn Runs>) -> Self {
+        self.elsewhere = Some(runs);
+        self
+    }
+
+    /// Returns where the runs are.
+    #[must_use]
+    pub fn runs(&self) -> &dyn Runs {
+        match &self.elsewhere {
+            Some(runs) => &**runs,
+            None => &self.directory,
         }
     }
 
     /// Follows and checks the directory once, for a process that ends after one answer.
     #[must_use]
     pub fn for_one_answer(mut self) -> Self {
-        self.kept = Some(OnceLock::new());
+        self.directory = self.directory.for_one_answer();
         self
     }
 
     /// Tells whether the process ends after one answer.
     #[must_use]
     pub const fn is_for_one_answer(&self) -> bool {
-        self.kept.is_some()
+        self.directory.is_for_one_answer()
     }
 
     /// Returns the state directory, as it was given.
     #[must_use]
     pub fn path(&self) -> &Path {
-        &self.root
+        self.directory.path()
     }
 
     /// Returns the real path of the directory; `None` when there is none yet.
     pub(crate) fn existing(&self) -> Result<Option<PathBuf>, StoreError> {
-        if let Some(real) = self.kept.as_ref().and_then(OnceLock::get) {
-            return Ok(Some(real.clone()));
-        }
-        let found = self.found()?;
-        if let (Some(kept), Some(real)) = (&self.kept, &found) {
-            // Whoever is second has found the same.
-            let _ = kept.set(real.clone());
-        }
-        Ok(found)
-    }
-
-    /// Follows the links of the path, and checks who may write there.
-    fn found(&self) -> Result<Option<PathBuf>, StoreError> {
-        let failed = |error| StoreError::io("read", &self.root, error);
-        let real = match fs::canonicalize(&self.root) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                // A link that leads nowhere is there and cannot be read.
-                match fs::symlink_metadata(&self.root) {
-                    Err(missing) if missing.kind() == io::ErrorKind::NotFound => return Ok(None),
-                    // Made by another process in between.
-                    Ok(found) if found.is_dir() => fs::canonicalize(&self.root),
-                    _ => Err(error),
-                }
-            }
-            real => real,
-        };
-        let real = real.map_err(failed)?;
-        self.check(&fs::metadata(&real).map_err(failed)?)?;
-        Ok(Some(real))
+        self.directory.existing()
     }
 
     /// Returns the real path of the directory, made when there is none.
     pub(crate) fn made(&self) -> Result<PathBuf, StoreError> {
-        if let Some(real) = self.existing()? {
-            return Ok(real);
-        }
-        files::make_directory(&self.root)?;
-        self.existing()?.ok_or(StoreError::NoHome)
+        self.directory.made()
     }
 
     /// Returns the real path of `place` in the directory, made when there is none.
     pub(crate) fn made_place(&self, place: &str) -> Result<PathBuf, StoreError> {
-        let path = self.made()?.join(place);
-        files::make_directory(&path)?;
-        Ok(path)
+        self.directory.made_place(place)
     }
 
     /// Returns where the files of `run` are or would be, below the real `root`.
     pub(crate) fn run_directory(root: &Path, run: &RunId) -> Result<PathBuf, StoreError> {
-        id::check(run)?;
-        Ok(root.join("runs").join(run.as_str()))
+        StateDirectory::run_directory(root, run)
     }
 
-    fn check(&self, found: &fs::Metadata) -> Result<(), StoreError> {
-        let why = if !found.is_dir() {
-            "it is not a directory; move it away"
-        } else if found.uid() != rustix::process::geteuid().as_raw() {
-            "it belongs to another user; set `XDG_STATE_HOME` to a directory of your own"
-        } else if found.mode() & 0o022 != 0 {
-            "others may write there; run `chmod 700` on it"
-        } else {
-            return Ok(());
+    /// Returns the directory of `run`, which must be there.
+    pub(crate) fn present_directory(&self, run: &RunId) -> Result<PathBuf, StoreError> {
+        self.directory.present_directory(run)
+    }
+
+    /// Opens a run that exists.
+    ///
+    /// # Errors
+    /// There is no such run, or it is damaged, foreign or held by others.
+    pub fn open_run(&self, run: &RunId) -> Result<RunLog, StoreError> {
+        self.runs().open(run)
+    }
+
+    /// Finds the run that is meant, as [`Runs::find`] does.
+    ///
+    /// # Errors
+    /// No run fits, or several do; then they are named.
+    pub fn find_run(&self, wanted: Option<&str>, project_root: &Path) -> Result<RunId, StoreError> {
+        self.runs().find(wanted, project_root)
+    }
+
+    /// Lists all runs, newest first. A damaged one is listed as such and hides no other.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub fn list_runs(&self) -> Result<Vec<RunSummary>, StoreError> {
+        self.runs().list(Which::ALL, &mut RunList::default())
+    }
+
+    /// Lists the runs that are `wanted`, as [`Home::list_runs`] does, and looks at no other.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub fn list_runs_where(
+        &self,
+        wanted: impl Fn(&RunId) -> bool,
+    ) -> Result<Vec<RunSummary>, StoreError> {
+        let which = Which {
+            projects: None,
+            wanted: &wanted,
         };
-        Err(StoreError::Unsafe {
-            path: self.root.clone(),
-            why: why.to_owned(),
-        })
+        self.runs().list(which, &mut RunList::default())
+    }
+
+    /// Lists the runs of `projects` that are `wanted`, as [`Home::list_runs`] does.
+    ///
+    /// A run of another project is not read, whatever state it is in. One that is
+    /// damaged is listed: whose it is only the run itself can tell.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub fn list_runs_in(
+        &self,
+        projects: &[&Path],
+        wanted: impl Fn(&RunId) -> bool,
+    ) -> Result<Vec<RunSummary>, StoreError> {
+        let which = Which {
+            projects: Some(projects),
+            wanted: &wanted,
+        };
+        self.runs().list(which, &mut RunList::default())
+    }
+}
+
+impl RunList {
+    /// Lists all runs, as [`Home::list_runs`] does.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub fn runs(&mut self, home: &Home) -> Result<Vec<RunSummary>, StoreError> {
+        home.runs().list(Which::ALL, self)
     }
 }

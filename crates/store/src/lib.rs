@@ -12,10 +12,11 @@
 //! runs/ID/report-*.json   tests that later reports are compared with
 //! runs/ID/parents.jsonl   the spans of others that calls lie in
 //! runs/ID/session.json    the run's own word about the session it guards
-//! runs/ID/files/          the folder that programs of a durable run work in
 //! runs/ID/messages/HASH   what a model said or was told in it
 //! runs/ID/revision.json   the commit that the project was at when the run began
 //! runs/ID/origin.json     the files a durable run came from, as they were read
+//! work/ID/files/          the folder that programs of a durable run begin in
+//! work/ID/output/         texts that calls returned
 //! names/HASH/NAME         the durable run of that name, by project and workflow
 //! sessions/HASH.json      the run that guards a session
 //! projects/HASH.json      the run that waits for a project's next session
@@ -28,7 +29,7 @@
 //! twins/HASH.json         allowed calls of a session that its client will tell of again
 //! token.json              the hash of the person's token
 //! passkeys.json           the public keys of the person's passkeys
-//! token-seen/HASH-RUN     an agent has seen the person's token: void, or not for that run
+//! token-seen/HASH-RUN.json an agent has seen the person's token: void, or not for that run
 //! mods/HASH.json          code inside of a client that a person has accepted
 //! trust/HASH.json         what the person said about a project that widens permissions
 //! bindings.lock           held while sessions, projects and holders change
@@ -42,35 +43,47 @@
 mod adopted;
 mod baseline;
 mod bindings;
+mod broken;
 mod chain;
 mod checked;
+mod consoles;
 mod credentials;
 mod duplicate_calls;
 mod durability;
 mod durable;
 mod error;
 mod files;
+mod folder;
 mod frozen;
 mod gateways;
 mod home;
 mod id;
 mod list;
+mod listed;
 mod log;
+mod marks;
 mod messages;
 mod mods;
+mod moved;
 mod names;
 mod notes;
 mod passkeys;
 mod pin;
 mod prepared;
 mod presence;
+mod records;
 mod report_files;
 mod revision;
 mod run_log;
+mod run_store;
+mod runs;
 mod session_parents;
 mod snapshot;
 mod sqlite;
+mod sqlite_run;
+mod sqlite_runs;
 mod start;
+mod state_directory;
 mod submit;
 mod telemetry;
 mod tickets;
@@ -80,21 +93,25 @@ mod tool_pins;
 mod trust;
 mod verify;
 
-pub use baseline::BASELINE;
+pub use baseline::{BASELINE, QUIET};
 pub use bindings::{
     BindError, Binding, Bindings, ClientProcess, Hold, Lookup, SessionKey, SessionLock,
 };
+pub use broken::{Broken, FirstBroken, VerifyError};
 pub use chain::ChainHash;
 pub use checked::{FILES_MAX, Files, has_too_many_files, is_check};
+pub use consoles::ServedPort;
 pub use duplicate_calls::{DuplicateCall, DuplicateCalls};
 pub use durability::Durability;
 pub use durable::{NewDurable, Origin};
 pub use error::StoreError;
+pub use folder::RunFolder;
 pub use frozen::frozen_patterns;
 pub use gateways::{GatewayCard, ManifestFile, ServedTool};
 pub use home::Home;
 pub use id::{random_word, run_id};
-pub use list::{Listed, RunCard, RunList, RunSummary};
+pub use list::RunList;
+pub use listed::{Listed, RunCard, RunSummary, Which};
 pub use log::{AppendError, EventLog, Recorded};
 pub use messages::Messages;
 pub use mods::ClientMod;
@@ -108,6 +125,8 @@ pub use presence::Presence;
 pub use report_files::ReportFiles;
 pub use revision::Revision;
 pub use run_log::RunLog;
+pub use run_store::RunStore;
+pub use runs::{Runs, UnpublishedRun};
 pub use start::StartError;
 pub use submit::{submit, submit_made};
 pub use telemetry::TelemetryMark;
@@ -116,4 +135,3 @@ pub use token::TokenStanding;
 pub use token_seen::refuse_for_token;
 pub use tool_pins::ToolPin;
 pub use trust::TrustWord;
-pub use verify::{Broken, FirstBroken, VerifyError};

@@ -7,132 +7,23 @@ use std::{
     collections::BTreeMap,
     fs, io,
     os::unix::fs::MetadataExt as _,
-    path::{Path, PathBuf},
+    path::Path,
     time::{SystemTime, UNIX_EPOCH},
 };
 
-use interlock_core::names::{MachineId, RunId};
-use interlock_view::report::{Status, state_paths, status};
+use interlock_core::names::RunId;
+use interlock_view::report::{state_paths, status};
 use serde::{Deserialize, Serialize};
 
 use crate::{
     error::StoreError,
     files::{self, Sync, Versioned},
-    home::Home,
+    listed::{Listed, RunCard, RunSummary, Which},
     log::EventLog as _,
-    pin::Pin,
-    run_log::FILE_NAME,
+    run_store::RunStore as _,
+    sqlite_run::FILE_NAME,
+    state_directory::StateDirectory,
 };
-
-/// One run in the list of all.
-#[derive(Debug, Clone, PartialEq)]
-pub struct RunSummary {
-    /// Its id.
-    pub id: RunId,
-    /// What is known of it.
-    pub listed: Listed,
-}
-
-/// What the list knows of a run.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Listed {
-    /// It could be read.
-    Known(RunCard),
-    /// It could not.
-    Damaged {
-        /// Why, with what to do.
-        why: String,
-    },
-}
-
-/// What the list says of a run that could be read.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct RunCard {
-    /// The machine it follows.
-    pub workflow: MachineId,
-    /// What people call it.
-    pub name: Option<String>,
-    /// The project it belongs to.
-    pub project_root: PathBuf,
-    /// When it was made, in milliseconds since 1970.
-    pub created_ms: u64,
-    /// When its last event was recorded, in milliseconds since 1970.
-    pub last_ms: u64,
-    /// Whether it goes on, and if not, why.
-    pub status: Status,
-    /// The path of every open state.
-    pub state: Vec<String>,
-    /// How many events it has.
-    pub events: u64,
-}
-
-impl RunSummary {
-    /// Tells whether the run is known to belong to `project_root`.
-    #[must_use]
-    pub fn is_of(&self, project_root: &Path) -> bool {
-        matches!(&self.listed, Listed::Known(card) if card.project_root == project_root)
-    }
-
-    /// Returns what people call the run.
-    pub(crate) fn name(&self) -> Option<&str> {
-        match &self.listed {
-            Listed::Known(card) => card.name.as_deref(),
-            Listed::Damaged { .. } => None,
-        }
-    }
-
-    /// Returns what tells it from others of its name: `WORKFLOW/NAME`.
-    pub(crate) fn full_name(&self) -> Option<String> {
-        match &self.listed {
-            Listed::Known(card) => {
-                let name = card.name.as_deref()?;
-                Some(format!("{}/{name}", card.workflow))
-            }
-            Listed::Damaged { .. } => None,
-        }
-    }
-
-    /// Tells whether the run is known to be called `wanted`: its name, or `WORKFLOW/NAME`.
-    #[must_use]
-    pub fn is_called(&self, wanted: &str) -> bool {
-        let Listed::Known(card) = &self.listed else {
-            return false;
-        };
-        let Some(name) = card.name.as_deref() else {
-            return false;
-        };
-        let in_workflow = wanted
-            .rsplit_once('/')
-            .is_some_and(|(workflow, rest)| rest == name && workflow == card.workflow.as_str());
-        name == wanted || in_workflow
-    }
-}
-
-impl RunCard {
-    /// Makes that of a run of which nothing but its pin is known.
-    fn of(pin: Pin) -> Self {
-        Self {
-            workflow: MachineId::new(pin.workflow),
-            name: pin.name,
-            project_root: PathBuf::from(pin.project_root),
-            created_ms: pin.created_ms,
-            last_ms: pin.created_ms,
-            status: Status::Running,
-            state: Vec::new(),
-            events: 0,
-        }
-    }
-
-    /// Tells whether the run has ended.
-    #[must_use]
-    pub const fn is_over(&self) -> bool {
-        matches!(
-            self.status,
-            Status::Completed | Status::Failed | Status::Cancelled
-        )
-    }
-}
 
 /// What a database looked like from outside when it was read.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -185,16 +76,17 @@ impl Index {
 pub struct RunList(Option<Index>);
 
 impl RunList {
-    /// Lists all runs, as [`Home::list_runs`] does.
-    ///
-    /// # Errors
-    /// The state directory itself cannot be read.
-    pub fn runs(&mut self, home: &Home) -> Result<Vec<RunSummary>, StoreError> {
-        let Some(root) = home.existing()? else {
+    /// Lists runs of a state directory.
+    pub(crate) fn list(
+        &mut self,
+        directory: &StateDirectory,
+        which: Which<'_>,
+    ) -> Result<Vec<RunSummary>, StoreError> {
+        let Some(root) = directory.existing()? else {
             return Ok(Vec::new());
         };
         let before = self.0.take().unwrap_or_else(|| Index::read(&root));
-        let (runs, after) = home.listed_after(&root, &before, (None, |_| true))?;
+        let (runs, after) = directory.listed_after(&root, &before, which)?;
         after.write(&root, &before);
         self.0 = Some(after);
         Ok(runs)
@@ -207,61 +99,13 @@ const INDEX: &str = "index.json";
 /// A file younger than this may change again without looking different.
 const SETTLED_SECONDS: i64 = 2;
 
-impl Home {
-    /// Lists all runs, newest first. A damaged one is listed as such and hides no other.
-    ///
-    /// # Errors
-    /// The state directory itself cannot be read.
-    pub fn list_runs(&self) -> Result<Vec<RunSummary>, StoreError> {
-        self.list_runs_where(|_| true)
-    }
-
-    /// Lists the runs that are `wanted`, as [`Home::list_runs`] does, and looks at no other.
-    ///
-    /// # Errors
-    /// The state directory itself cannot be read.
-    pub fn list_runs_where(
-        &self,
-        wanted: impl Fn(&RunId) -> bool,
-    ) -> Result<Vec<RunSummary>, StoreError> {
-        self.listed(None, wanted)
-    }
-
-    /// Lists the runs of `projects` that are `wanted`, as [`Home::list_runs`] does.
-    ///
-    /// A run of another project is not read, whatever state it is in. One that is
-    /// damaged is listed: whose it is only the run itself can tell.
-    ///
-    /// # Errors
-    /// The state directory itself cannot be read.
-    pub fn list_runs_in(
-        &self,
-        projects: &[&Path],
-        wanted: impl Fn(&RunId) -> bool,
-    ) -> Result<Vec<RunSummary>, StoreError> {
-        self.listed(Some(projects), wanted)
-    }
-
-    fn listed(
-        &self,
-        projects: Option<&[&Path]>,
-        wanted: impl Fn(&RunId) -> bool,
-    ) -> Result<Vec<RunSummary>, StoreError> {
-        let Some(root) = self.existing()? else {
-            return Ok(Vec::new());
-        };
-        let before = Index::read(&root);
-        let (runs, after) = self.listed_after(&root, &before, (projects, wanted))?;
-        after.write(&root, &before);
-        Ok(runs)
-    }
-
+impl StateDirectory {
     /// Lists runs where the index was `before`, and returns it as it is then.
     fn listed_after(
         &self,
         root: &Path,
         before: &Index,
-        (projects, wanted): (Option<&[&Path]>, impl Fn(&RunId) -> bool),
+        Which { projects, wanted }: Which<'_>,
     ) -> Result<(Vec<RunSummary>, Index), StoreError> {
         let mut after = Index::default();
         let mut runs = Vec::new();
@@ -291,7 +135,7 @@ impl Home {
         run: &RunId,
         known: Option<&Entry>,
     ) -> (Listed, Option<Entry>) {
-        let look = Home::run_directory(root, run).and_then(|directory| Look::at(&directory));
+        let look = Self::run_directory(root, run).and_then(|directory| Look::at(&directory));
         if let (Ok(look), Some(known)) = (&look, known)
             && known.look == Some(*look)
         {
@@ -313,7 +157,7 @@ impl Home {
     }
 
     fn card(&self, run: &RunId) -> Result<RunCard, StoreError> {
-        let log = self.open_run(run)?;
+        let log = self.open_file(run)?;
         let pin = log.pin()?;
         let folded = log.load()?;
         let machine = log.machine()?;
@@ -328,7 +172,7 @@ impl Home {
 
     /// Reads of a run what never changes.
     fn pinned(&self, run: &RunId) -> Result<Entry, StoreError> {
-        let pin = self.open_run(run)?.pin()?;
+        let pin = self.open_file(run)?.pin()?;
         Ok(Entry {
             look: None,
             card: RunCard::of(pin),

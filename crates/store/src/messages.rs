@@ -15,8 +15,8 @@ use crate::{
     durability::Durability,
     error::StoreError,
     files::{self, Sync},
+    folder::RunFolder,
     id,
-    run_log::RunLog,
 };
 
 /// Name of the folder in a run's directory.
@@ -35,13 +35,13 @@ pub struct Messages {
     sync: Sync,
 }
 
-impl RunLog {
+impl RunFolder {
     /// Returns what models said and what they were told in this run.
     #[must_use]
     pub fn messages(&self) -> Messages {
         Messages {
-            folder: self.directory().join(FOLDER),
-            sync: match self.durability() {
+            folder: self.path().join(FOLDER),
+            sync: match self.durability {
                 Durability::Power => Sync::Now,
                 Durability::Process => Sync::Later,
             },

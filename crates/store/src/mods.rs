@@ -3,10 +3,10 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    chain::ChainHash,
     error::StoreError,
-    files::{self, Sync, Versioned},
+    files::{Sync, Versioned},
     home::Home,
+    records::{Key, Record},
 };
 
 /// Code that runs inside of a client and may overrule its hooks.
@@ -24,6 +24,11 @@ impl Versioned for ClientMod {
     const BYTES_MAX: u64 = 64 * 1024;
 }
 
+impl Record for ClientMod {
+    const PLACE: &'static str = "mods";
+    const SYNC: Sync = Sync::Now;
+}
+
 /// Digits of a digest over everything.
 const DIGITS: usize = 64;
 
@@ -33,6 +38,10 @@ impl ClientMod {
     pub fn is_whole(&self) -> bool {
         self.digest.len() == DIGITS && self.digest.bytes().all(|byte| byte.is_ascii_hexdigit())
     }
+
+    fn key(&self) -> Key {
+        Key::of(&[self.path.as_bytes()])
+    }
 }
 
 impl Home {
@@ -41,10 +50,7 @@ impl Home {
     /// # Errors
     /// What was accepted cannot be read.
     pub fn is_accepted_mod(&self, found: &ClientMod) -> Result<bool, StoreError> {
-        let Some(root) = self.existing()? else {
-            return Ok(false);
-        };
-        let accepted: Option<ClientMod> = files::read(&root.join("mods").join(name(found)))?;
+        let accepted = self.records::<ClientMod>().get(&found.key())?;
         Ok(found.is_whole() && accepted.as_ref() == Some(found))
     }
 
@@ -53,11 +59,6 @@ impl Home {
     /// # Errors
     /// It cannot be written.
     pub fn accept_mod(&self, found: &ClientMod) -> Result<(), StoreError> {
-        let directory = self.made_place("mods")?;
-        files::write(&directory.join(name(found)), found, Sync::Now)
+        self.records().put(&found.key(), found)
     }
-}
-
-fn name(found: &ClientMod) -> String {
-    format!("{}.json", ChainHash::of_parts(&[found.path.as_bytes()]))
 }

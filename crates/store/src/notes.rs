@@ -1,6 +1,6 @@
 //! One-use notes from the hook that saw a call to the gateway that receives it.
 
-use std::{fs, io, path::PathBuf};
+use std::path::PathBuf;
 
 use interlock_core::{
     call::ControlTool,
@@ -10,17 +10,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     bindings::{ClientProcess, SessionKey},
-    chain::{ChainHash, hex},
     error::StoreError,
-    files::{self, Sync, Versioned},
+    files::Versioned,
     home::Home,
-    id,
+    records::{Key, Record},
 };
 
 /// Longest that a note counts, in milliseconds: an hour for a person to answer.
 pub const NOTE_AGE_MAX_MS: u64 = 3_600_000;
-
-const NOTES: &str = "notes";
 
 /// Which tool of the gateway a note is about: a control tool, or one of a server behind it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -89,27 +86,41 @@ impl Versioned for Note {
     const BYTES_MAX: u64 = 64 * 1024;
 }
 
-/// The name of a note's file, which says when it was left.
-struct NoteName<'a> {
-    text: &'a str,
+impl Record for Note {
+    const PLACE: &'static str = "notes";
+}
+
+/// The key of a note: which call it is about, and when it was left.
+struct NoteKey {
+    key: Key,
     at_ms: u64,
 }
 
-impl<'a> NoteName<'a> {
-    fn new(text: &'a str) -> Option<Self> {
-        let (_, rest) = text.strip_suffix(".json")?.split_once('-')?;
+impl NoteKey {
+    fn new(key: Key) -> Option<Self> {
+        let (_, rest) = key.as_str().split_once('-')?;
         let (at, _) = rest.split_once('-')?;
         let at_ms = u64::from_str_radix(at, 16).ok()?;
-        Some(Self { text, at_ms })
+        Some(Self { key, at_ms })
     }
 
     // A note from after now is of a clock that was set back: no better than an old one.
     const fn counts(&self, now_ms: u64) -> bool {
         self.at_ms.abs_diff(now_ms) <= NOTE_AGE_MAX_MS
     }
+
+    fn is_about(&self, call: &Key) -> bool {
+        self.key.as_str().starts_with(call.as_str())
+    }
 }
 
 impl Home {
+    /// Lists the keys of all notes, those of one call oldest first.
+    fn notes(&self) -> Result<impl Iterator<Item = NoteKey>, StoreError> {
+        let keys = self.records::<Note>().keys()?;
+        Ok(keys.into_iter().filter_map(NoteKey::new))
+    }
+
     /// Leaves a note for the server that is about to receive the call.
     ///
     /// It takes the place of a note that asked for the same call of the same
@@ -118,25 +129,21 @@ impl Home {
     /// # Errors
     /// The note cannot be written, or one that it should replace cannot be read.
     pub fn leave_note(&self, note: &Note) -> Result<(), StoreError> {
-        let directory = self.made_place(NOTES)?;
-        let call = call_name(&note.tool, &note.digest);
-        for name in files::names(&directory)? {
-            let path = directory.join(&name);
-            let Some(left) = NoteName::new(&name) else {
-                continue;
-            };
+        let notes = self.records::<Note>();
+        let call = call_key(&note.tool, &note.digest);
+        let is_replaced =
+            |old: Note| old.asked && old.session == note.session && old.agent == note.agent;
+        for left in self.notes()? {
             let goes = !left.counts(note.at_ms)
-                || left.text.starts_with(&call)
-                    && files::read::<Note>(&path)?.is_some_and(|old| {
-                        old.asked && old.session == note.session && old.agent == note.agent
-                    });
+                || left.is_about(&call) && notes.get(&left.key)?.is_some_and(is_replaced);
             if goes {
-                files::remove(&path)?;
+                notes.remove(&left.key)?;
             }
         }
-        let random = hex(&id::random::<8>()?);
-        let path = directory.join(format!("{call}-{:016x}-{random}.json", note.at_ms));
-        files::write(&path, note, Sync::Later)
+        let (call, random) = (call.as_str(), Key::random()?);
+        let name = format!("{call}-{:016x}-{}", note.at_ms, random.as_str());
+        let key = Key::named(&name).unwrap_or(random);
+        notes.put(&key, note)
     }
 
     /// Tells whether any note is left, whosever it is.
@@ -144,10 +151,7 @@ impl Home {
     /// # Errors
     /// The directory of notes cannot be listed.
     pub fn has_notes(&self) -> Result<bool, StoreError> {
-        match self.existing()? {
-            Some(root) => Ok(!files::names(&root.join(NOTES))?.is_empty()),
-            None => Ok(false),
-        }
+        Ok(!self.records::<Note>().keys()?.is_empty())
     }
 
     /// Takes the oldest note for a call that `fits`; nobody else gets it.
@@ -162,29 +166,17 @@ impl Home {
         fits: impl Fn(&Note) -> bool,
     ) -> Result<Option<Note>, StoreError> {
         let tool = tool.into();
-        let Some(root) = self.existing()? else {
-            return Ok(None);
-        };
-        let directory = root.join(NOTES);
-        let call = call_name(&tool, digest);
-        let names = files::names(&directory)?;
-        let left = names.iter().filter_map(|name| NoteName::new(name));
-        for name in left.filter(|left| left.text.starts_with(&call) && left.counts(now_ms)) {
-            let path = directory.join(name.text);
-            let Some(note) = files::read::<Note>(&path)? else {
+        let notes = self.records::<Note>();
+        let call = call_key(&tool, digest);
+        let fits = |note: &Note| note.tool == tool && note.digest == *digest && fits(note);
+        for left in self.notes()? {
+            if !left.is_about(&call) || !left.counts(now_ms) {
                 continue;
-            };
-            if note.tool == tool && note.digest == *digest && fits(&note) {
-                let taken = directory.join(format!("{}.taken", hex(&id::random::<8>()?)));
-                // Whoever renames it has it.
-                match fs::rename(&path, &taken) {
-                    Ok(()) => {
-                        files::remove(&taken)?;
-                        return Ok(Some(note));
-                    }
-                    Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-                    Err(error) => return Err(StoreError::io("take", &path, error)),
-                }
+            }
+            if notes.get(&left.key)?.is_some_and(|note| fits(&note))
+                && let Some(note) = notes.take(&left.key)?
+            {
+                return Ok(Some(note));
             }
         }
         Ok(None)
@@ -195,22 +187,12 @@ impl Home {
     /// # Errors
     /// A note cannot be read or removed.
     pub fn drop_notes(&self, session: &SessionKey) -> Result<(), StoreError> {
-        let Some(root) = self.existing()? else {
-            return Ok(());
-        };
-        let directory = root.join(NOTES);
-        for name in files::names(&directory)? {
-            let path = directory.join(&name);
-            if NoteName::new(&name).is_some()
-                && files::read::<Note>(&path)?.is_some_and(|note| note.session == *session)
-            {
-                files::remove(&path)?;
-            }
-        }
+        let notes = self.records::<Note>();
+        notes.remove_where(|note| note.session == *session)?;
         Ok(())
     }
 }
 
-fn call_name(tool: &NotedTool, digest: &Digest) -> String {
-    ChainHash::of_parts(&[tool.0.as_bytes(), digest.as_str().as_bytes()]).to_string()
+fn call_key(tool: &NotedTool, digest: &Digest) -> Key {
+    Key::of(&[tool.0.as_bytes(), digest.as_str().as_bytes()])
 }

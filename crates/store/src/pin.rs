@@ -11,6 +11,7 @@ use crate::{
     chain::{ChainHash, hex},
     durability::Durability,
     error::StoreError,
+    marks::Marks,
     sqlite,
 };
 
@@ -45,9 +46,13 @@ pub struct NewRun<'a> {
 pub(crate) struct Pin {
     pub(crate) run: RunId,
     pub(crate) created_ms: u64,
+    /// Where the project is on this machine: no part of what is hashed.
     pub(crate) project_root: String,
+    /// The home of the person on this machine, the same; empty: none.
+    pub(crate) person_home: String,
     pub(crate) name: Option<String>,
     pub(crate) workflow: String,
+    /// The file, with marks in its name.
     pub(crate) source: SourceFile,
     /// The machine's JSON without its hash, which is the SHA-256 of just these bytes.
     machine: Vec<u8>,
@@ -59,6 +64,8 @@ pub(crate) struct PinHead {
     /// What the pin hashes to.
     pub(crate) digest: ChainHash,
     pub(crate) durability: Durability,
+    pub(crate) project_root: String,
+    pub(crate) person_home: String,
 }
 
 impl PinHead {
@@ -68,22 +75,35 @@ impl PinHead {
         path: &Path,
         run: &RunId,
     ) -> Result<Self, StoreError> {
-        let row: Option<(String, String, Vec<u8>)> = connection
+        let row: Option<(String, String, Vec<u8>, String, String)> = connection
             .query_row(
-                "SELECT run, durability, digest FROM pin WHERE id = 0",
+                "SELECT run, durability, digest, project_root, person_home FROM pin WHERE id = 0",
                 [],
-                |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)),
+                |row| {
+                    Ok((
+                        row.get(0)?,
+                        row.get(1)?,
+                        row.get(2)?,
+                        row.get(3)?,
+                        row.get(4)?,
+                    ))
+                },
             )
             .optional()
             .map_err(sqlite::failed(path))?;
-        let (found, durability, digest) =
+        let (found, durability, digest, project_root, person_home) =
             row.ok_or_else(|| StoreError::damaged(path, "its pinned workflow is missing"))?;
         if found != run.as_str() {
             return Err(StoreError::damaged(path, format!("it is of run `{found}`")));
         }
         Durability::from_word(&durability)
             .zip(ChainHash::from_bytes(&digest))
-            .map(|(durability, digest)| Self { digest, durability })
+            .map(|(durability, digest)| Self {
+                digest,
+                durability,
+                project_root,
+                person_home,
+            })
             .ok_or_else(|| StoreError::damaged(path, "its settings were changed"))
     }
 }
@@ -91,25 +111,24 @@ impl PinHead {
 const NAME_CHARS_MAX: usize = 100;
 
 impl Pin {
-    pub(crate) fn new(run: &RunId, new: &NewRun<'_>, path: &Path) -> Result<Self, StoreError> {
-        let unwritable = |what: String| StoreError::Unwritable {
-            path: path.to_owned(),
-            what,
-        };
+    pub(crate) fn new(
+        run: &RunId,
+        new: &NewRun<'_>,
+        (project_root, person_home, marks): (&str, &str, &Marks),
+        path: &Path,
+    ) -> Result<Self, StoreError> {
         let machine = machine_bytes(new.machine, path)?;
-        let project_root = new.project_root.to_str().ok_or_else(|| {
-            unwritable(format!(
-                "a project whose path is not text (`{}`)",
-                new.project_root.display()
-            ))
-        })?;
         Ok(Self {
             run: run.clone(),
             created_ms: new.at_ms,
             project_root: project_root.to_owned(),
-            name: new.name.map(checked_name).transpose()?,
+            person_home: person_home.to_owned(),
+            name: new.name.map(str::to_owned),
             workflow: new.machine.id.to_string(),
-            source: new.source.clone(),
+            source: SourceFile {
+                name: marks.encode_text(&new.source.name),
+                text: new.source.text.clone(),
+            },
             machine,
         })
     }
@@ -120,7 +139,6 @@ impl Pin {
             b"interlock run",
             self.run.as_str().as_bytes(),
             &self.created_ms.to_be_bytes(),
-            self.project_root.as_bytes(),
             &[u8::from(self.name.is_some())],
             self.name.as_deref().unwrap_or_default().as_bytes(),
             self.workflow.as_bytes(),
@@ -139,8 +157,8 @@ impl Pin {
         connection
             .execute(
                 "INSERT INTO pin (id, run, created_ms, project_root, name, workflow, durability, \
-                 digest, source_name, machine, source) \
-                 VALUES (0, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+                 digest, source_name, machine, source, person_home) \
+                 VALUES (0, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
                 rusqlite::params![
                     self.run.as_str(),
                     sqlite::to_integer(self.created_ms, path)?,
@@ -152,6 +170,7 @@ impl Pin {
                     self.source.name,
                     self.machine,
                     self.source.text,
+                    self.person_home,
                 ],
             )
             .map_err(sqlite::failed(path))?;
@@ -163,7 +182,7 @@ impl Pin {
         let read = connection
             .query_row(
                 "SELECT run, created_ms, project_root, name, workflow, source_name, machine, \
-                 source, digest FROM pin WHERE id = 0",
+                 source, digest, person_home FROM pin WHERE id = 0",
                 [],
                 |row| Ok((Self::from_row(row)?, row.get::<_, Vec<u8>>(8)?)),
             )
@@ -190,6 +209,7 @@ impl Pin {
             run: RunId::new(row.get::<_, String>(0)?),
             created_ms: u64::try_from(row.get::<_, i64>(1)?).unwrap_or_default(),
             project_root: row.get(2)?,
+            person_home: row.get(9)?,
             name: row.get(3)?,
             workflow: row.get(4)?,
             source: SourceFile {
@@ -235,7 +255,8 @@ pub(crate) fn parse_machine(bytes: &[u8]) -> Result<Machine, serde_json::Error> 
     })
 }
 
-fn checked_name(name: &str) -> Result<String, StoreError> {
+/// Checks what people may call a run.
+pub(crate) fn check_name(name: &str) -> Result<(), StoreError> {
     let why = if name.trim() != name || name.is_empty() {
         "it is empty, or begins or ends with a space"
     } else if name.chars().any(char::is_control) {
@@ -243,7 +264,7 @@ fn checked_name(name: &str) -> Result<String, StoreError> {
     } else if name.chars().count() > NAME_CHARS_MAX {
         "it is longer than 100 characters"
     } else {
-        return Ok(name.to_owned());
+        return Ok(());
     };
     Err(StoreError::BadName {
         text: name.to_owned(),

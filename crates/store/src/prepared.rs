@@ -1,6 +1,6 @@
 //! A run that is written and not yet where anybody finds it.
 
-use std::{fs, path::PathBuf};
+use std::path::PathBuf;
 
 use interlock_core::{Decision, names::RunId, run::Run};
 
@@ -9,6 +9,7 @@ use crate::{
     error::StoreError,
     files::{self, Sync},
     run_log::RunLog,
+    runs::UnpublishedRun,
 };
 
 /// A run that has just begun.
@@ -25,7 +26,7 @@ pub struct Started {
 /// A run that has begun where nobody sees it yet; dropped, it is as if it had never been.
 #[derive(Debug)]
 pub struct Prepared {
-    pub(crate) written: Written,
+    pub(crate) written: Box<dyn UnpublishedRun>,
     pub(crate) project_root: PathBuf,
     pub(crate) at_ms: u64,
     pub(crate) run: Run,
@@ -39,19 +40,11 @@ pub struct PreparedFor {
     pub(crate) binding: Binding,
 }
 
-/// The files of a run, beside the place where they are to be.
-#[derive(Debug)]
-pub(crate) struct Written {
-    pub(crate) beside: PathBuf,
-    pub(crate) directory: PathBuf,
-    pub(crate) id: RunId,
-}
-
 impl Prepared {
     /// Returns the run's id.
     #[must_use]
-    pub const fn id(&self) -> &RunId {
-        &self.written.id
+    pub fn id(&self) -> &RunId {
+        self.written.id()
     }
 
     /// Says which session it is for. `process` is that session's own, where it is known.
@@ -70,7 +63,7 @@ impl Prepared {
             process,
             at_ms: self.at_ms,
         };
-        self.written.hold(&binding)?;
+        hold(&*self.written, &binding)?;
         Ok(PreparedFor {
             prepared: self,
             binding,
@@ -90,38 +83,21 @@ impl Prepared {
 impl PreparedFor {
     /// Returns the run's id.
     #[must_use]
-    pub const fn id(&self) -> &RunId {
+    pub fn id(&self) -> &RunId {
         self.prepared.id()
     }
 
     /// Says whose it is, where that is other than was said first.
     pub(crate) fn hold(&mut self, binding: Binding) -> Result<(), StoreError> {
         if self.binding != binding {
-            self.prepared.written.hold(&binding)?;
+            hold(&*self.prepared.written, &binding)?;
             self.binding = binding;
         }
         Ok(())
     }
 }
 
-impl Written {
-    /// Writes the run's own word about who holds it.
-    pub(crate) fn hold(&self, binding: &Binding) -> Result<(), StoreError> {
-        files::write(&self.beside.join(HOLDER), binding, Sync::Now)
-    }
-
-    /// Lets everybody see it, whole.
-    pub(crate) fn publish(self) -> Result<RunLog, StoreError> {
-        fs::rename(&self.beside, &self.directory)
-            .map_err(|error| StoreError::io("write", &self.directory, error))?;
-        files::sync_directory(&self.directory)?;
-        RunLog::open(&self.id, &self.directory)
-    }
-}
-
-impl Drop for Written {
-    fn drop(&mut self) {
-        // Only our own unfinished directory: after it was renamed there is none.
-        let _ = fs::remove_dir_all(&self.beside);
-    }
+/// Writes the run's own word about who holds it.
+fn hold(run: &dyn UnpublishedRun, binding: &Binding) -> Result<(), StoreError> {
+    files::write(&run.folder().join(HOLDER), binding, Sync::Now)
 }

@@ -12,16 +12,12 @@ use interlock_core::names::RunId;
 
 use crate::{
     bindings::{Binding, ClientProcess, SessionKey},
-    chain::ChainHash,
     error::StoreError,
-    files::{self, Sync, Versioned},
+    files::{Sync, Versioned},
     home::Home,
+    records::{Key, Record, Records},
 };
 
-/// Directory of the sessions of each project.
-const PRESENT: &str = "present";
-/// Directory of the sessions that processes were bound with.
-const PROCESSES: &str = "processes";
 /// Sessions of one project, and processes, that are kept before those that are gone are looked for.
 const KEPT_MAX: usize = 64;
 
@@ -59,7 +55,22 @@ impl Versioned for OfProcess {
     const BYTES_MAX: u64 = 64 * 1024;
 }
 
+impl Record for Presence {
+    const PLACE: &'static str = "present";
+}
+
+impl Record for OfProcess {
+    const PLACE: &'static str = "processes";
+    const SYNC: Sync = Sync::Now;
+}
+
 impl Home {
+    /// Returns the records of the sessions of a project.
+    fn presences_in(&self, project_root: &Path) -> Records<'_, Presence> {
+        let project = project_root.as_os_str().as_encoded_bytes();
+        self.records_below(Key::of(&[project]))
+    }
+
     /// Returns the session of `client` that its process was bound with last.
     ///
     /// # Errors
@@ -69,11 +80,9 @@ impl Home {
         client: &str,
         process: &ClientProcess,
     ) -> Result<Option<SessionKey>, StoreError> {
-        let Some(root) = self.existing()? else {
-            return Ok(None);
-        };
-        let path = root.join(PROCESSES).join(process_name(client, process));
-        let found = files::read::<OfProcess>(&path)?;
+        let found = self
+            .records::<OfProcess>()
+            .get(&of_process(client, process))?;
         Ok(found
             .filter(|found| found.process == *process)
             .map(|found| found.session))
@@ -84,10 +93,8 @@ impl Home {
     /// # Errors
     /// The file cannot be removed.
     pub fn forget_process(&self, client: &str, process: &ClientProcess) -> Result<(), StoreError> {
-        let Some(root) = self.existing()? else {
-            return Ok(());
-        };
-        files::remove(&root.join(PROCESSES).join(process_name(client, process))).map(|_| ())
+        let processes = self.records::<OfProcess>();
+        processes.remove(&of_process(client, process)).map(drop)
     }
 
     /// Returns what is known of a session's presence in a project.
@@ -99,10 +106,7 @@ impl Home {
         key: &SessionKey,
         project_root: &Path,
     ) -> Result<Option<Presence>, StoreError> {
-        match self.existing()? {
-            Some(root) => files::read(&presence_path(&root, key, project_root)),
-            None => Ok(None),
-        }
+        self.presences_in(project_root).get(&key.key())
     }
 
     /// Remembers that a session works in a project.
@@ -119,25 +123,11 @@ impl Home {
         if self.existing()?.is_none() {
             return Ok(());
         }
-        let directory = self
-            .made_place(PRESENT)?
-            .join(project_name(&presence.project_root));
-        files::make_directory(&directory)?;
-        let names = files::names(&directory)?;
-        if names.len() >= KEPT_MAX {
-            for name in names {
-                let path = directory.join(name);
-                let kept: Option<Presence> = files::read(&path)?;
-                if kept.is_some_and(|kept| kept.process.as_ref().is_none_or(&is_gone)) {
-                    files::remove(&path)?;
-                }
-            }
+        let present = self.presences_in(&presence.project_root);
+        if present.keys()?.len() >= KEPT_MAX {
+            present.remove_where(|kept| kept.process.as_ref().is_none_or(&is_gone))?;
         }
-        files::write(
-            &directory.join(presence.session.file_name()),
-            presence,
-            Sync::Later,
-        )
+        present.put(&presence.session.key(), presence)
     }
 
     /// Forgets a session that has ended.
@@ -145,14 +135,9 @@ impl Home {
     /// # Errors
     /// The file cannot be removed.
     pub fn forget_presence(&self, key: &SessionKey, project_root: &Path) -> Result<(), StoreError> {
-        let Some(root) = self.existing()? else {
-            return Ok(());
-        };
-        let path = presence_path(&root, key, project_root);
-        files::remove(&path)?;
-        // What is not empty stays, by the system's own rule.
-        let _ = path.parent().map(std::fs::remove_dir);
-        Ok(())
+        let present = self.presences_in(project_root);
+        present.remove(&key.key())?;
+        present.remove_empty()
     }
 
     /// Lists the sessions that were seen in a project, oldest first; what cannot be read is left out.
@@ -160,14 +145,11 @@ impl Home {
     /// # Errors
     /// The directory cannot be listed.
     pub fn presences(&self, project_root: &Path) -> Result<Vec<Presence>, StoreError> {
-        let Some(root) = self.existing()? else {
-            return Ok(Vec::new());
-        };
-        let directory = root.join(PRESENT).join(project_name(project_root));
-        let names = files::names(&directory)?;
-        let mut found: Vec<Presence> = names
+        let present = self.presences_in(project_root);
+        let keys = present.keys()?;
+        let mut found: Vec<Presence> = keys
             .iter()
-            .filter_map(|name| files::read(&directory.join(name)).ok().flatten())
+            .filter_map(|key| present.get(key).ok().flatten())
             .filter(|found: &Presence| found.project_root == project_root)
             .collect();
         found.sort_by(|left, right| {
@@ -186,12 +168,7 @@ impl Home {
                 process: process.clone(),
                 session: binding.session.clone(),
             };
-            let directory = self.made_place(PROCESSES)?;
-            files::write(
-                &directory.join(process_name(client, process)),
-                &of,
-                Sync::Now,
-            )?;
+            self.records().put(&of_process(client, process), &of)?;
         }
         let known = self.presence(&binding.session, &binding.project_root)?;
         let presence = Presence {
@@ -205,21 +182,11 @@ impl Home {
     }
 }
 
-fn process_name(client: &str, process: &ClientProcess) -> String {
+fn of_process(client: &str, process: &ClientProcess) -> Key {
     let pid = process.pid.to_string();
-    let parts = [
+    Key::of(&[
         client.as_bytes(),
         pid.as_bytes(),
         process.started.as_bytes(),
-    ];
-    format!("{}.json", ChainHash::of_parts(&parts))
-}
-
-fn project_name(project_root: &Path) -> String {
-    ChainHash::of_parts(&[project_root.as_os_str().as_encoded_bytes()]).to_string()
-}
-
-fn presence_path(root: &Path, key: &SessionKey, project_root: &Path) -> PathBuf {
-    let directory = root.join(PRESENT).join(project_name(project_root));
-    directory.join(key.file_name())
+    ])
 }

@@ -67,6 +67,16 @@ impl Revision {
         })
     }
 
+    /// Says that the project is at `root` from now on; the commit of the run's start stays.
+    pub(crate) fn moved(directory: &Path, root: &Path) -> Result<(), StoreError> {
+        let now = Self::of_project(root);
+        files::rewrite::<Self>(&directory.join(FILE), |known| {
+            if let Some(now) = now {
+                (known.top, known.objects) = (now.top, now.objects);
+            }
+        })
+    }
+
     /// Writes down where the project at `root` stands, beside the run's database in `directory`.
     pub(crate) fn keep(directory: &Path, root: &Path) -> Result<(), StoreError> {
         match Self::of_project(root) {

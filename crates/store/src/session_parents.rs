@@ -4,13 +4,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     bindings::SessionKey,
-    chain::ChainHash,
     error::StoreError,
-    files::{self, Sync, Versioned},
+    files::Versioned,
     home::Home,
+    records::{Expiring, Record},
 };
 
-const KIN: &str = "kin";
 /// Sub-agents within sub-agents that are followed.
 const DEPTH_MAX: usize = 16;
 /// Longest that a session is remembered, in milliseconds: 30 days.
@@ -32,10 +31,17 @@ impl Versioned for ParentRecord {
     const BYTES_MAX: u64 = 64 * 1024;
 }
 
-fn name(child: &SessionKey) -> String {
-    let client = child.client.as_deref().unwrap_or_default();
-    let name = ChainHash::of_parts(&[client.as_bytes(), child.session.as_bytes()]);
-    format!("{name}.json")
+impl Record for ParentRecord {
+    const PLACE: &'static str = "kin";
+}
+
+impl Expiring for ParentRecord {
+    const AGE_MAX_MS: u64 = AGE_MAX_MS;
+    const KEPT_MAX: usize = KEPT_MAX;
+
+    fn at_ms(&self) -> u64 {
+        self.at_ms
+    }
 }
 
 impl Home {
@@ -51,31 +57,18 @@ impl Home {
         parent: &SessionKey,
         at_ms: u64,
     ) -> Result<(), StoreError> {
-        let Some(root) = self.existing()? else {
-            return Ok(());
-        };
-        let path = root.join(KIN).join(name(child));
-        if child == parent || files::read::<ParentRecord>(&path)?.is_some() {
+        let parents = self.records::<ParentRecord>();
+        let is_known = || Ok::<_, StoreError>(parents.get(&child.key())?.is_some());
+        if self.existing()?.is_none() || child == parent || is_known()? {
             return Ok(());
         }
-        let directory = self.made_place(KIN)?;
-        let names = files::names(&directory)?;
-        if names.len() >= KEPT_MAX {
-            for name in names {
-                let path = directory.join(name);
-                let old = files::read::<ParentRecord>(&path)?
-                    .is_some_and(|kin| kin.at_ms.abs_diff(at_ms) > AGE_MAX_MS);
-                if old {
-                    files::remove(&path)?;
-                }
-            }
-        }
+        parents.make_room(at_ms)?;
         let kin = ParentRecord {
             child: child.clone(),
             parent: parent.clone(),
             at_ms,
         };
-        files::write(&path, &kin, Sync::Later)
+        parents.put(&child.key(), &kin)
     }
 
     /// Returns the session at the top of those that started this one, and the one just below it.
@@ -88,22 +81,18 @@ impl Home {
         &self,
         child: &SessionKey,
     ) -> Result<Option<(SessionKey, SessionKey)>, StoreError> {
-        let Some(root) = self.existing()? else {
-            return Ok(None);
-        };
-        let directory = root.join(KIN);
+        let parents = self.records::<ParentRecord>();
         let mut eldest = None;
         let mut at = child.clone();
         for _ in 0..DEPTH_MAX {
-            let path = directory.join(name(&at));
-            match files::read::<ParentRecord>(&path)? {
+            match parents.get(&at.key())? {
                 Some(kin) if kin.child == at => {
                     at = kin.parent;
                     eldest = Some((at.clone(), kin.child));
                 }
                 Some(_) => {
                     return Err(StoreError::damaged(
-                        &path,
+                        &parents.path(&at.key())?,
                         "it is of another session".to_owned(),
                     ));
                 }
@@ -111,7 +100,7 @@ impl Home {
             }
         }
         Err(StoreError::damaged(
-            &directory.join(name(child)),
+            &parents.path(&child.key())?,
             format!("more than {DEPTH_MAX} sessions started each other"),
         ))
     }

@@ -8,7 +8,7 @@ use std::path::Path;
 use interlock_core::{names::RunId, run::Run};
 use rusqlite::{Connection, OptionalExtension as _};
 
-use crate::{chain::ChainHash, error::StoreError, sqlite};
+use crate::{chain::ChainHash, error::StoreError, marks::Marks, sqlite};
 
 /// Events between two snapshots at least.
 pub(crate) const EVERY: u64 = 16;
@@ -93,11 +93,13 @@ pub(crate) fn write(
     connection: &Connection,
     path: &Path,
     snapshot: &Snapshot,
+    marks: &Marks,
 ) -> Result<Since, StoreError> {
     let body = serde_json::to_vec(&snapshot.run).map_err(|error| StoreError::Unwritable {
         path: path.to_owned(),
         what: error.to_string(),
     })?;
+    let body = marks.encode(&body);
     let seq = sqlite::to_integer(snapshot.run.seq, path)?;
     let head = snapshot.head.as_bytes();
     let digest = digest(&snapshot.run.id, seq, head, &body);
@@ -138,8 +140,9 @@ pub(crate) fn newest(
     connection: &Connection,
     path: &Path,
     run: &RunId,
+    marks: &Marks,
 ) -> Result<Option<(Snapshot, u64)>, StoreError> {
-    let found = whole(connection, path, run, 1)?.pop();
+    let found = whole(connection, path, (run, marks), 1)?.pop();
     if let Some((snapshot, _)) = &found {
         check_head(connection, path, snapshot)?;
     }
@@ -150,7 +153,7 @@ pub(crate) fn newest(
 pub(crate) fn whole(
     connection: &Connection,
     path: &Path,
-    run: &RunId,
+    (run, marks): (&RunId, &Marks),
     most: usize,
 ) -> Result<Vec<(Snapshot, u64)>, StoreError> {
     let failed = sqlite::failed(path);
@@ -168,7 +171,7 @@ pub(crate) fn whole(
             body: row.get(2).map_err(&failed)?,
             digest: row.get(3).map_err(&failed)?,
         };
-        found.extend(stored.whole(run));
+        found.extend(stored.whole(run, marks));
         if found.len() >= most {
             break;
         }
@@ -177,12 +180,12 @@ pub(crate) fn whole(
 }
 
 impl Stored {
-    fn whole(&self, run: &RunId) -> Option<(Snapshot, u64)> {
+    fn whole(&self, run: &RunId, marks: &Marks) -> Option<(Snapshot, u64)> {
         let head = ChainHash::from_bytes(&self.head)?;
         if digest(run, self.seq, &self.head, &self.body).as_bytes()[..] != self.digest {
             return None;
         }
-        let folded: Run = serde_json::from_slice(&self.body).ok()?;
+        let folded: Run = serde_json::from_slice(&marks.decode(&self.body).ok()?).ok()?;
         let fits = folded.id == *run && i64::try_from(folded.seq) == Ok(self.seq);
         let size = u64::try_from(self.body.len()).unwrap_or(u64::MAX);
         fits.then_some((Snapshot { run: folded, head }, size))

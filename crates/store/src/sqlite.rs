@@ -15,7 +15,7 @@ use crate::{durability::Durability, error::StoreError};
 /// Marks a database as a run of Interlock: `ILCK`.
 const APPLICATION_ID: i64 = 0x494c_434b;
 /// The layout this code writes and reads.
-const LAYOUT: i64 = 1;
+const LAYOUT: i64 = 2;
 /// Waits a little for another process's transaction, by how often that was done; `false` gives up.
 pub(crate) type Rest = fn(i32) -> bool;
 /// Longest wait for another process's transaction.
@@ -41,6 +41,7 @@ CREATE TABLE pin (
     run TEXT NOT NULL,
     created_ms INTEGER NOT NULL,
     project_root TEXT NOT NULL,
+    person_home TEXT NOT NULL,
     name TEXT,
     workflow TEXT NOT NULL,
     durability TEXT NOT NULL,

@@ -3,12 +3,6 @@
 //! A ticket is a file with a name nobody can guess, in a directory that no
 //! guarded agent may read. Whoever renames it first has it.
 
-use std::{
-    fs, io,
-    path::Path,
-    time::{Duration, UNIX_EPOCH},
-};
-
 use interlock_core::names::{CallId, Digest, FramePath, RunId};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -18,19 +12,13 @@ use crate::{
     bindings::SessionKey,
     chain::hex,
     error::StoreError,
-    files::{self, Sync, Versioned},
+    files::Versioned,
     home::Home,
-    id,
+    records::{Expiring, Key, Record},
 };
 
 /// Longest that a ticket counts, in milliseconds: a day.
 pub const TICKET_AGE_MAX_MS: u64 = 86_400_000;
-
-const TICKETS: &str = "tickets";
-/// Length of a ticket's name: 128 bits as hexadecimal digits.
-const NAME_LENGTH: usize = 32;
-/// How many tickets may lie about before one more makes old ones go.
-const UNSWEPT_MAX: usize = 64;
 
 /// One verdict's leave for one shell line.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -82,19 +70,30 @@ pub fn line_digest(line: &str) -> Digest {
     Digest::new(hex(&Sha256::digest(line.as_bytes())))
 }
 
+impl Record for Ticket {
+    const PLACE: &'static str = "tickets";
+}
+
+impl Expiring for Ticket {
+    const AGE_MAX_MS: u64 = TICKET_AGE_MAX_MS;
+    const KEPT_MAX: usize = 64;
+
+    fn at_ms(&self) -> u64 {
+        self.at_ms
+    }
+}
+
 impl Home {
     /// Keeps a ticket and returns its name.
     ///
     /// # Errors
     /// It cannot be written, or the system gives no random bytes.
     pub fn give_ticket(&self, ticket: &Ticket) -> Result<String, StoreError> {
-        let directory = self.made_place(TICKETS)?;
-        let name = hex(&id::random::<{ NAME_LENGTH / 2 }>()?);
-        files::write(&file_of(&directory, &name), ticket, Sync::Later)?;
-        if files::names(&directory)?.len() > UNSWEPT_MAX {
-            sweep(&directory, ticket.at_ms, |_| false)?;
-        }
-        Ok(name)
+        let tickets = self.records::<Ticket>();
+        tickets.make_room(ticket.at_ms)?;
+        let key = Key::random()?;
+        tickets.put(&key, ticket)?;
+        Ok(key.as_str().to_owned())
     }
 
     /// Takes a ticket for `line`; from now on nobody else gets it.
@@ -102,29 +101,13 @@ impl Home {
     /// # Errors
     /// There is no such ticket, it is for another line, too old or damaged; it is used up all the same.
     pub fn take_ticket(&self, name: &str, line: &str, now_ms: u64) -> Result<Ticket, TicketError> {
-        let plain = name.len() == NAME_LENGTH
-            && name
-                .bytes()
-                .all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
-        let root = self.existing()?.filter(|_| plain);
-        let directory = root.ok_or(TicketError::Unknown)?.join(TICKETS);
-        let path = file_of(&directory, name);
-        let taken = directory.join(format!("{name}.taken"));
-        match fs::rename(&path, &taken) {
-            Ok(()) => {}
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                return Err(TicketError::Unknown);
-            }
-            Err(error) => return Err(StoreError::io("take", &path, error).into()),
-        }
-        let read = files::read::<Ticket>(&taken);
-        files::remove(&taken)?;
-        let ticket = read?.ok_or(TicketError::Unknown)?;
+        let key = Key::named(name).ok_or(TicketError::Unknown)?;
+        let taken = self.records::<Ticket>().take(&key)?;
+        let ticket = taken.ok_or(TicketError::Unknown)?;
         if ticket.digest != line_digest(line) {
             return Err(TicketError::OtherLine);
         }
-        // A ticket from after now is of a clock that was set back.
-        if ticket.at_ms.abs_diff(now_ms) > TICKET_AGE_MAX_MS {
+        if !ticket.counts(now_ms) {
             return Err(TicketError::Old);
         }
         Ok(ticket)
@@ -135,35 +118,10 @@ impl Home {
     /// # Errors
     /// The directory cannot be listed, or a ticket cannot be removed.
     pub fn drop_tickets(&self, session: &SessionKey, now_ms: u64) -> Result<(), StoreError> {
-        let Some(root) = self.existing()? else {
-            return Ok(());
-        };
-        sweep(&root.join(TICKETS), now_ms, |ticket| {
-            ticket.session == *session
-        })
+        let tickets = self.records::<Ticket>();
+        tickets.remove_old(now_ms)?;
+        // What cannot be read lets nothing run.
+        tickets.remove_known_where(|ticket| ticket.session == *session)?;
+        Ok(())
     }
-}
-
-fn file_of(directory: &Path, name: &str) -> std::path::PathBuf {
-    directory.join(format!("{name}.json"))
-}
-
-/// Removes the tickets that are too old or that `goes` names; what cannot be read lets nothing run.
-fn sweep(directory: &Path, now_ms: u64, goes: impl Fn(&Ticket) -> bool) -> Result<(), StoreError> {
-    for name in files::names(directory)? {
-        let path = directory.join(&name);
-        let old = fs::symlink_metadata(&path)
-            .and_then(|data| data.modified())
-            .is_ok_and(|at| {
-                let at = at.duration_since(UNIX_EPOCH).unwrap_or_default();
-                at.abs_diff(Duration::from_millis(now_ms))
-                    > Duration::from_millis(TICKET_AGE_MAX_MS)
-            });
-        let given = name.ends_with(".json");
-        if old || given && matches!(files::read::<Ticket>(&path), Ok(Some(ticket)) if goes(&ticket))
-        {
-            files::remove(&path)?;
-        }
-    }
-    Ok(())
 }

@@ -1,5 +1,7 @@
 //! The person's token: shown once, kept only as its hash.
 
+use std::path::Path;
+
 use interlock_core::names::RunId;
 use serde::{Deserialize, Serialize};
 
@@ -10,11 +12,10 @@ use crate::{
     files::{self, Sync, Versioned},
     home::Home,
     id,
+    records::{Key, Record},
 };
 
 const FILE_NAME: &str = "token.json";
-/// What was seen of the token, one small file each.
-const SEEN: &str = "token-seen";
 const PREFIX: &str = "ilk_";
 /// Digits behind the prefix: 32 random bytes.
 const DIGITS: usize = 64;
@@ -36,6 +37,19 @@ struct Seen {
 impl Versioned for Seen {
     const VERSION: i64 = 1;
     const BYTES_MAX: u64 = 64 * 1024;
+}
+
+impl Record for Seen {
+    const PLACE: &'static str = "token-seen";
+    const SYNC: Sync = Sync::Now;
+}
+
+impl Stored {
+    /// Returns the key of what was seen of the token.
+    fn seen(&self, suffix: &str) -> Result<Key, StoreError> {
+        let key = Key::named(&format!("{}{suffix}", self.sha256));
+        key.ok_or_else(|| StoreError::damaged(Path::new(FILE_NAME), "it holds no hash"))
+    }
 }
 
 /// What the person's token is worth.
@@ -94,17 +108,17 @@ impl Home {
     /// # Errors
     /// What is kept cannot be read.
     pub fn token_standing(&self, token: &str) -> Result<TokenStanding, StoreError> {
-        let Some((root, kept)) = self.persons(token)? else {
+        let Some(kept) = self.persons(token)? else {
             return Ok(TokenStanding::Unknown);
         };
-        let seen = root.join(SEEN);
-        if let Some(Seen { run }) = files::read(&seen.join(&kept.sha256))? {
+        let seen = self.records::<Seen>();
+        if let Some(Seen { run }) = seen.get(&kept.seen("")?)? {
             return Ok(TokenStanding::Void(run));
         }
         let mut not_for = Vec::new();
-        for name in files::names(&seen)? {
-            let of_this = name.starts_with(&kept.sha256) && !name.ends_with(".new");
-            if let Some(Seen { run }) = files::read(&seen.join(&name))?.filter(|_| of_this) {
+        for key in seen.keys()? {
+            let of_this = key.as_str().starts_with(&kept.sha256);
+            if let Some(Seen { run }) = seen.get(&key)?.filter(|_| of_this) {
                 not_for.push(run);
             }
         }
@@ -151,26 +165,20 @@ impl Home {
         suffix: &str,
         run: &RunId,
     ) -> Result<Option<bool>, StoreError> {
-        let Some((root, kept)) = self.persons(token)? else {
+        let Some(kept) = self.persons(token)? else {
             return Ok(None);
         };
-        let directory = root.join(SEEN);
-        let path = directory.join(format!("{}{suffix}", kept.sha256));
-        if path.exists() {
-            return Ok(Some(false));
-        }
-        files::make_directory(&directory)?;
-        files::create(&path, &Seen { run: run.clone() }, Sync::Now).map(Some)
+        let seen = Seen { run: run.clone() };
+        self.records().create(&kept.seen(suffix)?, &seen).map(Some)
     }
 
     /// Returns what is kept of the person's token, where `token` is it.
-    fn persons(&self, token: &str) -> Result<Option<(std::path::PathBuf, Stored)>, StoreError> {
+    fn persons(&self, token: &str) -> Result<Option<Stored>, StoreError> {
         let Some(root) = self.existing()? else {
             return Ok(None);
         };
         let kept: Option<Stored> = files::read(&root.join(FILE_NAME))?;
-        let kept = kept.filter(|kept| same(&kept.sha256, &hash(token)));
-        Ok(kept.map(|kept| (root.to_owned(), kept)))
+        Ok(kept.filter(|kept| same(&kept.sha256, &hash(token))))
     }
 }
 

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     error::StoreError,
     files::{self, Sync, Versioned},
-    run_log::RunLog,
+    folder::RunFolder,
 };
 
 const FILE_NAME: &str = "tools.json";
@@ -41,13 +41,13 @@ impl Versioned for Stored {
     const BYTES_MAX: u64 = 32 * 1024 * 1024;
 }
 
-impl RunLog {
+impl RunFolder {
     /// Reads the tools that the run has pinned, in the order seen.
     ///
     /// # Errors
     /// The file is there and cannot be read.
     pub fn tool_pins(&self) -> Result<Vec<ToolPin>, StoreError> {
-        let path = self.directory().join(FILE_NAME);
+        let path = self.path().join(FILE_NAME);
         Ok(files::read::<Stored>(&path)?.unwrap_or_default().pins)
     }
 
@@ -58,7 +58,7 @@ impl RunLog {
     /// # Errors
     /// The file cannot be read or written, or too many tools are pinned.
     pub fn pin_tools(&self, seen: Vec<ToolPin>) -> Result<Vec<ToolPin>, StoreError> {
-        let _lock = files::lock(&self.directory().join(LOCK_NAME))?;
+        let _lock = files::lock(&self.path().join(LOCK_NAME))?;
         let mut pins = self.tool_pins()?;
         for pin in seen {
             let known = pins
@@ -68,7 +68,7 @@ impl RunLog {
                 pins.push(pin);
             }
         }
-        let path = self.directory().join(FILE_NAME);
+        let path = self.path().join(FILE_NAME);
         if pins.len() > PINS_MAX {
             return Err(StoreError::Unwritable {
                 path,

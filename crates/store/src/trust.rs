@@ -6,10 +6,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{
-    chain::ChainHash,
     error::StoreError,
-    files::{self, Sync, Versioned},
+    files::{Sync, Versioned},
     home::Home,
+    records::{Key, Record},
 };
 
 /// What a person has said about one project.
@@ -33,16 +33,18 @@ impl Versioned for TrustWord {
     const BYTES_MAX: u64 = 4 * 1024 * 1024;
 }
 
+impl Record for TrustWord {
+    const PLACE: &'static str = "trust";
+    const SYNC: Sync = Sync::Now;
+}
+
 impl Home {
     /// Returns what was said about the project at `root`; `None`: nothing.
     ///
     /// # Errors
     /// It cannot be read.
     pub fn trust_word(&self, root: &Path) -> Result<Option<TrustWord>, StoreError> {
-        let Some(home) = self.existing()? else {
-            return Ok(None);
-        };
-        let word: Option<TrustWord> = files::read(&home.join("trust").join(file_name(root)))?;
+        let word = self.records::<TrustWord>().get(&key(root))?;
         Ok(word.filter(|word| Path::new(&word.project) == root))
     }
 
@@ -51,13 +53,10 @@ impl Home {
     /// # Errors
     /// It cannot be written.
     pub fn keep_trust_word(&self, word: &TrustWord) -> Result<(), StoreError> {
-        let directory = self.made_place("trust")?;
-        let path = directory.join(file_name(Path::new(&word.project)));
-        files::write(&path, word, Sync::Now)
+        self.records().put(&key(Path::new(&word.project)), word)
     }
 }
 
-fn file_name(root: &Path) -> String {
-    let bytes = root.as_os_str().as_encoded_bytes();
-    format!("{}.json", ChainHash::of_parts(&[bytes]))
+fn key(root: &Path) -> Key {
+    Key::of(&[root.as_os_str().as_encoded_bytes()])
 }

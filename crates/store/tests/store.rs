@@ -28,12 +28,18 @@ mod home;
 mod kin;
 #[path = "store/log.rs"]
 mod log;
+#[path = "store/memory.rs"]
+mod memory;
+#[path = "store/moved.rs"]
+mod moved;
 #[path = "store/notes.rs"]
 mod notes;
 #[path = "store/passkeys.rs"]
 mod passkeys;
 #[path = "store/runs.rs"]
 mod runs;
+#[path = "store/suite.rs"]
+mod suite;
 #[path = "store/tampering.rs"]
 mod tampering;
 #[path = "store/tickets.rs"]

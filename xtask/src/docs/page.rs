@@ -7,6 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(super) struct Page {
     /// Where it leads.
     pub(super) links: Vec<Link>,
+    /// The files that mdBook puts into it, also inside of code.
+    pub(super) includes: Vec<Link>,
     /// What a link may name behind `#`.
     pub(super) anchors: BTreeSet<String>,
 }
@@ -25,6 +27,10 @@ impl Page {
         let mut seen = BTreeMap::new();
         let mut fence: Option<&str> = None;
         for (line, text) in (1..).zip(text.lines()) {
+            page.includes.extend(included(text).map(|target| Link {
+                line,
+                target: target.to_owned(),
+            }));
             let begin = text.trim_start();
             let mark = ["```", "~~~"]
                 .into_iter()
@@ -59,6 +65,14 @@ impl Page {
         self.anchors
             .extend(quoted(&text, "id=\"").map(str::to_owned));
     }
+}
+
+/// Returns the files that a line includes, without the lines that are taken of them.
+fn included(line: &str) -> impl Iterator<Item = &str> {
+    line.split("{{#include ").skip(1).filter_map(|rest| {
+        let (what, _) = rest.split_once("}}")?;
+        what.trim().split(':').next()
+    })
 }
 
 /// Returns the text of a heading written with `#`.

@@ -14,12 +14,27 @@ pub(crate) struct BacktestArgs {
     pub(crate) workflow: String,
     #[command(flatten)]
     pub(crate) sessions: SessionsArgs,
-    /// Take a shell line that succeeded without an exit code for one that ended with 0, and its reports for good ones.
+    /// Assume exit code 0, and good reports, for shell lines that succeeded without a recorded exit code.
     #[arg(long)]
     pub(crate) assume_exit: bool,
-    /// Calls, stops and rules that are shown at most, of each.
+    /// Maximum number of calls, stops and rules to show, each.
     #[arg(long, value_name = "N", default_value_t = 20)]
     pub(crate) limit: usize,
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct MineArgs {
+    #[command(flatten)]
+    pub(crate) sessions: SessionsArgs,
+    /// The id of the workflow.
+    #[arg(long, value_name = "NAME", default_value = "mined")]
+    pub(crate) name: String,
+    /// Leave each session out once, and say how many of its calls the draft of the others refuses.
+    #[arg(long)]
+    pub(crate) holdout: bool,
     /// Print JSON.
     #[arg(long)]
     pub(crate) json: bool,
@@ -28,7 +43,7 @@ pub(crate) struct BacktestArgs {
 /// Which sessions are read.
 #[derive(Debug, Args)]
 pub(crate) struct SessionsArgs {
-    /// Recordings: files, folders, or runs by id or name; those of this project that the clients and Interlock keep when left out.
+    /// Recordings: files, folders, or runs by id or name. Defaults to those of this project that the clients and Interlock keep.
     #[arg(value_name = "SESSIONS")]
     pub(crate) sessions: Vec<String>,
     /// Only sessions of this client: claude-code, codex, gemini, copilot, cursor, opencode.
@@ -37,7 +52,7 @@ pub(crate) struct SessionsArgs {
     /// Only sessions whose last call is not older than this, such as 30d or 12h.
     #[arg(long, value_name = "TIME")]
     pub(crate) since: Option<String>,
-    /// The directory that the recorded project lay in; the directory that each session began in when left out.
+    /// The directory of the recorded project. Defaults to the directory in which each session began.
     #[arg(long, value_name = "DIR")]
     pub(crate) root: Option<PathBuf>,
 }

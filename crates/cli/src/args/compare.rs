@@ -10,7 +10,7 @@ pub(crate) struct CompareArgs {
     /// The run.
     #[arg(add = ArgValueCompleter::new(complete::run))]
     pub(crate) run: String,
-    /// The run that it is compared with.
+    /// The run to compare it with.
     #[arg(
         value_name = "OTHER",
         required_unless_present = "under",
@@ -18,10 +18,10 @@ pub(crate) struct CompareArgs {
         add = ArgValueCompleter::new(complete::run)
     )]
     pub(crate) other: Option<String>,
-    /// Judge the log of the run under this workflow instead: a file or a name. Nothing runs.
+    /// Judge the log of the run under this workflow instead (a file or a name); nothing runs.
     #[arg(long, value_name = "WORKFLOW", add = ArgValueCompleter::new(complete::workflow))]
     pub(crate) under: Option<String>,
-    /// Differences that are shown at most.
+    /// Maximum number of differences to show.
     #[arg(long, value_name = "N", default_value_t = 100)]
     pub(crate) limit: usize,
     /// Print JSON.

@@ -12,24 +12,24 @@ pub(crate) struct EditArgs {
     /// The workflow: a file or a name.
     #[arg(value_name = "FILE", add = ArgValueCompleter::new(complete::workflow))]
     pub(crate) workflow: String,
-    /// One of several workflows in the file, or one of its `machines`.
+    /// Edit this one of several workflows in the file, or of its `machines`.
     #[arg(long, value_name = "NAME")]
     pub(crate) machine: Option<String>,
-    /// Show what would change and write nothing.
+    /// Show what would change, without writing it.
     #[arg(long, global = true)]
     pub(crate) dry_run: bool,
     /// Print JSON.
     #[arg(long, global = true)]
     pub(crate) json: bool,
-    /// What is done.
+    /// The operation.
     #[command(subcommand)]
     pub(crate) operation: EditOperation,
 }
 
-/// What is done to a workflow. A VALUE is JSON; what is no JSON is text.
+/// An operation on a workflow. A VALUE is JSON, or else text.
 #[derive(Debug, Clone, Subcommand)]
 pub(crate) enum EditOperation {
-    /// Add a state; before the final states unless a place is named.
+    /// Add a state, by default before the final states.
     AddState {
         /// Its name.
         name: String,
@@ -38,18 +38,18 @@ pub(crate) enum EditOperation {
         #[command(flatten)]
         place: WhereArgs,
     },
-    /// Give a state another name, also wherever the file leads to it.
+    /// Rename a state, and every reference to it.
     RenameState {
         /// Its name.
         name: String,
         /// Its new name.
         to: String,
     },
-    /// Remove a state that nothing leads to.
+    /// Remove a state that no transition leads to.
     RemoveState {
         /// Its name.
         name: String,
-        /// Remove the transitions that lead to it, too.
+        /// Also remove the transitions that lead to it.
         #[arg(long)]
         with_transitions: bool,
     },
@@ -60,7 +60,7 @@ pub(crate) enum EditOperation {
         #[command(flatten)]
         place: WhereArgs,
     },
-    /// Name the state that runs start in.
+    /// Set the state in which runs start.
     SetInitial {
         /// Its name.
         state: String,
@@ -82,7 +82,7 @@ pub(crate) enum EditOperation {
         /// The event.
         event: String,
     },
-    /// Give an event of a state another name.
+    /// Rename an event of a state.
     RenameEvent {
         /// The state.
         state: String,
@@ -98,38 +98,38 @@ pub(crate) enum EditOperation {
         /// The guard, a JSON object.
         guard: String,
     },
-    /// Give a guard another name, also wherever it is asked.
+    /// Rename a guard, and every reference to it.
     RenameGuard {
         /// Its name.
         name: String,
         /// Its new name.
         to: String,
     },
-    /// Remove a guard that nothing asks.
+    /// Remove a guard that nothing refers to.
     RemoveGuard {
         /// Its name.
         name: String,
     },
-    /// Set any value by its place, such as `/states/planning/allowed_tools`; `/-` is behind a list.
+    /// Set any value by its JSON Pointer, such as `/states/planning/allowed_tools`; `/-` appends to a list.
     Set {
-        /// The place, a JSON Pointer.
+        /// The JSON Pointer of the value.
         at: String,
         /// The value.
         value: String,
     },
-    /// Remove any key or item by its place.
+    /// Remove any key or item by its JSON Pointer.
     Remove {
-        /// The place, a JSON Pointer.
+        /// The JSON Pointer of the value.
         at: String,
     },
-    /// Give any key another name.
+    /// Rename any key.
     Rename {
-        /// The place, a JSON Pointer.
+        /// The JSON Pointer of the value.
         at: String,
         /// The new key.
         to: String,
     },
-    /// Carry out a list of operations from a file, all of them or none.
+    /// Apply a list of operations from a file, all of them or none.
     Apply {
         /// JSON: a list such as `[{"rename_state": {"name": "a", "to": "b"}}]`; `-` is standard input.
         #[arg(value_name = "FILE")]
@@ -141,16 +141,16 @@ pub(crate) enum EditOperation {
 #[derive(Debug, Clone, Args)]
 #[group(multiple = false)]
 pub(crate) struct WhereArgs {
-    /// Right before this state.
+    /// Directly before this state.
     #[arg(long, value_name = "STATE")]
     pub(crate) before: Option<String>,
-    /// Right behind this state.
+    /// Directly after this state.
     #[arg(long, value_name = "STATE")]
     pub(crate) after: Option<String>,
-    /// Before all others.
+    /// Before all other states.
     #[arg(long)]
     pub(crate) first: bool,
-    /// Behind all others.
+    /// After all other states.
     #[arg(long)]
     pub(crate) last: bool,
 }

@@ -6,10 +6,10 @@ use clap::{Args, ValueEnum};
 
 #[derive(Debug, Args)]
 pub(crate) struct DoctorArgs {
-    /// Accept the code of plugins that may overrule hooks, as it is now; only for a person.
+    /// Accept plugins and hooks that may overrule Interlock's, as they are now; only for a person.
     #[arg(long)]
     pub(crate) accept: bool,
-    /// Let sessions go on that a run held whose files are gone, by the run or by the file that a refusal names; only for a person.
+    /// Release the sessions of a run whose files are gone: the run, or the file that a refusal names; only for a person.
     #[arg(long, value_name = "RUN|FILE")]
     pub(crate) forget: Option<String>,
     /// Print JSON.
@@ -19,34 +19,34 @@ pub(crate) struct DoctorArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct InitArgs {
-    /// The clients: claude-code, codex, gemini, copilot, cursor, opencode; left out: those found here.
+    /// The clients: claude-code, codex, gemini, copilot, cursor, opencode. Defaults to those found on this machine.
     #[arg(value_name = "CLIENT")]
     pub(crate) clients: Vec<String>,
-    /// Take out exactly what init put in.
+    /// Remove exactly what init added.
     #[arg(long)]
     pub(crate) remove: bool,
-    /// In your own settings, for every project.
+    /// Change your own settings, for every project.
     #[arg(long)]
     pub(crate) user: bool,
-    /// In this project for you alone: files that git leaves out, and this program by its path.
+    /// Change this project only for you: in files that git ignores, with the full path of this program.
     #[arg(long, conflicts_with = "user")]
     pub(crate) local: bool,
-    /// Show the whole change of each file, in a pager on a terminal.
+    /// Show every change in full, in a pager on a terminal.
     #[arg(long, conflicts_with = "json")]
     pub(crate) diff: bool,
     /// Do not ask.
     #[arg(long, short)]
     pub(crate) yes: bool,
-    /// Show the changes and make none.
+    /// Show the changes without making them.
     #[arg(long, conflicts_with = "yes")]
     pub(crate) dry_run: bool,
-    /// Also put what no state of this workflow allows into the clients' own rules.
+    /// Also forbid what no state of this workflow allows, in the clients' own rules.
     #[arg(long, value_name = "WORKFLOW", conflicts_with = "remove")]
     pub(crate) floor: Option<String>,
-    /// Leave it to Codex to ask whether its hooks, and the folder, are to be trusted.
+    /// Do not mark the hooks and the folder as trusted; Codex will ask.
     #[arg(long)]
     pub(crate) no_trust: bool,
-    /// Also write this shipped workflow into `.interlock/workflows/`.
+    /// Also copy this shipped workflow to `.interlock/workflows/`.
     #[arg(long, value_name = "NAME")]
     pub(crate) workflow: Option<String>,
     /// Print JSON.
@@ -59,10 +59,10 @@ pub(crate) struct DemoArgs {
     /// Keep the temporary folder.
     #[arg(long)]
     pub(crate) keep: bool,
-    /// Stop where a person is asked, and open the console for the answer.
+    /// Stop at the approval, and open the console for the answer.
     #[arg(long, conflicts_with = "json")]
     pub(crate) console: bool,
-    /// With `--console`: print its address, and open no browser.
+    /// With `--console`: print the address and open no browser.
     #[arg(long, requires = "console")]
     pub(crate) no_open: bool,
     /// Print JSON lines.
@@ -72,10 +72,10 @@ pub(crate) struct DemoArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct ConsoleArgs {
-    /// Begin with the runs of this project.
+    /// Show the runs of this project first.
     #[arg(long, value_name = "DIR")]
     pub(crate) project: Option<PathBuf>,
-    /// The port; any that is free when left out.
+    /// The port. Defaults to any free port.
     #[arg(
         long,
         value_name = "PORT",
@@ -83,7 +83,7 @@ pub(crate) struct ConsoleArgs {
         hide_default_value = true
     )]
     pub(crate) port: u16,
-    /// Print the address, and open no browser.
+    /// Print the address and open no browser.
     #[arg(long)]
     pub(crate) no_open: bool,
 }
@@ -92,82 +92,82 @@ pub(crate) struct ConsoleArgs {
 pub(crate) struct HookArgs {
     /// The client.
     pub(crate) client: String,
-    /// The event, where the input does not name it.
+    /// The event, if the input does not name it.
     pub(crate) event: Option<String>,
-    /// The hook of a plugin asks, beside which those of the settings may ask as well.
+    /// The call comes from the hook of a plugin; hooks of the settings may report it as well.
     #[arg(long, hide = true)]
     pub(crate) plugin: bool,
 }
 
-/// What a line without a ticket is held to.
+/// The kind of state whose rights the line gets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Held {
-    /// It writes nothing but a temporary directory of its own.
+    /// Writes only to a temporary directory of its own.
     NoWrite,
-    /// It writes the project, temporary directories and caches.
+    /// Writes to the project, temporary directories and caches.
     Writing,
-    /// Its environment alone is set.
+    /// Only the environment is set.
     Free,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct ExecArgs {
-    /// The leave that a hook gave for this one line.
+    /// The one-use ticket that a hook issued for this line.
     #[arg(long, value_name = "TICKET", conflicts_with_all = ["held", "project", "require", "at_most", "network", "allow"])]
     pub(crate) ticket: Option<String>,
-    /// What a line without a ticket is held to.
+    /// The kind of state whose rights the line gets.
     #[arg(long = "as", value_enum, default_value_t = Held::NoWrite, value_name = "STATE")]
     pub(crate) held: Held,
-    /// The project; the one around the current directory when left out.
+    /// The project. Defaults to that of the current directory.
     #[arg(long, value_name = "DIR")]
     pub(crate) project: Option<PathBuf>,
-    /// Run only where the kernel holds at least this: environment, partial, files, full.
+    /// Run only if the kernel holds the line at this level or better: environment, partial, files, full.
     #[arg(long, value_name = "LEVEL")]
     pub(crate) require: Option<String>,
-    /// Use no more of the kernel than this, to see what a lesser machine holds.
+    /// Use at most this level, to see what an older machine would hold.
     #[arg(long, value_name = "LEVEL")]
     pub(crate) at_most: Option<String>,
-    /// Let a line that may not write fetch from the network.
+    /// Let a line that may not write use the network.
     #[arg(long)]
     pub(crate) network: bool,
-    /// Take this command for listed, as `allowed_commands` does; may be repeated.
+    /// Treat this command as listed in `allowed_commands`; may be repeated.
     #[arg(long, value_name = "COMMAND")]
     pub(crate) allow: Vec<String>,
-    /// One word: a shell line. Several: a command with its operands.
+    /// One argument: a shell line. Several: a command with its arguments.
     #[arg(required = true, last = true, value_name = "LINE")]
     pub(crate) line: Vec<String>,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct ServeArgs {
-    /// Where to listen; port 0 takes any that is free.
+    /// The address to listen on; port 0 takes any free port.
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:4680")]
     pub(crate) listen: SocketAddr,
-    /// A workflow whose file names servers (`upstream_servers`) to put behind it, too.
+    /// Also use the servers that the file of this workflow names (`upstream_servers`).
     #[arg(long, value_name = "WORKFLOW")]
     pub(crate) servers_of: Option<String>,
-    /// A file with the token that every client must show; needed beyond 127.0.0.1.
+    /// A file with the token that every client must send; required on any address but 127.0.0.1.
     #[arg(long, value_name = "FILE")]
     pub(crate) token_file: Option<PathBuf>,
-    /// Another name under which this server is reached; may be repeated.
+    /// Another host name of this server; may be repeated.
     #[arg(long, value_name = "NAME")]
     pub(crate) allow_host: Vec<String>,
-    /// Another origin whose pages may call this server; may be repeated.
+    /// Another web origin that may call this server; may be repeated.
     #[arg(long, value_name = "ORIGIN")]
     pub(crate) allow_origin: Vec<String>,
-    /// Publish this server as an OAuth-protected resource with this address.
+    /// Publish this server as an OAuth-protected resource with this URL.
     #[arg(long, value_name = "URL", requires = "authorization_server")]
     pub(crate) resource: Option<String>,
-    /// Who gives tokens for it, for clients to know; may be repeated.
+    /// An authorization server that issues its tokens; may be repeated.
     #[arg(long, value_name = "URL", requires = "resource")]
     pub(crate) authorization_server: Vec<String>,
-    /// How long a session may rest before it is closed, in seconds.
+    /// Seconds after which an idle session is closed.
     #[arg(long, value_name = "SECONDS", default_value_t = 1_800, value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) idle: u64,
-    /// How long what is under way may go on after an interruption, in seconds.
+    /// Seconds that requests in progress may take after an interruption.
     #[arg(long, value_name = "SECONDS", default_value_t = 10)]
     pub(crate) grace: u64,
-    /// What the names of the control tools begin with.
+    /// The prefix of the names of the control tools.
     #[arg(long, value_name = "PREFIX", default_value = "interlock")]
     pub(crate) tool_prefix: String,
     /// Write a line for each request to standard error.
@@ -176,23 +176,23 @@ pub(crate) struct ServeArgs {
     /// Print the address as JSON.
     #[arg(long)]
     pub(crate) json: bool,
-    /// The command of one server, in the place of those of the configuration.
+    /// The command of one server, in place of the configured ones.
     #[arg(last = true, value_name = "COMMAND")]
     pub(crate) command: Vec<std::ffi::OsString>,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct GatewayArgs {
-    /// A workflow whose file names servers (`upstream_servers`) to put behind it, too.
+    /// Also use the servers that the file of this workflow names (`upstream_servers`).
     #[arg(long, value_name = "WORKFLOW")]
     pub(crate) servers_of: Option<String>,
-    /// What the names of the control tools begin with.
+    /// The prefix of the names of the control tools.
     #[arg(long, value_name = "PREFIX", default_value = "interlock")]
     pub(crate) tool_prefix: String,
-    /// Start a project's own servers only where you trust the project.
+    /// Start a project's own servers only if you trust the project.
     #[arg(long)]
     pub(crate) trusted_only: bool,
-    /// The one server to put behind it, in place of the configured ones.
+    /// The command of one server, in place of the configured ones.
     #[arg(last = true, value_name = "COMMAND")]
     pub(crate) command: Vec<std::ffi::OsString>,
 }

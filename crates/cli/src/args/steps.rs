@@ -15,36 +15,36 @@ pub(crate) struct CarryArgs {
     /// The workflow: a file or a name.
     #[arg(value_name = "FILE|NAME", required_unless_present = "resume", add = ArgValueCompleter::new(complete::workflow))]
     pub(crate) workflow: Option<String>,
-    /// What to work on, for workflows that take a text.
+    /// The task, for workflows that take a text.
     #[arg(conflicts_with = "resume")]
     pub(crate) text: Option<String>,
-    /// A name for the run, new in this project and workflow; made up when left out.
+    /// A name for the run, unique in this project and workflow. Defaults to a generated one.
     #[arg(long, short, value_name = "N", conflicts_with = "resume", value_parser = run_name)]
     pub(crate) name: Option<String>,
     /// Set a variable; may be repeated.
     #[arg(long = "var", value_name = "NAME=VALUE", value_parser = assignment)]
     pub(crate) variables: Vec<(String, String)>,
-    /// What to work on, an object for pipelines: as it is, from a file, or from standard input.
+    /// The input, an object for pipelines: given here, in a file, or on standard input.
     #[arg(long, value_name = "JSON|TEXT|@FILE|-", conflicts_with = "resume")]
     pub(crate) input: Option<String>,
-    /// A file of the project that agents are told of; may be repeated, for workflows with a conversation.
+    /// A file of the project that agents are told about; may be repeated (CodeMie files).
     #[arg(long = "attach", value_name = "PATH", conflicts_with = "resume")]
     pub(crate) attached: Vec<PathBuf>,
-    /// Take what the file leaves in doubt as a mistake, also while the run goes on.
+    /// Treat whatever is ambiguous in the file as an error, also during the run (CodeMie files).
     #[arg(long, conflicts_with = "resume")]
     pub(crate) strict: bool,
-    /// Go on with this run in place of starting one, as `interlock resume` does.
+    /// Continue this run instead of starting one, as `interlock resume` does.
     #[arg(long, short, value_name = "N", add = ArgValueCompleter::new(complete::run))]
     pub(crate) resume: Option<String>,
-    /// Ask nobody, even at a terminal: calls that need a yes are denied, and the run waits where a person is needed.
+    /// Ask nobody, even at a terminal: calls that need a grant are denied, and the run waits if a person is needed.
     #[arg(long)]
     pub(crate) headless: bool,
     #[command(flatten)]
     pub(crate) stages: StageArgs,
-    /// Print what happens as JSON lines.
+    /// Print events as JSON lines.
     #[arg(long)]
     pub(crate) json: bool,
-    /// Remove the run directory when the run ends with code 0; its log stays.
+    /// Remove the run directory if the run ends with code 0; its log is kept.
     #[arg(long, conflicts_with = "resume")]
     pub(crate) clean_on_end: bool,
 }
@@ -67,28 +67,28 @@ fn assignment(text: &str) -> Result<(String, String), String> {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Runs of steps")]
 pub(crate) struct ProceedArgs {
-    /// Answer what the run asks.
+    /// Answer the question of the run.
     #[arg(long, value_name = "TEXT")]
     pub(crate) answer: Option<String>,
     /// Set a variable first; may be repeated.
     #[arg(long = "var", value_name = "NAME=VALUE", value_parser = assignment)]
     pub(crate) variables: Vec<(String, String)>,
-    /// Start again what was cut off; so it is when nothing else is said.
+    /// Restart the interrupted step (default).
     #[arg(long, conflicts_with_all = ["failed", "fail_with", "done"])]
     pub(crate) again: bool,
-    /// What was cut off counts as failed, with code 1.
+    /// Count the interrupted step as failed, with code 1.
     #[arg(long, conflicts_with_all = ["fail_with", "done"])]
     pub(crate) failed: bool,
-    /// What was cut off counts as failed, with this code.
+    /// Count the interrupted step as failed, with this code.
     #[arg(long, value_name = "CODE", conflicts_with = "done", value_parser = clap::value_parser!(u8).range(1..))]
     pub(crate) fail_with: Option<u8>,
-    /// What was cut off counts as done, with this output.
+    /// Count the interrupted step as done, with this output.
     #[arg(long, value_name = "OUTPUT")]
     pub(crate) done: Option<String>,
-    /// The state that this is about, where several were cut off.
+    /// The state of the interrupted step, if there are several.
     #[arg(long, value_name = "PATH")]
     pub(crate) state: Option<String>,
-    /// Move to the workflow file as it is now, where it still has the state the run stands at.
+    /// Continue with the workflow file as it is now, if it still has the current state of the run.
     #[arg(long)]
     pub(crate) adopt: bool,
     /// Ask nobody, even at a terminal.
@@ -102,28 +102,28 @@ pub(crate) struct ProceedArgs {
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Model stages")]
 pub(crate) struct StageArgs {
-    /// The model of stages that name none, as provider/model.
+    /// The model for stages that name none, as provider/model.
     #[arg(long, value_name = "MODEL")]
     pub(crate) model: Option<String>,
-    /// What becomes of calls in stages that list no tools.
+    /// How calls are decided in stages that list no tools.
     #[arg(long, value_enum, value_name = "MODE")]
     pub(crate) mode: Option<ModeWord>,
-    /// Where people are asked: `remote` is `interlock approve` and the console, from any terminal.
+    /// Where a person is asked: `remote` means `interlock approve` or the console, from any terminal.
     #[arg(long, value_enum, value_name = "WHERE", conflicts_with = "headless")]
     pub(crate) ask: Option<Asking>,
-    /// End with 75 where a person is needed, in place of waiting for them.
+    /// End with code 75 if a person is needed, instead of waiting.
     #[arg(long, conflicts_with = "headless")]
     pub(crate) no_wait: bool,
 }
 
-/// What becomes of calls in stages that list no tools, as a person says it.
+/// How calls are decided in stages that list no tools.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ModeWord {
     /// A person is asked once for each kind of call.
     Ask,
-    /// What a list holds passes, nobody is asked.
+    /// Calls on the allow list pass, and nobody is asked.
     Allowlist,
-    /// Everything passes that the rest of the policy allows.
+    /// Everything that the rest of the policy allows passes.
     Yolo,
 }
 
@@ -143,7 +143,7 @@ impl ModeWord {
 pub(crate) enum Asking {
     /// At this terminal.
     Here,
-    /// From any other, with `interlock approve` and `interlock reject`.
+    /// Anywhere, with `interlock approve` and `interlock reject`.
     Remote,
 }
 

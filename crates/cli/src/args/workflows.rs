@@ -10,94 +10,141 @@ use crate::complete;
 
 #[derive(Debug, Args)]
 pub(crate) struct NewArgs {
-    /// The name of the workflow; `work` when left out.
+    /// The name of the workflow. Defaults to `work`.
     pub(crate) name: Option<String>,
-    /// A command that runs all the tests; may be repeated: each has to be seen to pass. Found when left out.
+    /// A command that runs all tests; may be repeated, and each must be seen to pass. Defaults to what is found.
     #[arg(long = "test", value_name = "COMMAND")]
     pub(crate) tests: Vec<String>,
     /// A further command that agents may run, such as a linter; may be repeated.
     #[arg(long = "allow", value_name = "COMMAND")]
     pub(crate) allowed: Vec<String>,
-    /// An agent that the workflow is for; may be repeated. Those found here when left out.
+    /// A client that the workflow is for; may be repeated. Defaults to those found on this machine.
     #[arg(long = "client", value_name = "CLIENT", add = ArgValueCompleter::new(complete::client))]
     pub(crate) clients: Vec<String>,
-    /// Do not ask: take what was found.
+    /// Do not ask; use what was found.
     #[arg(long, short)]
     pub(crate) yes: bool,
-    /// Show the files and write none.
+    /// Show the files without writing them.
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Print JSON, and do not ask.
+    /// Print JSON, and ask nothing.
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// Output format of `check`, `test` and `prove`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum FindingFormat {
+    /// For people.
+    Text,
+    /// JSON of Interlock's own.
+    Json,
+    /// Annotations of GitHub Actions.
+    Github,
+    /// SARIF 2.1.0, for code scanning.
+    Sarif,
+    /// JUnit XML, for test reports.
+    Junit,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct FindingArgs {
+    /// Output format.
+    #[arg(long, value_enum, default_value_t = FindingFormat::Text, value_name = "FORMAT")]
+    format: FindingFormat,
+    /// Print JSON: the same as `--format json`.
+    #[arg(long, conflicts_with = "format")]
+    json: bool,
+}
+
+impl FindingArgs {
+    /// Returns the format that is asked for.
+    pub(crate) const fn format(&self) -> FindingFormat {
+        if self.json {
+            FindingFormat::Json
+        } else {
+            self.format
+        }
+    }
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct CheckArgs {
-    /// Files, names of workflows, or folders with them; those of the project when left out.
+    /// Files, workflow names, or folders. Defaults to the workflows of the project.
     #[arg(value_name = "FILE|DIR", add = ArgValueCompleter::new(complete::workflow))]
     pub(crate) files: Vec<String>,
-    /// Say also what an agent in this client could not use: claude-code, codex, gemini, copilot, cursor, opencode.
+    /// Also report what an agent in this client could not use: claude-code, codex, gemini, copilot, cursor, opencode.
     #[arg(long, value_name = "CLIENT")]
     pub(crate) client: Option<String>,
-    /// Warnings make the exit code 1, too.
+    /// Exit with code 1 for warnings, too.
     #[arg(long)]
     pub(crate) deny_warnings: bool,
-    /// What a CodeMie file leaves in doubt is an error.
+    /// Treat whatever is ambiguous in a CodeMie file as an error.
     #[arg(long)]
     pub(crate) strict: bool,
-    /// What is only not configured here (assistants, servers, tools of servers, providers) is a note.
+    /// Say how many calls of recorded sessions a workflow would have refused, as `backtest` counts them; a refusal is a
+    /// warning. Those of this project, or of this file, folder or run: `--against-sessions=recordings/`.
+    #[arg(
+        long,
+        value_name = "SESSIONS",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = ""
+    )]
+    pub(crate) against_sessions: Option<String>,
+    /// With --against-sessions: only sessions whose last call is not older than this, such as 30d or 12h.
+    #[arg(long, value_name = "TIME", requires = "against_sessions")]
+    pub(crate) since: Option<String>,
+    /// Report what is missing from the configuration (assistants, servers, their tools, providers) as a note.
     #[arg(long)]
     pub(crate) assume_configured: bool,
-    /// Print JSON.
-    #[arg(long)]
-    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) printed: FindingArgs,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct SimulateArgs {
-    /// The workflow: a file or a name; the project's own when left out.
+    /// The workflow: a file or a name. Defaults to that of the project.
     #[arg(value_name = "FILE", add = ArgValueCompleter::new(complete::workflow))]
     pub(crate) workflow: Option<String>,
-    /// One JSON object a line; `-`: standard input.
+    /// A file with one JSON object on each line, or `-` for standard input.
     #[arg(long, value_name = "STEPS")]
     pub(crate) steps: Option<String>,
-    /// Judge lines as where the kernel holds them at this level: environment, partial, files, full.
+    /// Judge shell lines as if the kernel held them at this level: environment, partial, files, full.
     #[arg(long, value_name = "LEVEL", default_value = "environment", value_parser = level)]
     pub(crate) level: Level,
-    /// Print JSON lines on a terminal, too.
+    /// Print JSON lines, even on a terminal.
     #[arg(long)]
     pub(crate) json: bool,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct TestArgs {
-    /// Files or folders; the project's workflows when none is given.
+    /// Files or folders. Defaults to the workflows of the project.
     #[arg(value_name = "FILE|DIR")]
     pub(crate) paths: Vec<PathBuf>,
-    /// Print JSON.
-    #[arg(long)]
-    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) printed: FindingArgs,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct ProveArgs {
-    /// The workflow: a file or a name; the project's own when left out.
+    /// The workflow: a file or a name. Defaults to that of the project.
     #[arg(value_name = "FILE", add = ArgValueCompleter::new(complete::workflow))]
     pub(crate) workflow: Option<String>,
-    /// A file of properties, in place of the one beside the workflow.
+    /// A file of properties, instead of the one beside the workflow.
     #[arg(long, value_name = "FILE")]
     pub(crate) properties: Option<PathBuf>,
-    /// States of the graph at most; what is beyond is `unknown`, never `holds`.
+    /// Maximum number of states in the graph; beyond it a property is `unknown`, never `holds`.
     #[arg(long, value_name = "N", default_value_t = 1_000_000)]
     pub(crate) max_states: usize,
-    /// Write every trace as a case of this test file.
+    /// Write every trace to this test file, as a case.
     #[arg(long, value_name = "FILE")]
     pub(crate) write_test: Option<PathBuf>,
-    /// Draw the first trace of a failure: an SVG, or DOT and Mermaid where the file ends so (.dot, .mmd).
+    /// Draw the first failing trace: as SVG, or as DOT or Mermaid by the ending of the file (.dot, .mmd).
     #[arg(long, value_name = "FILE")]
     pub(crate) graph: Option<PathBuf>,
-    /// Compare with an older version instead: what this one permits and that one refuses.
+    /// Compare with an older version instead: list what this version permits and that one refuses.
     #[arg(
         long,
         value_name = "OLD",
@@ -108,17 +155,16 @@ pub(crate) struct ProveArgs {
     /// What counts as the same in both versions.
     #[arg(long, requires = "against", default_value = "steps")]
     pub(crate) by: ComparedBy,
-    /// Print JSON.
-    #[arg(long)]
-    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) printed: FindingArgs,
 }
 
 /// What counts as the same in two versions of a workflow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ComparedBy {
-    /// Events, calls and answers of people, as they are written.
+    /// Events, calls and answers of people, by their names in the files.
     Steps,
-    /// Calls and answers of people: states and events may have other names, and be more or fewer.
+    /// Calls and answers of people; the names and numbers of states and events may differ.
     Calls,
 }
 
@@ -142,10 +188,10 @@ pub(crate) struct ExplainArgs {
     /// The shell line.
     #[arg(value_name = "LINE", allow_hyphen_values = true)]
     pub(crate) line: String,
-    /// Judge lines as where the kernel holds them at this level: environment, partial, files, full.
+    /// Judge shell lines as if the kernel held them at this level: environment, partial, files, full.
     #[arg(long, value_name = "LEVEL", default_value = "environment", value_parser = level)]
     pub(crate) level: Level,
-    /// Read the line as this shell does; `$SHELL` when left out, and what runs in the sandbox is run by bash.
+    /// Read the line as this shell does. Defaults to `$SHELL`; lines in the sandbox are run by bash.
     #[arg(long, value_enum, value_name = "SHELL")]
     pub(crate) shell: Option<ShellName>,
     /// Print JSON.
@@ -198,40 +244,40 @@ pub(crate) struct ConvertArgs {
     /// The workflow: a file or a name.
     #[arg(value_name = "FILE", add = ArgValueCompleter::new(complete::workflow))]
     pub(crate) workflow: String,
-    /// The format of the answer.
+    /// The format to convert to.
     #[arg(long, value_enum, default_value_t = ConvertTo::Native, value_name = "FORMAT")]
     pub(crate) to: ConvertTo,
-    /// Where it is written, as JSON when it ends so; standard output when left out.
+    /// The file to write, as JSON if its name ends in .json. Defaults to standard output.
     #[arg(long, short, value_name = "FILE", conflicts_with = "json")]
     pub(crate) output: Option<PathBuf>,
-    /// Print one JSON object: the workflow, or what cannot be said.
+    /// Print one JSON object: the workflow, or what cannot be expressed.
     #[arg(long)]
     pub(crate) json: bool,
 }
 
-/// How a graph is written.
+/// The format of a drawing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum GraphFormat {
     /// Mermaid, for Markdown.
     Mermaid,
     /// Graphviz.
     Dot,
-    /// A picture drawn here.
+    /// SVG, without any other program.
     Svg,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct GraphArgs {
-    /// The workflow: a file or a name, the project's own when left out; with --run only to tell which run is meant.
+    /// The workflow: a file or a name. Defaults to that of the project; with --run, it says which workflow the run belongs to.
     #[arg(value_name = "FILE", add = ArgValueCompleter::new(complete::workflow))]
     pub(crate) workflow: Option<String>,
-    /// Draw a run: where it stands and the way it took.
+    /// Draw a run: its current state and the transitions it has taken.
     #[arg(long, value_name = "RUN", add = ArgValueCompleter::new(complete::run))]
     pub(crate) run: Option<String>,
-    /// How it is written.
+    /// The format of the drawing.
     #[arg(long, value_enum, default_value_t = GraphFormat::Mermaid)]
     pub(crate) format: GraphFormat,
-    /// Where it is written; standard output when left out.
+    /// The file to write. Defaults to standard output.
     #[arg(long, short, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 }

@@ -9,13 +9,13 @@ use serde_json::json;
 
 use crate::{
     app::App,
-    args::{BacktestArgs, SessionsArgs},
+    args::BacktestArgs,
     failure::{Done, Exit, Failure},
     live,
 };
 
 pub(crate) use find::{Found, find, root_of};
-pub(crate) use judge::{Judged, Outcome, Tally, judge};
+pub(crate) use judge::{Judged, Outcome, Tally, judge, settings};
 
 pub(crate) fn run(app: &App, args: &BacktestArgs) -> Done {
     let loaded = live::load_to_read(app, &args.workflow).map_err(as_usage)?;
@@ -55,16 +55,18 @@ fn as_usage(failure: Failure) -> Failure {
 }
 
 /// Says in one sentence what a workflow would have refused; `true`: it would have refused something.
+///
+/// Exit codes that are not known stay so.
 pub(crate) fn sentence(
     app: &App,
     name: &str,
     machine: &interlock_core::machine::Machine,
-    args: &SessionsArgs,
+    found: &Found,
+    since: Option<&str>,
 ) -> Result<(String, bool, serde_json::Value), Failure> {
-    let found = find(app, args)?;
-    let judged = judge(app, machine, &found, Options::default())?;
+    let judged = judge(app, machine, found, Options::default())?;
     let tally = Tally::of(&judged.sessions);
-    let when = args.since.as_ref().map_or_else(
+    let when = since.map_or_else(
         || format!("of {}", print::count(tally.sessions, "session")),
         |since| format!("of the last {since}"),
     );

@@ -16,17 +16,29 @@ use serde_json::{Value, json};
 
 use crate::{
     app::App,
-    args::CheckArgs,
+    args::{CheckArgs, FindingFormat, SessionsArgs},
+    commands::backtest::{self, Found},
     failure::{Done, Exit, Failure},
+    findings::{Finding, Findings},
     live::put,
     output::Style,
 };
 
 pub(crate) fn run(app: &App, args: &CheckArgs) -> Done {
     let client = args.client.as_deref().map(client).transpose()?;
+    let format = args.printed.format();
+    let is_text = format == FindingFormat::Text;
+    let limit = match args.deny_warnings {
+        true => Severity::Warning,
+        false => Severity::Error,
+    };
+    let mut findings = Findings::of("check");
     let mut lacking: Vec<Value> = Vec::new();
     let mut promised_by: Vec<Value> = Vec::new();
     let library = app.library_to_read();
+    let found_sessions = sessions(app, args)?;
+    let mut against: Vec<Value> = Vec::new();
+    let mut refuses = 0;
     let mut all: Vec<Diagnostic> = Vec::new();
     for (name, source) in sources(app, &library, &args.files)? {
         let checked = |library: &Library| match args.strict {
@@ -42,18 +54,20 @@ pub(crate) fn run(app: &App, args: &CheckArgs) -> Done {
                 }
             }
         }
-        if !args.json {
+        if is_text {
             show(app, &name, &found)?;
         }
         let broken = found
             .iter()
             .any(|diagnostic| diagnostic.severity == Severity::Error);
+        let mut of_file: Vec<Finding> = found.iter().map(Finding::from).collect();
         all.extend(found);
         if !broken {
             let (promises, wrong) = promised(&name, &source, &library);
-            if !args.json {
+            if is_text {
                 show_promised(app, &promises, &wrong)?;
             }
+            of_file.extend(wrong.iter().map(Finding::from));
             all.extend(wrong);
             promised_by.extend(promises.map(|promises| promises.as_json(&name)));
         }
@@ -61,13 +75,23 @@ pub(crate) fn run(app: &App, args: &CheckArgs) -> Done {
             let loaded = interlock_formats::load(&source, None, &library).ok()?;
             Some((client, loaded))
         });
+        if let Some(sessions) = found_sessions.as_ref().filter(|_| !broken) {
+            let since = args.since.as_deref();
+            let told =
+                against_sessions(app, (&name, &source, &library), sessions, since, !is_text)?;
+            refuses += usize::from(told.refuses);
+            against.push(told.report);
+        }
         for lack in loaded.map_or_else(Vec::new, |(client, loaded)| lacks(client, &loaded.machine))
         {
-            if !args.json {
+            if is_text {
                 warn(app, &lack)?;
             }
+            of_file.push(of_client(&name, &lack));
             lacking.push(json!({ "file": name, "message": lack.what, "help": lack.instead }));
         }
+        findings.add_file(&name, "check", &of_file, limit);
+        findings.add_all(of_file);
     }
     let count = |severity| {
         all.iter()
@@ -75,9 +99,9 @@ pub(crate) fn run(app: &App, args: &CheckArgs) -> Done {
             .count()
     };
     let (errors, warnings) = (count(Severity::Error), count(Severity::Warning));
-    let warnings = warnings + lacking.len();
+    let warnings = warnings + lacking.len() + refuses;
     let clean = errors == 0 && (warnings == 0 || !args.deny_warnings);
-    if args.json {
+    if format == FindingFormat::Json {
         let mut report =
             json!({ "ok": clean, "errors": errors, "warnings": warnings, "diagnostics": all });
         if args.client.is_some() {
@@ -86,13 +110,87 @@ pub(crate) fn run(app: &App, args: &CheckArgs) -> Done {
         if !promised_by.is_empty() {
             put(&mut report, "properties", Value::Array(promised_by));
         }
+        if args.against_sessions.is_some() {
+            put(&mut report, "against_sessions", Value::Array(against));
+        }
         app.output.json(&report)?;
     }
+    findings.print(app, format)?;
     if clean {
         Ok(())
     } else {
         Err(Failure::Said(Exit::Failed))
     }
+}
+
+/// Says of a file what a client does not have for it.
+fn of_client(file: &str, lack: &MissingTool) -> Finding {
+    Finding {
+        rule: "missing_client_tool".to_owned(),
+        severity: Severity::Warning,
+        message: format!("{}\nhelp: {}", lack.what, lack.instead),
+        file: file.to_owned(),
+        line: 1,
+        column: None,
+    }
+}
+
+/// Reads the sessions that workflows are held against; `None`: it is not asked for.
+fn sessions(app: &App, args: &CheckArgs) -> Result<Option<Found>, Failure> {
+    let Some(wanted) = &args.against_sessions else {
+        return Ok(None);
+    };
+    let wanted = SessionsArgs {
+        sessions: Some(wanted.clone())
+            .filter(|wanted| !wanted.is_empty())
+            .into_iter()
+            .collect(),
+        client: None,
+        since: args.since.clone(),
+        root: None,
+    };
+    backtest::find(app, &wanted).map(Some)
+}
+
+/// What a workflow would have done to recorded sessions.
+struct Against {
+    refuses: bool,
+    report: Value,
+}
+
+fn against_sessions(
+    app: &App,
+    (name, source, library): (&str, &Source, &Library),
+    sessions: &Found,
+    since: Option<&str>,
+    quiet: bool,
+) -> Result<Against, Failure> {
+    let cannot = |why: String| Against {
+        refuses: false,
+        report: json!({ "file": name, "message": why }),
+    };
+    let Ok(loaded) = interlock_formats::load(source, None, library) else {
+        return Ok(cannot(
+            "it has warnings that keep it from being loaded".to_owned(),
+        ));
+    };
+    let told = backtest::sentence(app, name, &loaded.machine, sessions, since);
+    let (text, told) = match told {
+        Ok((text, refuses, report)) => (text, Against { refuses, report }),
+        // Many workflows may be checked at once, and some are not for agents.
+        Err(Failure::Error(Exit::Usage, why)) => {
+            let why = why.to_string();
+            (
+                format!("{name} is not held against sessions: {why}"),
+                cannot(why),
+            )
+        }
+        Err(failure) => return Err(failure),
+    };
+    if !quiet {
+        app.output.line(&text)?;
+    }
+    Ok(told)
 }
 
 /// The properties of a workflow, which `prove` checks.

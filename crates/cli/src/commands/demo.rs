@@ -260,10 +260,15 @@ impl<'a> Story<'a> {
         if self.args.json {
             return output.json(&json!({ "who": who, "what": what, "why": why.first() }));
         }
+        let mut what = what.lines();
         output.line(&format!(
-            "{} {what}",
-            output.styled(style, &format!("{who:>14}"))
+            "{} {}",
+            output.styled(style, &format!("{who:>14}")),
+            what.next().unwrap_or_default()
         ))?;
+        for line in what {
+            output.line(&format!("{:>14} {line}", ""))?;
+        }
         for line in why
             .iter()
             .flat_map(|text| text.lines())

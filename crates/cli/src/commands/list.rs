@@ -163,7 +163,7 @@ fn of_steps(home: &Home, run: &RunId, line: &mut Value) -> Result<(), Failure> {
         "waits",
         waits.iter().map(Wait::line).collect::<Value>(),
     );
-    put(line, "runner", json!(holder(log.directory())));
+    put(line, "runner", json!(holder(log.folder().work())));
     Ok(())
 }
 

@@ -1,5 +1,7 @@
 //! What only a person may do: `send`, `approve`, `reject`, `pause`, `resume`, `cancel`.
 
+use std::path::PathBuf;
+
 use interlock_clients::process;
 use interlock_core::{
     command::{Answer, CommandKind, TransitionRequest},
@@ -9,11 +11,12 @@ use interlock_core::{
     pending::{Pending, pending},
 };
 use interlock_formats::answer_findings;
+use interlock_runner::holder;
 use interlock_store::{Binding, ClientProcess, SessionKey};
 
 use crate::{
     answer::ask_run,
-    app::App,
+    app::{App, home_of_person},
     args::{ApproveArgs, PauseArgs, RejectArgs, ResumeArgs, RunArgs, SendArgs},
     authority, durable,
     failure::{Done, Failure},
@@ -23,7 +26,7 @@ use crate::{
 
 /// Returns the name of the person who answers the run that is meant, or refuses.
 fn asker(app: &App, wanted: Option<&str>) -> Result<String, Failure> {
-    let run = app.find_run(&app.home()?, wanted).ok();
+    let run = app.find_run(wanted).ok();
     authority::person(app, run.as_ref())
 }
 
@@ -157,7 +160,10 @@ pub(crate) fn pause(app: &App, args: PauseArgs) -> Done {
 
 pub(crate) fn resume(app: &App, args: ResumeArgs) -> Done {
     let by = asker(app, args.run.as_deref())?;
-    let live = live::open(app, args.run.as_deref())?;
+    let mut live = live::open(app, args.run.as_deref())?;
+    if args.here {
+        live = moved_here(app, live)?;
+    }
     if live.machine.durable {
         if args.session.is_some() || args.next {
             return Err(Failure::usage(anyhow::anyhow!(
@@ -181,6 +187,23 @@ pub(crate) fn resume(app: &App, args: ResumeArgs) -> Done {
         bind_again(app, &live, args.session.as_deref(), args.next)?;
     }
     ask_run(app, live, CommandKind::Resume { by }, args.json)
+}
+
+/// Lets a run go on in the project that the command was called in.
+fn moved_here(app: &App, live: Live) -> Result<Live, Failure> {
+    if let Some(holder) = holder(live.log.folder().work()) {
+        let process = holder.pid;
+        return Err(Failure::usage(anyhow::anyhow!(
+            "process {process} carries this run out: a run moves while it stands"
+        )));
+    }
+    let project = match live.machine.durable {
+        true => app.flow_project(),
+        false => app.project(),
+    };
+    let person = home_of_person().unwrap_or_else(|| PathBuf::from("/"));
+    live.home.move_run(&live.run.id, &project, &person)?;
+    live::open(app, Some(live.run.id.as_str()))
 }
 
 /// Binds the session named to a run, or the next of this project where its own is gone or `next` is asked for.

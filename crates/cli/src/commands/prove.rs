@@ -1,6 +1,7 @@
 //! `prove`: a workflow against every run that it could have.
 
 mod against;
+mod report;
 mod show;
 
 use std::{fs, path::Path};
@@ -8,17 +9,17 @@ use std::{fs, path::Path};
 use anyhow::{Context as _, anyhow};
 use interlock_core::machine::Machine;
 use interlock_formats::{
-    Diagnostic, Lines, Property, Source, own_properties, properties_file, render,
+    Diagnostic, Lines, Property, Severity, Source, load, own_properties, properties_file, render,
 };
 use interlock_prove::{Finding, Proof, ProofOptions, TraceStep, Verdict, prove, written_steps};
 use serde_json::{Value, json};
 
 use crate::{
     app::App,
-    args::{GraphFormat, ProveArgs},
+    args::{FindingFormat, GraphFormat, ProveArgs},
     commands::graph,
     failure::{Done, Exit, Failure},
-    live,
+    findings::{Finding as Found, Findings},
 };
 
 pub(crate) fn run(app: &App, args: &ProveArgs) -> Done {
@@ -28,7 +29,9 @@ pub(crate) fn run(app: &App, args: &ProveArgs) -> Done {
         .clone()
         .map_or_else(|| app.own_workflow(), Ok)?;
     let source = library.open(&wanted).map_err(Failure::usage)?;
-    let loaded = live::load_source(app, &library, &source)?;
+    let format = args.printed.format();
+    let loaded = load(&source, None, &library)
+        .map_err(|found| unreadable(app, format, (&found, Exit::Failed)))?;
     if let Some(old) = &args.against {
         return against::run(app, args, (&source, &loaded.machine), old);
     }
@@ -39,10 +42,10 @@ pub(crate) fn run(app: &App, args: &ProveArgs) -> Done {
         lines: Some(&lines),
     };
     let proof = prove(&loaded.machine, &properties, &options);
-    if args.json {
-        app.output.json(&as_json(&source, &proof))?;
-    } else {
-        show::proof(app, &source, &proof)?;
+    match format {
+        FindingFormat::Text => show::proof(app, &source, &proof)?,
+        FindingFormat::Json => app.output.json(&as_json(&source, &proof))?,
+        _ => report::of_proof(&source, &proof).print(app, format)?,
     }
     if let Some(path) = &args.write_test {
         write_test(app, &source, &proof, path)?;
@@ -67,7 +70,11 @@ fn properties(
     source: &Source,
     machine: &Machine,
 ) -> Result<Vec<Property>, Failure> {
-    let mut all = said(app, own_properties(source, machine))?;
+    let format = args.printed.format();
+    let said = |read: Result<Vec<Property>, Vec<Diagnostic>>| {
+        read.map_err(|found| unreadable(app, format, (&found, Exit::Usage)))
+    };
+    let mut all = said(own_properties(source, machine))?;
     let beside = Path::new(&source.name).with_extension("properties.yaml");
     let file = match &args.properties {
         Some(file) => Some(file.clone()),
@@ -78,19 +85,27 @@ fn properties(
             .with_context(|| format!("`{}` cannot be read", file.display()))
             .map_err(Failure::usage)?;
         let source = Source::new(file.display().to_string(), text);
-        all.extend(said(app, properties_file(&source, machine))?);
+        all.extend(said(properties_file(&source, machine))?);
     }
     Ok(all)
 }
 
-fn said(app: &App, read: Result<Vec<Property>, Vec<Diagnostic>>) -> Result<Vec<Property>, Failure> {
-    read.map_err(|found| {
-        let text = render(&found, app.output.colours_errors());
-        match app.output.painted_error(&text) {
-            Ok(()) => Failure::Said(Exit::Usage),
-            Err(failure) => failure,
-        }
-    })
+/// Prints what is wrong with a workflow or its properties.
+fn unreadable(app: &App, format: FindingFormat, (found, exit): (&[Diagnostic], Exit)) -> Failure {
+    let mut findings = Findings::of("prove");
+    let all: Vec<Found> = found.iter().map(Found::from).collect();
+    if let Some(first) = all.first() {
+        findings.add_file(&first.file, "prove", &all, Severity::Error);
+    }
+    findings.add_all(all);
+    let said = app
+        .output
+        .painted_error(&render(found, app.output.colours_errors()))
+        .and_then(|()| findings.print(app, format));
+    match said {
+        Ok(()) => Failure::Said(exit),
+        Err(failure) => failure,
+    }
 }
 
 /// Writes one step of a trace.

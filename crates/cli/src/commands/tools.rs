@@ -51,7 +51,7 @@ fn accept(app: &App, args: &ToolsArgs, server: &str, tool: &str) -> Done {
 
 fn list(app: &App, args: &ToolsArgs) -> Done {
     let live = live::open(app, args.run.as_deref())?;
-    let pins = live.log.tool_pins()?;
+    let pins = live.log.folder().tool_pins()?;
     if args.json {
         let lines: Vec<Value> = pins.iter().map(|pin| described(&live, pin)).collect();
         return app

@@ -18,7 +18,7 @@ use interlock_core::{
     run::{Phase, Run},
 };
 use interlock_formats::{Severity, Source, load};
-use interlock_project::{Config, Library, configuration_directory, project_root};
+use interlock_project::{Config, Library, project_root};
 use interlock_runner::{Guard, GuardWanted, Guarded};
 use interlock_store::{EventLog as _, Home, NewRun, RunLog, SourceFile, submit};
 use interlock_view::report;
@@ -103,14 +103,18 @@ impl Guards {
         wanted: &GuardWanted<'_>,
         project: &Path,
     ) -> anyhow::Result<(Source, Machine)> {
-        let configuration = configuration_directory(app::variable);
+        let configuration = app::configuration();
         let library = Library::new(project, configuration.as_deref()).with_person(
             Path::new(wanted.project),
             app::home_of_person().as_deref(),
             None,
         );
         let found = library.open(wanted.workflow);
-        let pinned = self.home.open_run(&RunId::new(wanted.run))?.origin()?;
+        let pinned = self
+            .home
+            .open_run(&RunId::new(wanted.run))?
+            .folder()
+            .origin()?;
         let pinned = pinned.map(|origin| origin.files).unwrap_or_default();
         let name = match &found {
             Ok(source) => source.name.clone(),
@@ -158,7 +162,7 @@ impl Guards {
                 }
             })
             .collect();
-        let folder = parent.directory().join("guards").join(name);
+        let folder = parent.folder().work().join("guards").join(name);
         fs::create_dir_all(&folder)?;
         Ok(folder)
     }

@@ -64,7 +64,8 @@ pub(crate) fn proceed(app: &App, live: Live, wishes: &Wishes, terms: &Terms) -> 
         return Err(refused(app, &over, terms)?);
     }
     // Whoever carries it out has only been told to stand still.
-    if live.run.paused.is_some() && wishes.is_plain() && holder(live.log.directory()).is_some() {
+    if live.run.paused.is_some() && wishes.is_plain() && holder(live.log.folder().work()).is_some()
+    {
         let by = wishes.by.clone();
         return ask_run(app, live, CommandKind::Resume { by }, terms.json);
     }
@@ -195,7 +196,7 @@ impl Going<'_> {
 
     /// Moves to the workflow as it is now, or says that the run keeps to its copy.
     fn adopt(&mut self, wishes: &Wishes) -> Done {
-        let Some(begun) = self.carrying.host().log().origin()? else {
+        let Some(begun) = self.carrying.host().log().folder().origin()? else {
             return Ok(());
         };
         let changed = origin::differences(&begun);
@@ -226,7 +227,12 @@ impl Going<'_> {
             by: wishes.by.clone(),
         })?;
         self.machine = now.machine;
-        Ok(self.carrying.host().log().set_origin(&now.origin)?)
+        Ok(self
+            .carrying
+            .host()
+            .log()
+            .folder()
+            .set_origin(&now.origin)?)
     }
 
     /// Sets variables.
@@ -234,7 +240,13 @@ impl Going<'_> {
         if wishes.variables.is_empty() {
             return Ok(());
         }
-        let known = self.carrying.host().log().origin()?.unwrap_or_default();
+        let known = self
+            .carrying
+            .host()
+            .log()
+            .folder()
+            .origin()?
+            .unwrap_or_default();
         let values = match variables::checked(&wishes.variables, &known.variables) {
             Ok(values) => values,
             Err(failure) => {
@@ -269,8 +281,8 @@ impl Going<'_> {
         if wishes.answer.is_some() {
             return self.answered(wishes);
         }
-        let around = self.carrying.host().surroundings().clone();
-        let resumed = resume_pause(&self.machine, self.carrying.host(), &around)
+        let context = self.carrying.host().run_context().clone();
+        let resumed = resume_pause(&self.machine, self.carrying.host(), &context)
             .map_err(|error| anyhow::anyhow!("{error}"))?;
         Ok(match resumed {
             Resumed::GoesOn | Resumed::NothingPaused => true,
@@ -308,8 +320,8 @@ impl Going<'_> {
         let Some(text) = &wishes.answer else {
             return Ok(true);
         };
-        let around = self.carrying.host().surroundings().clone();
-        let given = answer(&self.machine, self.carrying.host(), &around, text)
+        let context = self.carrying.host().run_context().clone();
+        let given = answer(&self.machine, self.carrying.host(), &context, text)
             .map_err(|error| anyhow::anyhow!("{error}"))?;
         match given {
             Some(Ok(())) => Ok(true),

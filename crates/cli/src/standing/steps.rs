@@ -25,7 +25,7 @@ use crate::{
 /// Adds what only a run of steps has.
 pub(crate) fn describe(live: &Live, line: &mut Value) -> Result<(), Failure> {
     put(line, "name", json!(live.log.name()?));
-    let runner = holder(live.log.directory());
+    let runner = holder(live.log.folder().work());
     put(line, "runner", json!(runner));
     let waits: Vec<Value> = waits(&live.machine, &live.run)
         .iter()
@@ -49,7 +49,7 @@ pub(crate) fn describe(live: &Live, line: &mut Value) -> Result<(), Failure> {
         put(line, "titles", json!(titles));
     }
     put(line, "handled", handled(&live.run));
-    let origin = live.log.origin()?.unwrap_or_default();
+    let origin = live.log.folder().origin()?.unwrap_or_default();
     let changed: Vec<Value> = differences(&origin).iter().map(Difference::line).collect();
     put(line, "files_changed", Value::Array(changed));
     if let Some(places) = live.run.places() {

@@ -18,7 +18,9 @@ mod passkeys;
 #[expect(dead_code, reason = "other tests ask for more")]
 #[path = "../stages/place.rs"]
 mod place;
+mod port;
 mod stages;
+mod trials;
 mod trust;
 mod workflows;
 

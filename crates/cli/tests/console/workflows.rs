@@ -10,7 +10,7 @@ use crate::{
 };
 
 /// A console with a project that has a workflow of its own.
-fn open(world: &World) -> (Console, String) {
+pub(crate) fn open(world: &World) -> (Console, String) {
     world
         .room
         .write(".interlock/workflows/shop.yaml", FLOW)
@@ -21,7 +21,7 @@ fn open(world: &World) -> (Console, String) {
 }
 
 /// A text that the page holds of it.
-fn draft(world: &World, text: &str, more: &Value) -> Value {
+pub(crate) fn draft(world: &World, text: &str, more: &Value) -> Value {
     let mut draft = json!({ "file": shop(world), "text": text });
     for (key, value) in more.as_object().into_iter().flatten() {
         draft[key] = value.clone();

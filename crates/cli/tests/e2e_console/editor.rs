@@ -209,3 +209,121 @@ fn a_workflow_is_edited_as_picture_and_text_and_saved_story() {
     let problems = person.tell("problems", json!({}));
     assert_eq!(problems["problems"], json!([]));
 }
+
+/// Cases of the workflow, of which the second one asks for too much.
+const TESTS: &str = "workflow: notes.yaml
+cases:
+  - name: from planning to a person
+    steps:
+      - {tool: Read, input: {file_path: a}, expect: {verdict: allow}}
+      - {result: {ok: true}}
+      - {transition: READY, expect: {state: writing}}
+  - name: nothing is written without a person
+    steps:
+      - {transition: READY, expect: {status: awaiting_approval}}
+";
+
+const PROPERTIES: &str = "- {name: nobody writes, never: {enter: writing}}\n";
+
+#[test]
+fn guards_forks_and_interrupts_are_made_in_the_form_and_tests_are_played_story() {
+    let person = Sitting::down();
+    let beside = |name: &str, text: &str| {
+        let path = format!(".interlock/workflows/notes.{name}.yaml");
+        person.room.write(&path, text).unwrap();
+    };
+    beside("test", TESTS);
+    beside("properties", PROPERTIES);
+    let text = |wanted: &str| {
+        person.tell("holds", json!({ "text": wanted }));
+    };
+    let field = |name: &str, value: &str| {
+        person.tell("field", json!({ "name": name, "value": value }));
+    };
+    person.tell("page", json!({ "name": "Workflows", "wait": "li a" }));
+    person.tell("workflow", json!({ "name": "notes" }));
+
+    // The cases are played with the text as it stands; a failure of a property likewise.
+    person.go("Form");
+    person.tell("keys", json!({ "keys": ["ArrowRight", "ArrowRight"] }));
+    person.waits("#view", "2 cases, 1 failed");
+    person.waits("#view", "Failed at step 1");
+    person.clean("workflow-tests");
+    person.go("Play from planning to a person");
+    person.waits("#view", "after 0 of 3 steps");
+    person.waits("svg g.node.here > .title", "planning");
+    for _ in 0..3 {
+        person.go("Next step");
+    }
+    person.waits("svg g.node.here > .title", "writing");
+    person.clean("workflow-case");
+    person.go("Back to the list");
+    person.go("Prove");
+    person.waits("#view", "nobody writes");
+    person.go("Play the run that breaks it nobody writes");
+    person.waits("#view", "nobody writes: it happens");
+    person.go("Next step");
+    person.waits("svg g.node.here > .title", "writing");
+    person.clean("workflow-counterexample");
+
+    // A guard of its own, which a transition asks.
+    person.tell("keys", json!({ "keys": ["Tab"] }));
+    person.go("Try");
+    person.tell("keys", json!({ "keys": ["ArrowLeft"] }));
+    person.go("Add a guard");
+    text("op: exists");
+    field("Key of guard guard", "tests");
+    text("field: tests");
+    field("Name of guard guard", "tested");
+    text("  tested:");
+    person.tell("state", json!({ "name": "writing" }));
+    person.tell(
+        "go",
+        json!({ "name": "a person, of SHIP", "tag": "SUMMARY" }),
+    );
+    person.go("Add a guard to SHIP");
+    text("guard: tested");
+    // What is asked somewhere is not removed, and the place is shown.
+    person.tell(
+        "choose",
+        json!({ "name": "State", "value": "the workflow itself" }),
+    );
+    person.go("Remove guard tested");
+    person.waits("#view", "Not done: the guard `tested` is asked here");
+    person.waits("#view", "Show line 14");
+
+    // An interrupt, and a fork in the place of a transition.
+    person.go("Add an interrupt");
+    text("file_pattern:");
+    field("When a file is written for interrupt", "docs/**");
+    text("docs/**");
+    person.clean("workflow-form");
+    person.tell("state", json!({ "name": "planning" }));
+    person.tell(
+        "go",
+        json!({ "name": "no guard, no approval, of READY", "tag": "SUMMARY" }),
+    );
+    person.tell(
+        "choose",
+        json!({ "name": "Leads from READY", "value": "into a fork" }),
+    );
+    text("branches:");
+    field("Branch of READY", "docs");
+    text("docs:");
+    person.clean("workflow-fork");
+    // Its branches fold in the graph.
+    person.tell("state", json!({ "name": "fork" }));
+    person.tell("keys", json!({ "keys": ["-"] }));
+    person.waits("svg [aria-expanded=\"false\"]", "fork");
+
+    person.go("Save…");
+    person.go("Write the file");
+    person.waits("main", "Saved notes.");
+    let file = person.file();
+    for comment in FLOW.lines().filter_map(|line| line.split_once('#')) {
+        assert!(file.contains(comment.1), "`{}` is lost:\n{file}", comment.1);
+    }
+    assert!(file.contains("allowed_tools: [Read,   Write]"), "{file}");
+    let problems = person.tell("problems", json!({}));
+    assert_eq!(problems["problems"], json!([]));
+}

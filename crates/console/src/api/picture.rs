@@ -15,21 +15,26 @@ use crate::{
     query::Query,
     reply::{Answered, json_reply},
     shared::Shared,
+    shown::Shown,
 };
 
-/// Answers with the picture, which never changes while the run goes on, or with the marks of a moment in it.
+/// Answers with the picture, which never changes while the run goes on but by what `view` opens and folds, or with the marks of a moment in it.
 pub(super) async fn graph(
     State(shared): State<Arc<Shared>>,
     Path(id): Path<String>,
     uri: Uri,
 ) -> Answered {
-    let at: Option<u64> = Query::of(uri.query()).value("at")?;
+    let query = Query::of(uri.query());
+    let at: Option<u64> = query.value("at")?;
+    let view = Shown::of(query.text("view"))?.view()?;
     let found = shared
         .blocking(move |shared| {
             let log = shared.home.open_run(&RunId::new(id))?;
             let Some(at) = at else {
                 let machine = log.machine()?;
-                return Ok(json!({ "scene": Graph::of(&machine, None, &[]).scene() }));
+                return Ok(
+                    json!({ "scene": Graph::of(&machine, None, &[]).viewed(&view).scene() }),
+                );
             };
             let at = at.min(log.count()?);
             let moment = shared.histories.at(&log, at)?;

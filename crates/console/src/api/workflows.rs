@@ -12,21 +12,19 @@ use interlock_formats::{
     Source, check as check_text, codemie_schema, flowstate_schema, load, pipeline_schema,
     schema as native_schema,
 };
-use interlock_graph::{Graph, Trace};
-use interlock_simulate::{Scenario, Simulation, input::short_form};
+use interlock_graph::Graph;
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::{
     outline::Outline,
     query::Query,
     reply::{Answered, Problem, json_reply},
     shared::Shared,
+    shown::Shown,
     workflows,
 };
 
-/// Lines that are played at once.
-const LINES_MAX: usize = 500;
 /// Operations that are carried out at once.
 const OPERATIONS_MAX: usize = 100;
 
@@ -93,27 +91,61 @@ pub(super) async fn write(
 /// A text that the page holds, saved or not.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Draft {
+pub(super) struct Draft {
     #[serde(default)]
-    project: Option<String>,
+    pub(super) project: Option<String>,
     /// The file of a workflow in the list, or the name of a shipped one; it says whether the text is JSON, and where
     /// files beside it are looked for.
-    file: String,
+    pub(super) file: String,
     text: String,
     /// One of several workflows in the file.
     #[serde(default)]
-    machine: Option<String>,
+    pub(super) machine: Option<String>,
+    /// One of the machines below its `machines`, for edits and for what a form shows.
+    #[serde(default)]
+    inner: Option<String>,
+    /// What of its graph is opened and folded.
+    #[serde(default)]
+    view: Shown,
     /// What is done to it.
     #[serde(default)]
     operations: Vec<Operation>,
     /// Lines as `interlock simulate` takes them; a text is one in short, such as `Bash ls` or `READY`.
+    ///
+    /// One may have an `expect`, as the steps of test files have.
     #[serde(default)]
-    lines: Vec<Value>,
+    pub(super) lines: Vec<Value>,
+    /// What the run that is played begins with.
+    #[serde(default)]
+    pub(super) begun: Begun,
+}
+
+/// What a run that is played begins with.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Begun {
+    /// What patches the context.
+    #[serde(default)]
+    pub(super) data: Map<String, Value>,
+    /// What a conversation begins with.
+    #[serde(default)]
+    pub(super) conversation: String,
+    /// The level at which shell lines are held.
+    #[serde(default)]
+    pub(super) level: Option<String>,
 }
 
 impl Draft {
-    fn source(&self) -> Source {
+    pub(super) fn source(&self) -> Source {
         Source::new(self.file.clone(), self.text.clone())
+    }
+
+    /// Names the machine that edits are about: one of several workflows, one below `machines`, or both.
+    fn edited(&self) -> Option<String> {
+        match (&self.machine, &self.inner) {
+            (Some(machine), Some(inner)) => Some(format!("{machine}/{inner}")),
+            (machine, inner) => machine.clone().or_else(|| inner.clone()),
+        }
     }
 }
 
@@ -156,10 +188,11 @@ pub(super) async fn layout(State(shared): State<Arc<Shared>>, body: Body) -> Ans
                 let (root, library) = shared.library(draft.project.as_deref())?;
                 let library = workflows::of_draft(&root, &library, &draft.file)?;
                 let (source, machine) = (draft.source(), draft.machine.as_deref());
-                let outline = Outline::of(&source, machine);
+                let outline = Outline::of(&source, machine, draft.inner.as_deref());
+                let view = draft.view.view()?;
                 Ok(match load(&source, machine, &library) {
                     Ok(loaded) => json!({
-                        "scene": Graph::of(&loaded.machine, None, &[]).scene(),
+                        "scene": Graph::of(&loaded.machine, None, &[]).viewed(&view).scene(),
                         "outline": outline, "diagnostics": loaded.warnings,
                     }),
                     Err(found) => {
@@ -188,8 +221,8 @@ pub(super) async fn edit(State(shared): State<Arc<Shared>>, body: Body) -> Answe
             if workflows::is_hidden(&source.text) {
                 return Err(workflows::hidden());
             }
-            let machine = draft.machine.as_deref();
-            Ok(match carry_out(&source, machine, &draft.operations, &library) {
+            let machine = draft.edited();
+            Ok(match carry_out(&source, machine.as_deref(), &draft.operations, &library) {
                 Ok(edited) if workflows::is_hidden(&edited.text) => return Err(workflows::hidden()),
                 Ok(edited) => {
                     let edited = Source::new(source.name, edited.text);
@@ -208,54 +241,4 @@ fn refused(source: &Source, refusal: &Refusal) -> Value {
         "ok": false, "code": refusal.why.code(), "message": refusal.message, "help": refusal.help,
         "operation": refusal.operation, "diagnostics": place.as_slice(),
     })
-}
-
-/// Plays lines on a text; nothing runs and nothing is recorded.
-///
-/// `marks` are those of the graph, first of the start and then after each answer.
-pub(super) async fn simulate(State(shared): State<Arc<Shared>>, body: Body) -> Answered {
-    let draft: Draft = super::long_body(body).await?;
-    if draft.lines.len() > LINES_MAX {
-        return Err(Problem::input(format!("at most {LINES_MAX} lines at once")));
-    }
-    let found = shared
-        .in_turn(|shared| &shared.drafts, move |shared| {
-            let (root, library) = shared.library(draft.project.as_deref())?;
-            let library = workflows::of_draft(&root, &library, &draft.file)?;
-            let loaded = match load(&draft.source(), draft.machine.as_deref(), &library) {
-                Ok(loaded) => loaded,
-                Err(found) => return Ok(json!({ "ok": false, "diagnostics": found })),
-            };
-            let mut simulation = Simulation::new(loaded.machine.clone(), Scenario::default());
-            let (mut trace, mut followed) = (Trace::default(), 0);
-            let mut marks = |simulation: &Simulation| {
-                for event in simulation.events().iter().skip(followed) {
-                    trace.follow(event);
-                }
-                followed = simulation.events().len();
-                Graph::at(&loaded.machine, Some(simulation.run()), &trace).marks()
-            };
-            let mut marked = vec![marks(&simulation)];
-            let mut answers = Vec::new();
-            for (index, line) in draft.lines.iter().enumerate() {
-                let line = match line {
-                    Value::String(short) => short_form(short),
-                    line => Ok(line.clone()),
-                };
-                let answer = line.and_then(|line| {
-                    simulation.step(&line.to_string()).map_err(|error| error.message)
-                });
-                match answer {
-                    Ok(answer) => answers.push(answer),
-                    Err(error) => {
-                        let message = format!("line {}: {error}", index + 1);
-                        return Ok(json!({ "ok": false, "answers": answers, "marks": marked, "message": message }));
-                    }
-                }
-                marked.push(marks(&simulation));
-            }
-            Ok(json!({ "ok": true, "answers": answers, "marks": marked }))
-        })
-        .await?;
-    json_reply(&found)
 }

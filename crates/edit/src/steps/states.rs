@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use super::fields::{in_use, rename, say};
 use crate::{
     change::Change,
-    names,
+    names::{self, By},
     operation::Place,
     path::Path,
     refusal::{Refusal, Why},
@@ -95,7 +95,7 @@ pub(super) fn rename_state(
     name: &str,
     to: &str,
 ) -> Result<Vec<Change>, Refusal> {
-    scope.native("names of states")?;
+    scope.native("states are renamed")?;
     let at = scope.state(tree, name)?;
     let last = rename(tree, &at, to)?;
     let definition = scope.definition(tree)?;
@@ -144,10 +144,13 @@ pub(super) fn remove_state(tree: &Tree, scope: &Scope, name: &str) -> Result<Vec
         .find(|named| named.state.as_deref() != Some(name));
     if let Some(named) = elsewhere {
         let message = format!("`{name}` cannot be removed: {}", named.says());
-        let help = if named.transition.is_some() {
-            "lead it elsewhere first, or remove the transitions that lead to the state, too (`--with-transitions`)"
-        } else {
-            "lead it elsewhere first"
+        let help = match (&named.transition, &named.state, named.by) {
+            (Some(_), ..) => {
+                "lead it elsewhere first, or remove the state with the transitions that lead to it (`--with-transitions`)"
+            }
+            (None, None, By::Initial) => "choose another first state before that",
+            (None, None, By::Property) => "change or remove the property first",
+            _ => "lead it elsewhere first",
         };
         return Err(in_use(tree, &named.at.below(&scope.base), &message).help(help));
     }

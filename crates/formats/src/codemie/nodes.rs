@@ -52,7 +52,7 @@ static TRANSFORM: Table = Table {
                 "state_schema",
             ]),
             Optional,
-            "Where the values come from; `context_store` when left out.",
+            "Where the values come from. Default: `context_store`.",
         ),
         key(
             "input_key",
@@ -70,13 +70,13 @@ static TRANSFORM: Table = Table {
             "output_schema",
             Kind::Schema,
             Optional,
-            "The JSON Schema that the output is converted to and held to.",
+            "The JSON Schema that the output is converted to and must fit.",
         ),
         key(
             "on_error",
             Kind::Word(&["fail", "skip", "default", "partial"]),
             Optional,
-            "What follows an error; `fail` when left out.",
+            "What happens after an error. Default: `fail`.",
         ),
         key(
             "default_output",
@@ -108,7 +108,7 @@ static MAPPING: Table = Table {
                 "array_map",
             ]),
             Optional,
-            "How it is made; `extract` when left out.",
+            "How it is made. Default: `extract`.",
         ),
         key(
             "source_path",
@@ -120,7 +120,7 @@ static MAPPING: Table = Table {
             "default",
             Kind::Any,
             Optional,
-            "The value where nothing is found.",
+            "The value if nothing is found.",
         ),
         key("value", Kind::Any, Optional, "The value of a constant."),
         key(
@@ -176,19 +176,19 @@ static PROCESSOR: Table = Table {
             "state_id",
             Kind::Text,
             Required,
-            "What the ids of the states begin with whose records are taken.",
+            "The beginning of the ids of the states whose records are used.",
         ),
         key(
             "workflow_execution_id",
             Kind::Text,
             Optional,
-            "Another run whose records are taken.",
+            "Another run, whose records are used.",
         ),
         key(
             "states_status_filter",
             Kind::Texts,
             Optional,
-            "How a state must have ended; `succeeded` when left out.",
+            "How a state must have ended. Default: `succeeded`.",
         ),
         key(
             "output_template",
@@ -226,7 +226,7 @@ static TREE: Table = Table {
             "output_key",
             Kind::Text,
             Optional,
-            "The key of the list; `documents_tree` when left out.",
+            "The key of the list. Default: `documents_tree`.",
         ),
         key(
             "include_content",
@@ -244,7 +244,7 @@ static TREE: Table = Table {
             "max_depth",
             Kind::Integer(0, u64::MAX),
             Optional,
-            "How deep folders are followed.",
+            "Maximum depth of folders.",
         ),
     ],
 };

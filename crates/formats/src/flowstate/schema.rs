@@ -92,28 +92,24 @@ fn top_rows() -> Vec<Row> {
         (
             "name",
             or_null(name()),
-            "The name of the workflow; that of its file when left out.",
+            "The name of the workflow. Default: that of its file.",
         ),
-        ("start-at", or_null(name()), "The state a run begins with."),
-        (
-            "states",
-            states(),
-            "Every state by name, in an order that is kept.",
-        ),
+        ("start-at", or_null(name()), "The initial state."),
+        ("states", states(), "Every state by name; the order counts."),
         (
             "variables",
             map_of(text()),
-            "Variables and the texts they begin with.",
+            "Variables with their initial texts.",
         ),
         (
             "extends",
             or_null(name()),
-            "The workflow whose states, variables and tools this one takes over.",
+            "The workflow whose states, variables and tools this one inherits.",
         ),
         (
             "description",
             or_null(name()),
-            "What it is for, shown in lists.",
+            "A description, shown in lists.",
         ),
         (
             "shell-safe",
@@ -128,12 +124,12 @@ fn top_rows() -> Vec<Row> {
         (
             "tools",
             map_of(reference("tool")),
-            "Tools of this file's own.",
+            "Tools that this file defines.",
         ),
         (
             "max-transitions",
             or_null(json!({ "type": ["integer", "string"], "minimum": 1 })),
-            "How many states a run may enter.",
+            "Maximum number of states that a run enters.",
         ),
     ]
 }
@@ -157,7 +153,7 @@ fn state_rows() -> Vec<Row> {
         (
             "next",
             or_null(name()),
-            "The state after success; the run ends when left out.",
+            "The state after success. Default: the run ends.",
         ),
         ("on-error", on_error(), "The state after each failing code."),
         (
@@ -165,14 +161,18 @@ fn state_rows() -> Vec<Row> {
             map_of(name()),
             "The state for each output; `_` is for the rest.",
         ),
-        ("start-at", name(), "Where the body of `for-each` begins."),
+        (
+            "start-at",
+            name(),
+            "The initial state of the body of `for-each`.",
+        ),
         ("states", states(), "The body of `for-each`."),
         (
             "on-crash",
             or_null(json!({ "enum": ["ask", "retry", "fail"] })),
-            "What becomes of it when the run was cut off here.",
+            "What happens to the state if the run is interrupted here.",
         ),
-        ("description", or_null(name()), "What it is for."),
+        ("description", or_null(name()), "A description."),
     ]);
     rows
 }
@@ -196,7 +196,7 @@ fn source_rows() -> Vec<Row> {
         (
             "arguments",
             json!({ "type": ["object", "null"] }),
-            "What the tool is given.",
+            "The arguments of the tool.",
         ),
     ]
 }
@@ -229,15 +229,19 @@ fn task() -> Value {
         (
             "name",
             or_null(name()),
-            "What it is called; its number from 0 when left out.",
+            "Its name. Default: its number, from 0.",
         ),
-        ("start-at", name(), "Where the body of `for-each` begins."),
+        (
+            "start-at",
+            name(),
+            "The initial state of the body of `for-each`.",
+        ),
         ("states", states(), "The body of `for-each`."),
     ]);
     let mut task = with_tools(rows, &["tool"]);
     if let Some(tool) = task.pointer_mut("/properties/tool") {
         *tool = json!({
-            "description": "What the task does.",
+            "description": "The tool of the task.",
             "allOf": [name(), { "not": { "enum": ["switch", "pause", "ask-user", "claude-code"] } }],
         });
     }
@@ -287,9 +291,9 @@ fn every_tool() -> impl Iterator<Item = (&'static str, Value)> {
                         (
                             "variables",
                             map_of(text()),
-                            "What it is given in place of its defaults.",
+                            "Values in place of its defaults.",
                         ),
-                        ("as", or_null(name()), "What its variables are found under."),
+                        ("as", or_null(name()), "The name under which its variables are found."),
                     ],
                     &["workflow"],
                 ),
@@ -301,14 +305,14 @@ fn every_tool() -> impl Iterator<Item = (&'static str, Value)> {
                         (
                             "tasks",
                             json!({ "type": "array", "minItems": 1, "items": reference("task") }),
-                            "What runs at the same time.",
+                            "The parallel tasks.",
                         ),
                         (
                             "max-concurrency",
                             or_null(
                                 json!({ "type": ["integer", "string"], "minimum": 1, "maximum": 10_000 }),
                             ),
-                            "How many run at once.",
+                            "How many run at the same time.",
                         ),
                         (
                             "fail-fast",
@@ -326,12 +330,15 @@ fn every_tool() -> impl Iterator<Item = (&'static str, Value)> {
 fn test(tool: &str) -> Value {
     let one = matches!(tool, "if-empty" | "if-not-empty" | "switch");
     if one {
-        return object(vec![("value", text(), "What is looked at.")], &["value"]);
+        return object(
+            vec![("value", text(), "The value that is examined.")],
+            &["value"],
+        );
     }
     object(
         vec![
-            ("left", text(), "The one side."),
-            ("right", text(), "The other side."),
+            ("left", text(), "The first value."),
+            ("right", text(), "The second value."),
         ],
         &["left", "right"],
     )
@@ -348,17 +355,21 @@ fn for_each() -> Value {
                 ] }),
                 "A command, or a tool with an output, whose lines are the items.",
             ),
-            ("start-at", name(), "Where the body begins."),
-            ("states", states(), "The body: it runs once for each item."),
+            ("start-at", name(), "The initial state of the body."),
+            (
+                "states",
+                states(),
+                "The body, which runs once for each item.",
+            ),
             (
                 "on-empty",
                 or_null(json!({ "enum": ["continue", "fail"] })),
-                "What follows when there is no item.",
+                "What happens if there is no item.",
             ),
             (
                 "on-iteration-error",
                 or_null(json!({ "enum": ["stop", "continue"] })),
-                "What follows when an item failed.",
+                "What happens if an item fails.",
             ),
         ],
         &["items-from"],
@@ -399,8 +410,8 @@ fn shape(shape: Shape) -> Value {
             text(),
             object(
                 vec![
-                    ("value", text(), "What is stored."),
-                    ("description", text(), "What is shown beside it."),
+                    ("value", text(), "The value that is stored."),
+                    ("description", text(), "A text that is shown with it."),
                 ],
                 &["value"],
             ),
@@ -412,7 +423,7 @@ fn shape(shape: Shape) -> Value {
                 (
                     "timeout",
                     or_null(self::shape(Shape::Duration)),
-                    "How long it may take.",
+                    "The timeout.",
                 ),
             ],
             &["command"],
@@ -427,18 +438,22 @@ fn retry_rows() -> Vec<Row> {
     let duration = || or_null(shape(Shape::Duration));
     let codes = json!({ "type": ["integer", "string"], "minimum": 1, "maximum": 255 });
     vec![
-        ("attempts", attempts, "Tries in all, the first included."),
-        ("wait", duration(), "The time before the second try."),
+        (
+            "attempts",
+            attempts,
+            "Maximum attempts, including the first.",
+        ),
+        ("wait", duration(), "The wait before the second attempt."),
         (
             "backoff",
             json!({ "type": ["number", "string"] }),
-            "What each wait is multiplied by for the next.",
+            "The factor for each further wait.",
         ),
         ("max-wait", duration(), "The longest wait."),
         (
             "codes",
             or_null(json!({ "anyOf": [codes, { "type": "array", "items": codes }] })),
-            "The codes that are tried again; all but 130 when left out.",
+            "The exit codes that are retried. Default: all but 130.",
         ),
     ]
 }
@@ -460,18 +475,14 @@ fn tool_rows() -> Vec<Row> {
             json!({ "type": ["object", "null"], "properties": { "type": { "const": "object" } } }),
             "A JSON Schema of the arguments it takes.",
         ),
-        (
-            "timeout",
-            or_null(shape(Shape::Duration)),
-            "How long it may take.",
-        ),
-        ("cwd", text(), "Where it runs; the project when left out."),
+        ("timeout", or_null(shape(Shape::Duration)), "The timeout."),
+        ("cwd", text(), "Where it runs. Default: the project."),
         (
             "env",
             shape(Shape::Env),
             "Environment variables that it finds.",
         ),
-        ("stdin", text(), "What it reads."),
+        ("stdin", text(), "Its standard input."),
     ]
 }
 

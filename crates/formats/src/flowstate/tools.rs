@@ -76,7 +76,7 @@ const fn optional(name: &'static str, shape: Shape, doc: &'static str) -> Argume
     }
 }
 
-const PROMPT: Argument = required("prompt", "What the agent is asked to do.");
+const PROMPT: Argument = required("prompt", "The prompt.");
 const ENV: Argument = optional(
     "env",
     Shape::Env,
@@ -85,18 +85,18 @@ const ENV: Argument = optional(
 const RETRY: Argument = optional(
     "retry",
     Shape::Retry,
-    "How often it is tried, the first try included.",
+    "Maximum attempts, including the first.",
 );
 const MODEL: Argument = optional("model", Shape::Text, "The model that the agent uses.");
 const TIMEOUT: Argument = optional(
     "timeout",
     Shape::Duration,
-    "How long it may take: `30s`, `5m`, `1h`.",
+    "The timeout: `30s`, `5m`, `1h`.",
 );
 const GUARD: Argument = optional(
     "guard",
     Shape::Name,
-    "The native workflow that the agent is held to; its end decides the outcome.",
+    "The native workflow that the agent is held to; how its run ends decides the outcome.",
 );
 const CAPTURE: Argument = optional(
     "capture",
@@ -204,17 +204,17 @@ pub(super) const TOOLS: &[Tool] = &[
     Tool {
         name: "ask-user",
         arguments: &[
-            required("question", "What the person is asked."),
+            required("question", "The question."),
             optional(
                 "multiline",
                 Shape::Boolean,
-                "Whether an answer may have several lines; an empty one ends it.",
+                "Whether an answer may have several lines; an empty line ends it.",
             ),
             optional("options", Shape::Options, "The answers to choose from."),
             optional(
                 "allow-custom",
                 Shape::Boolean,
-                "Whether other answers are taken, too.",
+                "Whether other answers are accepted, too.",
             ),
         ],
         output: true,
@@ -229,7 +229,7 @@ pub(super) const TOOLS: &[Tool] = &[
             optional(
                 "repo",
                 Shape::Text,
-                "The repository, as `owner/name`; the project's when left out.",
+                "The repository, as `owner/name`. Default: the project's.",
             ),
             ENV,
             RETRY,

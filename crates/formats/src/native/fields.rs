@@ -34,7 +34,7 @@ pub(crate) const TABLES: &[&Table] = &[
 pub(crate) static WORKFLOW: Table = Table {
     name: "a workflow",
     key: "workflow",
-    doc: "A workflow: its states, and what leads from one to another.",
+    doc: "A workflow: its states and transitions.",
     open: false,
     choice: Choice::Free,
     fields: &workflow_fields(true),
@@ -62,21 +62,21 @@ const fn workflow_fields(id_required: bool) -> [Field; 11] {
             "The address of this schema; ignored.",
         ),
         id,
-        required("initial", Shape::Name, "The state a run starts in."),
+        required("initial", Shape::Name, "The initial state."),
         required(
             "states",
             Shape::MapOf(&STATE),
-            "Every state by name, in an order that is kept.",
+            "Every state by name; the order counts.",
         ),
         field(
             "context",
             Shape::Object,
-            "The values that guards read, as a run starts with them.",
+            "The initial values that guards read.",
         ),
         field(
             "properties",
             Shape::List("property"),
-            "What `interlock prove` checks; ignored by the engine.",
+            "Properties that `interlock prove` checks; the engine ignores them.",
         ),
         field(
             "finish",
@@ -86,12 +86,12 @@ const fn workflow_fields(id_required: bool) -> [Field; 11] {
         field(
             "guards",
             Shape::MapOf(&GUARD),
-            "Conditions by name, for transitions to ask.",
+            "Guards by name, for use in transitions.",
         ),
         field(
             "interrupts",
             Shape::MapOf(&INTERRUPT),
-            "Detours that a written file sets off, by name.",
+            "Detours caused by a written file, by name.",
         ),
         field(
             "machines",
@@ -101,7 +101,7 @@ const fn workflow_fields(id_required: bool) -> [Field; 11] {
         field(
             "meta",
             Shape::Of(&META),
-            "What people and tools want to know; any other field may stand here too.",
+            "Information for people and tools; any other field is allowed.",
         ),
     ]
 }
@@ -109,7 +109,7 @@ const fn workflow_fields(id_required: bool) -> [Field; 11] {
 pub(crate) static STATE: Table = Table {
     name: "a state",
     key: "state",
-    doc: "A phase of the work: what may be done in it, and what leads on.",
+    doc: "A phase of the work: what is allowed in it, and its transitions.",
     open: false,
     choice: Choice::Free,
     fields: &STATE_FIELDS,
@@ -125,22 +125,22 @@ pub(crate) const STATE_FIELDS: [Field; 24] = [
     field(
         "outcome",
         Shape::OneOf(&["success", "failure"]),
-        "How a run that ends here ended; `success` unless the name says otherwise.",
+        "How a run that ends here ended. Default: `success`, unless the name says otherwise.",
     ),
     field(
         "allowed_tools",
         Shape::Names,
-        "The tools that pass, `*` as wildcard; left out: all, empty: none.",
+        "The tools that pass; `*` is a wildcard. Empty: none. Default: all.",
     ),
     field(
         "disallowed_tools",
         Shape::Names,
-        "Tools that are denied even when the list allows them.",
+        "Tools that are denied even if the list allows them.",
     ),
     field(
         "on_denied",
         Shape::OneOf(&["deny", "ask"]),
-        "What becomes of a call outside `allowed_tools`: denied, or a person is asked.",
+        "Whether a call outside `allowed_tools` is denied, or a person is asked.",
     ),
     field(
         "approval",
@@ -155,37 +155,37 @@ pub(crate) const STATE_FIELDS: [Field; 24] = [
     field(
         "instructions",
         Shape::Text,
-        "What the agent is told in every turn here.",
+        "Instructions that the agent is shown with every prompt.",
     ),
     field(
         "max_iterations",
         Shape::Count,
-        "Tool calls in one stay; then only a transition is left.",
+        "Maximum tool calls in one stay; then only a transition is possible.",
     ),
     field(
         "safe_next",
         Shape::Name,
-        "Where an event leads that `on` does not have.",
+        "Where any event leads that `on` does not list.",
     ),
     field(
         "max_edit_lines",
         Shape::Count,
-        "Lines that one edit may touch.",
+        "Maximum lines that one edit may touch.",
     ),
     field(
         "max_files_per_state",
         Shape::Count,
-        "Distinct files that may be written in one stay.",
+        "Maximum number of different files written in one stay.",
     ),
     field(
         "allowed_commands",
         Shape::Names,
-        "Beginnings of shell commands that may run; empty: none.",
+        "Shell commands that may run, by their first words; empty: none.",
     ),
     field(
         "background",
         Shape::Names,
-        "Beginnings of shell commands whose programs may go on when their line has ended.",
+        "Shell commands, by their first words, whose programs may go on after their line has ended.",
     ),
     aliased(
         "blocked_env",
@@ -202,17 +202,17 @@ pub(crate) const STATE_FIELDS: [Field; 24] = [
     field(
         "sockets",
         Shape::Names,
-        "Unix sockets that shell lines may connect to, or directories of them; left out: none.",
+        "Unix sockets, or directories of them, that shell lines may connect to. Default: none.",
     ),
     field(
         "context_budget_bytes",
         Shape::Count,
-        "Bytes of tool results in one stay.",
+        "Maximum bytes of tool results in one stay.",
     ),
     field(
         "on",
         Shape::MapBy("transition"),
-        "What each event leads to.",
+        "The transition of each event.",
     ),
     field(
         "model",
@@ -281,7 +281,7 @@ pub(crate) static TRANSITION: Table = Table {
         field(
             "approval_message",
             Shape::Text,
-            "What that person is asked.",
+            "The question to that person.",
         ),
         field(
             "approval",
@@ -291,7 +291,7 @@ pub(crate) static TRANSITION: Table = Table {
         field(
             "fork",
             Shape::Of(&FORK),
-            "Branches that all start here and join again.",
+            "Branches that start here and join again.",
         ),
         field(
             "invoke",
@@ -306,17 +306,17 @@ pub(crate) static TRANSITION: Table = Table {
         field(
             "on_fail",
             Shape::Name,
-            "The state after the invoked workflow failed; left out: the run fails.",
+            "The state after the invoked workflow failed. Default: the run fails.",
         ),
         field(
             "input",
             Shape::Object,
-            "Values that patch the invoked workflow's own context.",
+            "Values that are merged into the context of the invoked workflow.",
         ),
         field(
             "output",
             Shape::Names,
-            "The keys of its context that come back; left out: all but the inputs.",
+            "The keys of its context that are returned. Default: all but the inputs.",
         ),
     ],
 };
@@ -324,14 +324,14 @@ pub(crate) static TRANSITION: Table = Table {
 pub(crate) static FORK: Table = Table {
     name: "a fork",
     key: "fork",
-    doc: "Branches, each with a line of execution of its own.",
+    doc: "Branches that run independently of each other.",
     open: false,
     choice: Choice::Free,
     fields: &[
         required(
             "branches",
             Shape::MapOf(&BRANCH),
-            "Every branch by name, in an order that is kept.",
+            "Every branch by name; the order counts.",
         ),
         field(
             "join",
@@ -346,7 +346,7 @@ pub(crate) static FORK: Table = Table {
         field(
             "on_fail",
             Shape::Name,
-            "The state after they failed; left out: the run fails.",
+            "The state after a failure. Default: the run fails.",
         ),
     ],
 };
@@ -358,11 +358,11 @@ pub(crate) static BRANCH: Table = Table {
     open: false,
     choice: Choice::Free,
     fields: &[
-        required("initial", Shape::Name, "The state the branch starts in."),
+        required("initial", Shape::Name, "The initial state of the branch."),
         required(
             "terminal",
             Shape::Name,
-            "The state whose entry is the branch's success.",
+            "The state in which the branch has succeeded.",
         ),
     ],
 };
@@ -370,11 +370,11 @@ pub(crate) static BRANCH: Table = Table {
 pub(crate) static INTERRUPT: Table = Table {
     name: "an interrupt",
     key: "interrupt",
-    doc: "A detour to a handler state that a written file sets off.",
+    doc: "A detour to a handler state, caused by a written file.",
     open: false,
     choice: Choice::Free,
     fields: &[
-        required("trigger", Shape::Of(&TRIGGER), "What sets it off."),
+        required("trigger", Shape::Of(&TRIGGER), "What causes it."),
         required("target", Shape::Name, "The handler state."),
     ],
 };
@@ -382,7 +382,7 @@ pub(crate) static INTERRUPT: Table = Table {
 pub(crate) static TRIGGER: Table = Table {
     name: "a trigger",
     key: "trigger",
-    doc: "What sets an interrupt off.",
+    doc: "What causes an interrupt.",
     open: false,
     choice: Choice::Free,
     fields: &[required(
@@ -395,7 +395,7 @@ pub(crate) static TRIGGER: Table = Table {
 pub(crate) static META: Table = Table {
     name: "`meta`",
     key: "meta",
-    doc: "What people and tools want to know about a workflow.",
+    doc: "Information about the workflow for people and tools.",
     open: true,
     choice: Choice::Free,
     fields: &[
@@ -412,7 +412,7 @@ pub(crate) static META: Table = Table {
         field(
             "danger_level",
             Shape::OneOf(&["safe", "moderate", "dangerous"]),
-            "How much harm it could do.",
+            "How dangerous the work is.",
         ),
         field(
             "requires_human_approval",
@@ -439,7 +439,7 @@ pub(crate) static META: Table = Table {
 pub(crate) static WRAPPER: Table = Table {
     name: "a wrapped workflow",
     key: "wrapper",
-    doc: "A workflow with the MCP servers it goes with.",
+    doc: "A workflow with its MCP servers.",
     open: false,
     choice: Choice::Free,
     fields: &[
@@ -460,7 +460,7 @@ pub(crate) static WRAPPER: Table = Table {
 pub(crate) static GATEWAY: Table = Table {
     name: "a gateway configuration",
     key: "gateway",
-    doc: "Workflows by name, with the MCP servers they go with.",
+    doc: "Workflows by name, with their MCP servers.",
     open: false,
     choice: Choice::Free,
     fields: &[
@@ -477,7 +477,7 @@ pub(crate) static GATEWAY: Table = Table {
         field(
             "default",
             Shape::Name,
-            "The one to take when none is named.",
+            "The workflow that is used if none is named.",
         ),
         field(
             "upstream_servers",

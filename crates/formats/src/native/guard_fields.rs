@@ -11,7 +11,7 @@ const fn guard_table(fields: &'static [Field]) -> Table {
     Table {
         name: "a guard",
         key: "guard",
-        doc: "A condition: on a value, composed of others, or on what was seen to happen.",
+        doc: "A condition: on a value, on other conditions, or on evidence.",
         open: false,
         choice: Choice::OneOf(&[
             &["field", "op"],
@@ -39,7 +39,7 @@ const fn guard_fields(from: &'static [&'static str]) -> [Field; 8] {
         ),
         field("op", Shape::OneOf(OPERATORS), "How it is compared."),
         field("value", Shape::Any, "What it is compared with."),
-        field("from", Shape::OneOf(from), "What `field` is looked up in."),
+        field("from", Shape::OneOf(from), "Where `field` is looked up."),
         field("all", Shape::List("guards"), "Guards that must all hold."),
         field(
             "any",
@@ -76,16 +76,20 @@ pub(crate) static EVIDENCE: Table = Table {
     open: false,
     choice: Choice::OneOf(&[&["command"], &["tool"]]),
     fields: &[
-        field("command", Shape::Name, "The beginning of a shell command."),
+        field(
+            "command",
+            Shape::Name,
+            "The first words of a shell command.",
+        ),
         field(
             "exit",
             Shape::Integer,
-            "The exit code it must have ended with; 0 when left out.",
+            "The exit code it must have ended with. Default: 0.",
         ),
         field(
             "directory",
             Shape::Name,
-            "Where the command must have run, relative to the project; its root when left out.",
+            "Where the command must have run, relative to the project. Default: its root.",
         ),
         field("tool", Shape::Name, "A tool, `*` as wildcard."),
         field(
@@ -96,7 +100,7 @@ pub(crate) static EVIDENCE: Table = Table {
         field(
             "since",
             Shape::OneOf(&["last_edit", "state_entry", "run_start"]),
-            "After what the call must have begun; `last_edit` when left out.",
+            "The moment after which the call must have begun. Default: `last_edit`.",
         ),
         field(
             "report",
@@ -106,12 +110,12 @@ pub(crate) static EVIDENCE: Table = Table {
         field(
             "passed_at_least",
             Shape::By("passed_at_least"),
-            "How many tests must have passed: a number, or `start` for as many as at the run's start; 1 when left out.",
+            "How many tests must have passed: a number, or `start` for as many as at the run's start. Default: 1.",
         ),
         field(
             "none_removed",
             Shape::Bool,
-            "Whether each test that ran at the run's start must still be there and none be newly skipped; true when left out.",
+            "Whether each test that ran at the run's start must still be there and none be newly skipped. Default: true.",
         ),
         field(
             "frozen",

@@ -29,7 +29,7 @@ pub(super) const TABLES: &[&Table] = &[
 pub(super) static WORKFLOW: Table = Table {
     name: "a pipeline",
     key: "pipeline",
-    doc: "A pipeline: stages, each a model in a fresh transcript, and what leads from one to another.",
+    doc: "A pipeline: stages, each a model with a fresh transcript, and what follows each.",
     open: false,
     choice: Choice::Free,
     fields: &[
@@ -40,15 +40,15 @@ pub(super) static WORKFLOW: Table = Table {
             aliases: &["entryStage", "entry_stage"],
             required: false,
             shape: Shape::Name,
-            doc: "The stage a run starts in; the first as written when left out.",
+            doc: "The initial stage. Default: the first in the file.",
         },
-        camel!("description" "description", false, Shape::Text, "What it is for."),
-        camel!("input" "input", false, Shape::MapOf(&INPUT), "What a run is started with, by name; when left out one text `task`, which may be missing."),
+        camel!("description" "description", false, Shape::Text, "A description."),
+        camel!("input" "input", false, Shape::MapOf(&INPUT), "The inputs of a run, by name. Default: one text `task`, which is optional."),
         camel!("context" "context", false, Shape::Object, "Constants, by name."),
         camel!("guards" "guards", false, Shape::MapOf(&PIPELINE_GUARD), "Conditions by name."),
-        camel!("settings" "settings", false, Shape::Of(&SETTINGS), "What holds for all stages."),
-        camel!("stages" "stages", true, Shape::MapOf(&STAGE), "Every stage by id, in an order that is kept."),
-        camel!("meta" "meta", false, Shape::Of(&META), "What people and tools want to know; any other field may stand here too."),
+        camel!("settings" "settings", false, Shape::Of(&SETTINGS), "Settings for all stages."),
+        camel!("stages" "stages", true, Shape::MapOf(&STAGE), "Every stage by id; the order counts."),
+        camel!("meta" "meta", false, Shape::Of(&META), "Information for people and tools; any other field is allowed."),
     ],
 };
 
@@ -59,9 +59,9 @@ pub(super) static INPUT: Table = Table {
     open: false,
     choice: Choice::Free,
     fields: &[
-        camel!("type" "type", true, Shape::OneOf(TYPES), "What it is."),
-        camel!("default" "default", false, Shape::Any, "Its value where a run is started without it."),
-        camel!("description" "description", false, Shape::Text, "What it is for."),
+        camel!("type" "type", true, Shape::OneOf(TYPES), "The type of the value."),
+        camel!("default" "default", false, Shape::Any, "Its value if a run is started without it."),
+        camel!("description" "description", false, Shape::Text, "A description."),
     ],
 };
 
@@ -71,20 +71,20 @@ pub(super) const TYPES: &[&str] = &["string", "number", "integer", "boolean", "a
 pub(super) static SETTINGS: Table = Table {
     name: "`settings`",
     key: "settings",
-    doc: "What holds for all stages of a run.",
+    doc: "Settings for all stages of a run.",
     open: false,
     choice: Choice::Free,
     fields: &[
-        camel!("mode" "mode", false, Shape::OneOf(&["ask", "allowlist", "yolo"]), "What becomes of calls in stages without `allowedTools`; `ask` when left out."),
-        camel!("allowlist" "allowlist", false, Shape::Names, "What passes in mode `allowlist`, such as `Bash:npm test`; `*` any text, `?` one character."),
-        camel!("tools" "tools", false, Shape::Names, "The tools that exist for any stage, `*` as wildcard; left out: all."),
-        camel!("parallelStageCap" "parallel_stage_cap", false, Shape::CountTo(64), "Stages that run at once; 4 when left out."),
+        camel!("mode" "mode", false, Shape::OneOf(&["ask", "allowlist", "yolo"]), "How calls are decided in stages without `allowedTools`. Default: `ask`."),
+        camel!("allowlist" "allowlist", false, Shape::Names, "Kinds of calls that pass in the mode `allowlist`, such as `Bash:npm test`; `*` stands for any text, `?` for one character."),
+        camel!("tools" "tools", false, Shape::Names, "The tools that any stage may list; `*` is a wildcard. Default: all."),
+        camel!("parallelStageCap" "parallel_stage_cap", false, Shape::CountTo(64), "Maximum stages that run at the same time. Default: 4."),
         camel!("model" "model", false, Shape::Name, "The model of stages that name none, as `provider/model`."),
-        camel!("retry" "retry", false, Shape::Of(&of_pipelines::RETRY), "How often a failed attempt is made again, in stages that do not say."),
-        camel!("stageExecutions" "stage_executions", false, Shape::CountTo(Shape::ANY), "Attempts of all stages in one run; 100 when left out."),
-        camel!("stageTimeout" "stage_timeout", false, Shape::Time, "The time of one attempt, waiting for people not counted; `30m` when left out."),
-        camel!("grantTimeout" "grant_timeout", false, Shape::Time, "How long a request for a grant waits; left out: for ever."),
-        camel!("resultBytes" "result_bytes", false, Shape::CountTo(Shape::ANY), "Bytes of one tool result that the model is shown; 30000 when left out."),
+        camel!("retry" "retry", false, Shape::Of(&of_pipelines::RETRY), "How often a failed attempt is retried, for stages without `retry`."),
+        camel!("stageExecutions" "stage_executions", false, Shape::CountTo(Shape::ANY), "Maximum attempts of all stages in one run. Default: 100."),
+        camel!("stageTimeout" "stage_timeout", false, Shape::Time, "The timeout of one attempt, without waiting for people. Default: `30m`."),
+        camel!("grantTimeout" "grant_timeout", false, Shape::Time, "How long a request for a grant waits. Default: forever."),
+        camel!("resultBytes" "result_bytes", false, Shape::CountTo(Shape::ANY), "Maximum bytes of a tool result that the model is shown. Default: 30000."),
         camel!("budget" "budget", false, Shape::Of(&BUDGET), "What a run may spend; once reached, no model is called."),
     ],
 };
@@ -96,8 +96,8 @@ pub(super) static BUDGET: Table = Table {
     open: false,
     choice: Choice::Free,
     fields: &[
-        camel!("tokens" "tokens", false, Shape::Count, "Tokens, input and output together."),
-        camel!("usd" "usd", false, Shape::Number, "US dollars."),
+        camel!("tokens" "tokens", false, Shape::Count, "Maximum tokens, input and output together."),
+        camel!("usd" "usd", false, Shape::Number, "Maximum cost in US dollars."),
     ],
 };
 
@@ -112,19 +112,19 @@ pub(super) static STAGE: Table = Table {
 
 /// What a stage of a pipeline has beside the keys of every stage.
 const OWN: [Field; 13] = [
-    camel!("next" "next", true, Shape::By("next"), "What follows: a stage, `end`, `fail`, branches, or stages beside each other."),
-    camel!("on" "on", false, Shape::Of(&ENDS), "What follows when the stage ends otherwise."),
+    camel!("next" "next", true, Shape::By("next"), "What follows: a stage, `end`, `fail`, branches, or parallel stages."),
+    camel!("on" "on", false, Shape::Of(&ENDS), "What follows if the stage ends in another way."),
     camel!("model" "model", false, Shape::Name, "The model, as `provider/model`."),
-    camel!("description" "description", false, Shape::Text, "What it is for."),
-    camel!("allowedTools" "allowed_tools", false, Shape::Names, "The tools it is given, `*` as wildcard; left out: all, each call then passes the mode; empty: none."),
-    camel!("disallowedTools" "disallowed_tools", false, Shape::Names, "Tools that are denied even when the list allows them."),
-    camel!("allowedCommands" "allowed_commands", false, Shape::Names, "Beginnings of shell commands that may run; empty: none."),
+    camel!("description" "description", false, Shape::Text, "A description."),
+    camel!("allowedTools" "allowed_tools", false, Shape::Names, "The tools that it gets; `*` is a wildcard. Empty: none. Default: all, and the mode decides each call."),
+    camel!("disallowedTools" "disallowed_tools", false, Shape::Names, "Tools that are denied even if the list allows them."),
+    camel!("allowedCommands" "allowed_commands", false, Shape::Names, "Shell commands that may run, by their first words; empty: none."),
     camel!("blockedEnv" "blocked_env", false, Shape::Names, "Environment variables that a shell line may not use."),
     camel!("envOverrides" "env_overrides", false, Shape::Texts, "Environment variables that are set for shell lines."),
-    camel!("maxEditLines" "max_edit_lines", false, Shape::Count, "Lines that one edit may touch."),
-    camel!("maxFilesPerState" "max_files_per_state", false, Shape::Count, "Distinct files that may be written in one attempt."),
-    camel!("maxIterations" "max_iterations", false, Shape::Count, "Tool calls in one attempt."),
-    camel!("contextBudgetBytes" "context_budget_bytes", false, Shape::Count, "Bytes of tool results in one attempt."),
+    camel!("maxEditLines" "max_edit_lines", false, Shape::Count, "Maximum lines that one edit may touch."),
+    camel!("maxFilesPerState" "max_files_per_state", false, Shape::Count, "Maximum number of different files written in one attempt."),
+    camel!("maxIterations" "max_iterations", false, Shape::Count, "Maximum tool calls in one attempt."),
+    camel!("contextBudgetBytes" "context_budget_bytes", false, Shape::Count, "Maximum bytes of tool results in one attempt."),
 ];
 
 pub(super) static BRANCH: Table = Table {
@@ -143,40 +143,40 @@ pub(super) static BRANCH: Table = Table {
 pub(super) static PARALLEL: Table = Table {
     name: "a fork",
     key: "parallel",
-    doc: "Stages that start at once.",
+    doc: "Stages that start at the same time.",
     open: false,
     choice: Choice::Free,
     fields: &[
-        camel!("parallel" "parallel", true, Shape::Names, "The stages that start at once, two or more."),
-        camel!("join" "join", false, Shape::Name, "The stage that starts when all have ended; left out: the run ends then."),
-        camel!("onFail" "on_fail", false, Shape::Name, "What follows when one has failed; left out: the run fails."),
+        camel!("parallel" "parallel", true, Shape::Names, "The stages that start at the same time, two or more."),
+        camel!("join" "join", false, Shape::Name, "The stage that starts when all have ended. Default: the run ends."),
+        camel!("onFail" "on_fail", false, Shape::Name, "What follows if one has failed. Default: the run fails."),
     ],
 };
 
 pub(super) static STAGES: Table = Table {
     name: "what follows",
     key: "stages",
-    doc: "The stages that follow, one after the other or at once.",
+    doc: "The stages that follow, one after the other or at the same time.",
     open: false,
     choice: Choice::Free,
     fields: &[
-        camel!("stages" "stages", true, Shape::Names, "One stage, or those that start at once; empty: the run ends."),
+        camel!("stages" "stages", true, Shape::Names, "One stage, or several that start at the same time; empty: the run ends."),
         camel!("execution" "execution", true, Shape::OneOf(&["sequential", "parallel"]), "`sequential` for one stage, `parallel` for several."),
         camel!("join" "join", false, Shape::Name, "The stage that starts when all have ended."),
-        camel!("onFail" "on_fail", false, Shape::Name, "What follows when one has failed; left out: the run fails."),
+        camel!("onFail" "on_fail", false, Shape::Name, "What follows if one has failed. Default: the run fails."),
     ],
 };
 
 pub(super) static ENDS: Table = Table {
     name: "`on`",
     key: "on",
-    doc: "What follows when a stage ends otherwise than hoped: a stage, `end` or `fail`.",
+    doc: "What follows if the stage ends in another way: a stage, `end` or `fail`.",
     open: false,
     choice: Choice::Free,
     fields: &[
-        camel!("CAP" "CAP", false, Shape::Name, "The turns were used up."),
-        camel!("FAIL" "FAIL", false, Shape::Name, "An assertion failed, or nothing was handed in."),
-        camel!("SKIP" "SKIP", false, Shape::Name, "The stage was skipped; left out: as `next` says."),
-        camel!("ERROR" "ERROR", false, Shape::Name, "Anything else went wrong."),
+        camel!("CAP" "CAP", false, Shape::Name, "If the turns were used up."),
+        camel!("FAIL" "FAIL", false, Shape::Name, "If an assertion failed, or nothing was handed in."),
+        camel!("SKIP" "SKIP", false, Shape::Name, "If the stage was skipped. Default: as in `next`."),
+        camel!("ERROR" "ERROR", false, Shape::Name, "If anything else went wrong."),
     ],
 };

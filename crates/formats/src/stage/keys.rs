@@ -12,14 +12,14 @@ macro_rules! tables {
         pub(crate) static RETRY: Table = Table {
             name: "`retry`",
             key: "retry",
-            doc: "How often a failed attempt is made again, and when.",
+            doc: "How often a failed attempt is retried, and when.",
             open: false,
             choice: Choice::Free,
             fields: &[
-                $field!("maxAttempts" "max_attempts", false, Shape::CountTo(100), "Attempts in all, the first one counted; 1 when left out."),
-                $field!("initialInterval" "initial_interval", false, Shape::Time, "The wait before the second attempt; `1s` when left out."),
-                $field!("backoffFactor" "backoff_factor", false, Shape::Number, "What each further wait is multiplied by; 2 when left out."),
-                $field!("maxInterval" "max_interval", false, Shape::Time, "No wait is longer; `1m` when left out."),
+                $field!("maxAttempts" "max_attempts", false, Shape::CountTo(100), "Maximum attempts, including the first. Default: 1."),
+                $field!("initialInterval" "initial_interval", false, Shape::Time, "The wait before the second attempt. Default: `1s`."),
+                $field!("backoffFactor" "backoff_factor", false, Shape::Number, "The factor for each further wait. Default: 2."),
+                $field!("maxInterval" "max_interval", false, Shape::Time, "The longest wait. Default: `1m`."),
             ],
         };
 
@@ -27,12 +27,12 @@ macro_rules! tables {
         pub(crate) static OPTIONS: Table = Table {
             name: "the options of a model",
             key: "model_options",
-            doc: "What the provider is told beside the transcript; what it lacks is left out.",
+            doc: "Options for the provider; those that it does not have are left out.",
             open: false,
             choice: Choice::Free,
             fields: &[
                 $field!("temperature" "temperature", false, Shape::Number, "The sampling temperature."),
-                $field!("maxOutputTokens" "max_output_tokens", false, Shape::Count, "Tokens of one message."),
+                $field!("maxOutputTokens" "max_output_tokens", false, Shape::Count, "Maximum tokens of one message."),
                 $field!("thinking" "thinking", false, Shape::Any, "How hard to think: true or false, a word such as `high`, or a number of tokens."),
             ],
         };
@@ -41,14 +41,14 @@ macro_rules! tables {
         pub(crate) static ASSERTION: Table = Table {
             name: "an assertion",
             key: "assertion",
-            doc: "A guard over what the model handed in, and what follows when it does not hold.",
+            doc: "A guard over what the model handed in, and what happens if it does not hold.",
             open: false,
             choice: Choice::OneOf(&[&["field", "op"], &["all"], &["any"], &["not"], &["evidence"]]),
             fields: &joined::<8, 2, 10>(
                 $guard,
                 [
-                    $field!("else" "else", false, Shape::OneOf(ELSE), "What follows when it does not hold: `fail`, `retry` or `skip`; `fail` when left out."),
-                    $field!("message" "message", false, Shape::Text, "Why, for people."),
+                    $field!("else" "else", false, Shape::OneOf(ELSE), "What happens if it does not hold: `fail`, `retry` or `skip`. Default: `fail`."),
+                    $field!("message" "message", false, Shape::Text, "The reason, for people."),
                 ],
             ),
         };
@@ -58,13 +58,13 @@ macro_rules! tables {
             $field!("body" "body", false, Shape::Text, "The system prompt, a template over `ctx`."),
             $field!("bodyFile" "body_file", false, Shape::Name, "The file that holds it, a path from the workflow file."),
             $field!("completionTool" "completion_tool", true, Shape::Name, "The tool that the model calls to finish."),
-            $field!("completionSchema" "completion_schema", true, Shape::Object, "The JSON Schema of what it hands in with it, an object."),
-            $field!("turnCap" "turn_cap", true, Shape::CountTo(Shape::ANY), "Messages of the model in one attempt."),
+            $field!("completionSchema" "completion_schema", true, Shape::Object, "The JSON Schema of what the model hands in, an object."),
+            $field!("turnCap" "turn_cap", true, Shape::CountTo(Shape::ANY), "Maximum messages of the model in one attempt."),
             $field!("gate" "gate", false, Shape::By("gate"), "Guards over the context that must hold before the model is called; else the stage is skipped."),
             $field!("assert" "assert", false, Shape::List("assertions"), "Guards over what the model handed in, asked in order."),
             $field!("modelOptions" "model_options", false, Shape::Of(&OPTIONS), "Temperature, tokens of one message, thinking."),
-            $field!("retry" "retry", false, Shape::Of(&RETRY), "How often a failed attempt is made again."),
-            $field!("approvalBefore" "approval_before", false, Shape::Text, "A question that a person answers before the stage starts."),
+            $field!("retry" "retry", false, Shape::Of(&RETRY), "How often a failed attempt is retried."),
+            $field!("approvalBefore" "approval_before", false, Shape::Text, "A question that a person must answer before the stage starts."),
         ];
     };
 }

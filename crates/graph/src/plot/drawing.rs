@@ -143,8 +143,14 @@ impl<'m> Drawing<'m> {
             Some(activity) if generated => (activity, None),
             activity => (describe::one_line(name.as_str()), activity),
         };
+        let calls = match &state.activity {
+            Activity::Call(call) => Some(call.machine.clone()),
+            _ => None,
+        };
         Node {
             activity,
+            state: Some(name.clone()),
+            calls,
             tools: describe::tools(state),
             limits: describe::limits(state),
             instructions: state.instructions.as_deref().map(describe::one_line),
@@ -265,6 +271,7 @@ impl<'m> Drawing<'m> {
         if index == next {
             self.plot.edges.push(Edge {
                 id: None,
+                also: Vec::new(),
                 from,
                 to,
                 line,

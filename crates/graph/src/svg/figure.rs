@@ -142,12 +142,16 @@ impl Figure {
     }
 
     fn line_group(&self, edge: &Edge) -> Group {
-        let node = |index: usize| self.shapes.get(index).and_then(|shape| shape.node.id);
+        let node = |index: usize| {
+            let shape = self.shapes.get(index)?;
+            shape.node.id.clone()
+        };
         Group {
             what: GroupKind::Edge {
-                id: edge.id,
+                id: edge.id.clone(),
                 from: node(edge.from),
                 to: node(edge.to),
+                also: edge.also.clone(),
             },
             class: classes(edge),
             title: self.told(edge),
@@ -156,7 +160,9 @@ impl Figure {
 
     fn label_group(&self, edge: &Edge) -> Group {
         Group {
-            what: GroupKind::Label { id: edge.id },
+            what: GroupKind::Label {
+                id: edge.id.clone(),
+            },
             class: "label".to_owned(),
             title: self.told(edge),
         }

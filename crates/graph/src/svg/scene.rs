@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     graph::Graph,
-    plot::{Node, Plot},
+    plot::{Fold, Folds, Id, Node, Plot},
 };
 
 impl Graph {
@@ -17,7 +17,10 @@ impl Graph {
     ///
     /// `{width, height, title, described, items}`, in the units of the SVG. An item is a shape (`rect`,
     /// `circle`, `text` or `path`, with its `class`) or a `group` of items: a `node`, an `edge`, the
-    /// `label` of one, or a `machine`. Nodes and edges have an `id`, by which [`Graph::marks`] names them.
+    /// `label` of one, or a `machine`. Nodes and edges have an `id`, by which [`Graph::marks`] names them: where a
+    /// machine is drawn inside of a call, the part behind the last `>`. `also` has the ids of what is drawn as
+    /// the same node or edge, `key` is by what a [`View`](crate::View) names a state, and `fold` says what of it can be
+    /// opened or folded.
     #[must_use]
     pub fn scene(&self) -> Value {
         let (sheet, size) = sheet_of(self);
@@ -59,12 +62,12 @@ impl Graph {
         let mut open: Vec<&Plot> = self.panels.iter().map(|panel| &panel.plot).collect();
         while let Some(plot) = open.pop() {
             for node in &plot.nodes {
-                if let (Some(id), Some(mark)) = (node.id, mark(node)) {
+                if let (Some(id), Some(mark)) = (&node.id, mark(node)) {
                     nodes.insert(id.to_string(), mark);
                 }
             }
             for edge in plot.edges.iter().filter(|edge| edge.taken > 0) {
-                if let Some(id) = edge.id {
+                if let Some(id) = &edge.id {
                     edges.insert(id.to_string(), json!(edge.taken));
                 }
             }
@@ -101,21 +104,32 @@ fn of_group(group: &Group) -> Map<String, Value> {
     match &group.what {
         GroupKind::Sample => put("group", json!("sample")),
         GroupKind::Machine => put("group", json!("machine")),
-        GroupKind::Node { id, name, area } => {
+        GroupKind::Node {
+            id,
+            name,
+            area,
+            also,
+            key,
+            fold,
+        } => {
             put("group", json!("node"));
-            put("id", of_id(*id));
+            put("id", of_id(id.as_ref()));
             put("name", json!(name));
             put("area", of_area(*area));
+            put("also", of_ids(also));
+            put("key", json!(key));
+            put("fold", fold.map_or(Value::Null, of_fold));
         }
-        GroupKind::Edge { id, from, to } => {
+        GroupKind::Edge { id, from, to, also } => {
             put("group", json!("edge"));
-            put("id", of_id(*id));
-            put("from", of_id(*from));
-            put("to", of_id(*to));
+            put("id", of_id(id.as_ref()));
+            put("from", of_id(from.as_ref()));
+            put("to", of_id(to.as_ref()));
+            put("also", of_ids(also));
         }
         GroupKind::Label { id } => {
             put("group", json!("label"));
-            put("id", of_id(*id));
+            put("id", of_id(id.as_ref()));
         }
     }
     put("class", json!(group.class));
@@ -125,8 +139,25 @@ fn of_group(group: &Group) -> Map<String, Value> {
     map
 }
 
-fn of_id(id: Option<usize>) -> Value {
+fn of_id(id: Option<&Id>) -> Value {
     id.map_or(Value::Null, |id| Value::String(id.to_string()))
+}
+
+/// Names what is drawn as one; `null`: nothing is.
+fn of_ids(ids: &[Id]) -> Value {
+    if ids.is_empty() {
+        return Value::Null;
+    }
+    ids.iter().map(|id| Value::String(id.to_string())).collect()
+}
+
+fn of_fold(fold: Fold) -> Value {
+    let what = match fold.what {
+        Folds::Call => "call",
+        Folds::Fork => "fork",
+        Folds::Group => "group",
+    };
+    json!({ "what": what, "open": fold.open })
 }
 
 fn of_area(area: Area) -> Value {

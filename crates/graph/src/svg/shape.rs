@@ -112,9 +112,12 @@ impl Shape {
         };
         sheet.open(Group {
             what: GroupKind::Node {
-                id: self.node.id,
+                id: self.node.id.clone(),
                 name: self.node.title.clone(),
                 area,
+                also: self.node.also.clone(),
+                key: self.node.key.clone(),
+                fold: self.node.fold,
             },
             class: self.classes(),
             title: self.told(),

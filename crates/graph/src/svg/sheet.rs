@@ -3,7 +3,10 @@
 use std::fmt::Write as _;
 
 use super::text::escaped;
-use crate::layout::{Move, Point, Route};
+use crate::{
+    layout::{Move, Point, Route},
+    plot::{Fold, Id},
+};
 
 /// What has been drawn so far.
 #[derive(Debug, Default)]
@@ -36,17 +39,21 @@ pub(super) enum GroupKind {
     /// A machine that is called.
     Machine,
     Node {
-        id: Option<usize>,
+        id: Option<Id>,
         name: String,
         area: Area,
+        also: Vec<Id>,
+        key: Option<String>,
+        fold: Option<Fold>,
     },
     Edge {
-        id: Option<usize>,
-        from: Option<usize>,
-        to: Option<usize>,
+        id: Option<Id>,
+        from: Option<Id>,
+        to: Option<Id>,
+        also: Vec<Id>,
     },
     /// What stands beside an edge.
-    Label { id: Option<usize> },
+    Label { id: Option<Id> },
 }
 
 /// A shape, in the units of the picture.

@@ -20,22 +20,37 @@ pub type AssistantConfig = IndexMap<String, Value>;
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct McpServerConfig {
+    /// The name of the server. Default: NAME.
     name: Option<String>,
+    /// Whether the server is used. Default: `true`.
     enabled: Option<bool>,
+    /// A text for people.
     description: Option<String>,
+    /// How the server is started or reached, in a table of its own, in place of the keys beside it.
     config: Option<StartConfig>,
+    /// The program of a server that is started. Templates are filled.
     command: Option<String>,
+    /// Its arguments; also written `args`.
     #[serde(alias = "args")]
     arguments: Vec<String>,
+    /// Environment variables for it.
     env: Variables,
+    /// The address of a server that is called.
     url: Option<String>,
+    /// Headers that are sent to it.
     headers: Variables,
+    /// A bearer token that is sent to it.
     auth_token: Option<Secret>,
+    /// The transport of a server that is called: streamable HTTP. Default: the one before 2025.
     #[serde(rename = "type")]
     kind: Option<Streamable>,
+    /// Whether each call gets a fresh server. Default: `false`.
     single_usage: bool,
+    /// The only tools of the server that are used. Default: all.
     tools: Option<Vec<String>>,
+    /// Maximum tokens of a result; a longer one is cut.
     tools_tokens_size_limit: Option<u64>,
+    /// The table of `[integrations]` whose values the server gets.
     integration_alias: Option<String>,
 }
 
@@ -43,14 +58,22 @@ pub struct McpServerConfig {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct StartConfig {
+    /// As above.
     command: Option<String>,
+    /// As above.
     args: Vec<String>,
+    /// As above.
     env: Variables,
+    /// As above.
     url: Option<String>,
+    /// As above.
     headers: Variables,
+    /// As above.
     auth_token: Option<Secret>,
+    /// As above.
     #[serde(rename = "type")]
     kind: Option<Streamable>,
+    /// As above.
     single_usage: bool,
 }
 
@@ -166,7 +189,7 @@ impl StartConfig {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct IntegrationConfig {
-    /// Its variables.
+    /// Variables for the tool or server: values, which may contain `${NAME}`, or names to take from the environment.
     pub env: IntegrationEnv,
 }
 
@@ -289,7 +312,7 @@ impl IntegrationConfig {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PlaceConfig {
-    /// Relative to the project, or in a person's own file to its directory.
+    /// The path, relative to the project, or in your own file to its folder.
     pub path: PathBuf,
 }
 

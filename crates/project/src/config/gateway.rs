@@ -8,13 +8,13 @@ use serde::Deserialize;
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct GatewayConfig {
-    /// Bytes of one message, in either direction.
+    /// Maximum bytes of one message, in either direction. Default: 33554432 (32 MiB).
     pub message_bytes_max: Option<NonZeroU32>,
-    /// Requests of one session under way at once.
+    /// Maximum requests of one session at the same time. Default: 1000.
     pub calls_max: Option<NonZeroU32>,
-    /// Sessions open at once.
+    /// Maximum open sessions. Default: as many as the machine can bear.
     pub sessions_max: Option<NonZeroU32>,
-    /// Whether approvals may be asked of clients over HTTP; a person's own only.
+    /// Whether clients over HTTP may be asked for approvals. Default: `false`.
     pub approvals_over_http: bool,
 }
 

@@ -54,17 +54,17 @@ impl std::borrow::Borrow<str> for ProviderName {
 #[derive(Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ProviderConfig {
-    /// What it speaks; `None`: what its name says.
+    /// Its protocol. Default: what its name says.
     pub kind: Option<Kind>,
-    /// Where it is; `None`: the well-known address.
+    /// Its address. Default: the well-known address of the kind.
     pub base_url: Option<String>,
-    /// The variable that holds its key.
+    /// The environment variable with its key.
     pub api_key_env: Option<String>,
-    /// The file that holds its key: absolute, or below `~/`.
+    /// The file with its key: an absolute path, or one below `~/`.
     pub api_key_file: Option<PathBuf>,
-    /// Headers sent along; a value may hold `${NAME}`.
+    /// Headers that are sent to it. A value may contain `${NAME}`.
     pub headers: IndexMap<String, String>,
-    /// Longest time of one try, in seconds; 600 unless set.
+    /// Maximum time of one attempt, in seconds. Default: 600.
     pub timeout: Option<NonZeroU32>,
 }
 
@@ -87,10 +87,13 @@ impl fmt::Debug for ProviderConfig {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PriceConfig {
+    /// Price of a million input tokens; at most six decimals.
     #[serde(deserialize_with = "rate")]
     input: Rate,
+    /// Price of a million output tokens.
     #[serde(deserialize_with = "rate")]
     output: Rate,
+    /// Price of a million cached input tokens. Default: that of `input`.
     #[serde(default, deserialize_with = "some_rate")]
     cached_input: Option<Rate>,
 }

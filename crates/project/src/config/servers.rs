@@ -143,15 +143,15 @@ pub struct HttpConfig {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ToolConfig {
-    /// Arguments that name files it reads.
+    /// Arguments that name files that it reads.
     pub reads: Vec<String>,
-    /// Arguments that name files it writes.
+    /// Arguments that name files that it writes.
     pub writes: Vec<String>,
-    /// Arguments that name files it removes.
+    /// Arguments that name files that it removes.
     pub removes: Vec<String>,
-    /// The argument that holds the new text of a written file.
+    /// The argument with the whole new text of a file.
     pub content: Option<String>,
-    /// The argument that holds a shell line it runs.
+    /// The argument with a shell line that it runs.
     pub command: Option<String>,
 }
 
@@ -159,20 +159,34 @@ pub struct ToolConfig {
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct Written {
+    /// How the server is reached: `stdio` with `command`, `http` (default) or `sse`, the transport before 2025, with `url`.
     #[serde(rename = "type")]
     kind: Option<Kind>,
+    /// The program of a server that is started.
     command: Option<String>,
+    /// Its arguments.
     args: Option<Vec<String>>,
+    /// Environment variables for it. A value may contain `${NAME}`.
     env: Option<IndexMap<String, String>>,
+    /// Its working directory, relative to the project's root. Default: the root.
     cwd: Option<PathBuf>,
+    /// The address of a server that is called. It may contain `${NAME}`.
     url: Option<String>,
+    /// Headers that are sent to it. A value may contain `${NAME}`.
     headers: Option<IndexMap<String, String>>,
+    /// Whether one process or connection serves all sessions. Default: `false`.
     shared: bool,
+    /// Maximum time of one request, in milliseconds. Default: as long as the client waits.
     timeout_ms: Option<u64>,
+    /// Whether the server is used. Default: `true`.
     enabled: Option<bool>,
+    /// Whether the server may ask the person a question. Default: `true`.
     elicitation: Option<bool>,
+    /// Whether the server may ask for a model's message. Default: `true`.
     sampling: Option<bool>,
+    /// Whether the server may ask for the client's directories. Default: `true`.
     roots: Option<bool>,
+    /// What a tool of the server does with [files](gateway.md#files); an empty table: it touches none.
     tools: IndexMap<String, ToolConfig>,
 }
 

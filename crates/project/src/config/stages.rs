@@ -9,9 +9,9 @@ use super::Config;
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct StagesConfig {
-    /// The mode; `None`: nothing is said.
+    /// How such calls are decided: a person is asked once for each kind of call, calls on the list pass, or all pass. A project's mode can only be stricter than yours.
     pub mode: Option<Mode>,
-    /// Keys that pass in mode `allowlist`.
+    /// Kinds of calls that pass in the mode `allowlist`, such as `Read` or `Bash:git *`.
     pub allowlist: Vec<String>,
 }
 

@@ -6,7 +6,8 @@
 //! | `ioctl` of btrfs | make and remove subvolumes, past the rules of the file system | yes | |
 //! | `socket` of other families than the network of the line needs | data leaves | yes | |
 //! | `socket` of Unix, where none is named; `socketpair` of datagrams | daemons act for others, terminals and sessions before all | yes | yes |
-//! | `io_uring` | does all of the above without a system call that a filter sees | yes | where no socket is named |
+//! | `io_uring` | does all of the above without a system call that a filter sees | yes | where no socket is named or a port is closed |
+//! | `socket` of MPTCP and SMC, sending with `MSG_FASTOPEN` | reach a port of TCP past the rules about ports | where a port is closed | where a port is closed |
 //! | `ptrace`, `process_vm_*`, `pidfd_getfd`, `kcmp`, `perf_event_open` | other processes' memory, files and secrets | yes | |
 //! | new namespaces, mounts, `setns`, `chroot`, `bpf`, `userfaultfd`, `keyctl` | undo what holds, or widen what can be attacked | yes | |
 //! | shared memory, semaphores and queues of System V and POSIX | belong to no file and outlive the line | yes | |
@@ -17,14 +18,17 @@
 //! `clone3` is answered with "not there", since its flags lie in memory that a
 //! filter cannot read; C libraries then use `clone`.
 
+mod conventions;
+
 use std::collections::BTreeMap;
 
 use seccompiler::{
     BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
-    SeccompRule, sock_filter,
+    SeccompRule,
 };
 
 use crate::plan::{Calls, Network};
+use conventions::conventions;
 
 type Refused = BTreeMap<i64, Vec<SeccompRule>>;
 type Built<T> = Result<T, seccompiler::BackendError>;
@@ -186,7 +190,22 @@ pub(super) struct Reachable {
     pub(super) network: Network,
     /// Whether it may reach daemons of this machine over Unix sockets.
     pub(super) unix: bool,
+    /// Whether single ports of TCP are closed.
+    pub(super) closed: bool,
 }
+
+/// Protocols of sockets that end as TCP at the other side, and that no rule about ports looks at.
+const BESIDE_TCP: [u64; 2] = [262 /* IPPROTO_MPTCP */, 256 /* IPPROTO_SMC */];
+/// A family of sockets that falls back to TCP.
+const AF_SMC: u64 = 43;
+/// Connects with what is sent first, which no rule about ports looks at: `MSG_FASTOPEN`.
+const CONNECTS_BY_SENDING: u64 = 0x2000_0000;
+/// Calls that send, with the argument that has their flags.
+const SENDS: [(i64, u8); 3] = [
+    (libc::SYS_sendto, 3),
+    (libc::SYS_sendmsg, 2),
+    (libc::SYS_sendmmsg, 3),
+];
 
 /// Makes the filters of a plan, in the order they are installed.
 pub(super) fn filters(calls: Calls, reachable: Reachable) -> Result<Vec<BpfProgram>, String> {
@@ -196,16 +215,21 @@ pub(super) fn filters(calls: Calls, reachable: Reachable) -> Result<Vec<BpfProgr
 
 fn build(calls: Calls, reachable: Reachable) -> Built<Vec<BpfProgram>> {
     let mut refused = Refused::new();
+    // Sockets of foreign conventions would pass by what follows.
+    let sockets = reachable.unix && !reachable.closed;
     add_working(&mut refused)?;
     add_sockets(&mut refused, reachable)?;
+    if reachable.closed && reachable.network != Network::Off {
+        add_ways_around_ports(&mut refused)?;
+    }
     if calls == Calls::Working {
-        return Ok(vec![filter(refused, libc::EPERM, (calls, reachable.unix))?]);
+        return Ok(vec![filter(refused, libc::EPERM, (calls, sockets))?]);
     }
     add_reading(&mut refused)?;
     let missing = Refused::from([(libc::SYS_clone3, Vec::new())]);
     Ok(vec![
-        filter(refused, libc::EPERM, (calls, reachable.unix))?,
-        filter(missing, libc::ENOSYS, (calls, reachable.unix))?,
+        filter(refused, libc::EPERM, (calls, sockets))?,
+        filter(missing, libc::ENOSYS, (calls, sockets))?,
     ])
 }
 
@@ -277,6 +301,29 @@ fn add_sockets(refused: &mut Refused, reachable: Reachable) -> Built<()> {
     add_datagram_pairs(refused)
 }
 
+/// Refuses connections that no rule about ports looks at.
+fn add_ways_around_ports(refused: &mut Refused) -> Built<()> {
+    for protocol in BESIDE_TCP {
+        let is = short(2, SeccompCmpOp::Eq, protocol)?;
+        add(refused, libc::SYS_socket, vec![is])?;
+    }
+    let smc = short(0, SeccompCmpOp::Eq, AF_SMC)?;
+    add(refused, libc::SYS_socket, vec![smc])?;
+    for (number, argument) in SENDS {
+        let flag = SeccompCmpOp::MaskedEq(CONNECTS_BY_SENDING);
+        add(
+            refused,
+            number,
+            vec![short(argument, flag, CONNECTS_BY_SENDING)?],
+        )?;
+    }
+    // What is asked of it is seen by no filter.
+    for number in IO_URING {
+        refused.insert(*number, Vec::new());
+    }
+    Ok(())
+}
+
 fn add_datagram_pairs(refused: &mut Refused) -> Built<()> {
     // A pair of datagram sockets can be pointed at any daemon's socket; the kernel keeps a pair
     // of streams or packets connected to each other, and programs start others through one.
@@ -314,72 +361,4 @@ fn filter(refused: Refused, errno: i32, (calls, unix): (Calls, bool)) -> Built<B
     let mut program = conventions(calls, unix);
     program.extend(BpfProgram::try_from(filter)?);
     Ok(program)
-}
-
-// The kernel's names of calling conventions.
-#[cfg(target_arch = "x86_64")]
-const NATIVE: u32 = 0xc000_003e;
-#[cfg(target_arch = "aarch64")]
-const NATIVE: u32 = 0xc000_00b7;
-/// Numbers from here on are x32's, which share the name of x86-64.
-const X32: u32 = 0x4000_0000;
-/// `ioctl` of the 32 bit conventions of both architectures.
-const IOCTL_OF_32_BIT: u32 = 54;
-
-/// `socketcall`, `socket` and `io_uring_setup` of the 32 bit conventions.
-#[cfg(target_arch = "x86_64")]
-const SOCKETS_OF_32_BIT: &[u32] = &[102, 359, 425];
-#[cfg(target_arch = "aarch64")]
-const SOCKETS_OF_32_BIT: &[u32] = &[102, 281, 425];
-
-const LOAD: u16 = 0x20;
-const IF_EQUAL: u16 = 0x15;
-const IF_AT_LEAST: u16 = 0x35;
-const RETURN: u16 = 0x06;
-const ALLOW: u32 = 0x7fff_0000;
-const ERRNO: u32 = 0x0005_0000;
-const AT_NUMBER: u32 = 0;
-const AT_CONVENTION: u32 = 4;
-const AT_SECOND_ARGUMENT: u32 = 24;
-
-/// The beginning of every filter: what becomes of foreign calling conventions.
-fn conventions(calls: Calls, unix: bool) -> BpfProgram {
-    let step = |code, k, jt, jf| sock_filter { code, jt, jf, k };
-    let refuse = step(RETURN, ERRNO | libc::EPERM.unsigned_abs(), 0, 0);
-    let allow = step(RETURN, ALLOW, 0, 0);
-    let foreign = match calls {
-        Calls::Reading => vec![refuse.clone()],
-        Calls::Working => {
-            let mut steps = vec![step(LOAD, AT_NUMBER, 0, 0)];
-            for number in SOCKETS_OF_32_BIT.iter().filter(|_| !unix) {
-                steps.push(step(IF_EQUAL, *number, 0, 1));
-                steps.push(refuse.clone());
-            }
-            steps.extend([
-                step(IF_EQUAL, IOCTL_OF_32_BIT, 1, 0),
-                allow.clone(),
-                step(LOAD, AT_SECOND_ARGUMENT, 0, 0),
-            ]);
-            for control in TYPES_INTO_TERMINAL {
-                steps.push(step(IF_EQUAL, *control, 0, 1));
-                steps.push(refuse.clone());
-            }
-            steps.push(allow);
-            steps
-        }
-    };
-    let past = u8::try_from(foreign.len()).unwrap_or(u8::MAX);
-    let mut program = vec![
-        step(LOAD, AT_CONVENTION, 0, 0),
-        step(IF_EQUAL, NATIVE, past, 0),
-    ];
-    program.extend(foreign);
-    if cfg!(target_arch = "x86_64") {
-        program.extend([
-            step(LOAD, AT_NUMBER, 0, 0),
-            step(IF_AT_LEAST, X32, 0, 1),
-            step(RETURN, ERRNO | libc::ENOSYS.unsigned_abs(), 0, 0),
-        ]);
-    }
-    program
 }

@@ -10,8 +10,8 @@ use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
 use landlock::{
-    ABI, Access, AccessFs, AccessNet, BitFlags, PathBeneath, Ruleset, RulesetAttr, RulesetCreated,
-    RulesetCreatedAttr, Scope,
+    ABI, Access, AccessFs, AccessNet, BitFlags, NetPort, PathBeneath, Ruleset, RulesetAttr,
+    RulesetCreated, RulesetCreatedAttr, Scope,
 };
 
 use nix::dir::{Dir, Type};
@@ -79,6 +79,9 @@ pub(super) fn rules(
     ] {
         rules = handled.add_stream(rules, stream).map_err(|e| say(&e))?;
     }
+    if closes(confinement) && handled.knows_ports() {
+        rules = open_ports(rules, confinement).map_err(|e| say(&e))?;
+    }
     let ruleset: Option<OwnedFd> = rules.into();
     if let Some(ruleset) = &ruleset {
         for beside in beside.iter().flatten() {
@@ -86,6 +89,23 @@ pub(super) fn rules(
         }
     }
     Ok(Rules { ruleset, hides })
+}
+
+/// Tells whether single ports are closed where all others are open.
+fn closes(confinement: &Confinement) -> bool {
+    confinement.network != Network::Off && !confinement.closed_ports.is_empty()
+}
+
+/// Opens every port but those that are closed: rules of the kernel only allow.
+fn open_ports(
+    rules: RulesetCreated,
+    confinement: &Confinement,
+) -> Result<RulesetCreated, landlock::RulesetError> {
+    let closed = &confinement.closed_ports;
+    let open = (0..=u16::MAX).filter(|port| !closed.contains(port));
+    rules.add_rules(
+        open.map(|port| Ok::<_, landlock::RulesetError>(NetPort::new(port, AccessNet::ConnectTcp))),
+    )
 }
 
 /// Which rights the rules speak of.
@@ -105,9 +125,12 @@ impl Handled {
 
     fn create(&self, confinement: &Confinement) -> Result<RulesetCreated, landlock::RulesetError> {
         let mut ruleset = Ruleset::default().handle_access(self.rights)?;
+        let all = AccessNet::from_all(self.abi);
         let tcp = match confinement.network {
-            Network::Off => AccessNet::from_all(self.abi),
-            Network::Fetch => AccessNet::from_all(self.abi) & AccessNet::BindTcp,
+            Network::Off => all,
+            Network::Fetch if closes(confinement) => all,
+            Network::Fetch => all & AccessNet::BindTcp,
+            Network::On if closes(confinement) => all & AccessNet::ConnectTcp,
             Network::On => BitFlags::empty(),
         };
         if !tcp.is_empty() {
@@ -118,6 +141,11 @@ impl Handled {
             ruleset = ruleset.scope(scope)?;
         }
         ruleset.create()
+    }
+
+    /// Whether the kernel has rules for ports.
+    fn knows_ports(&self) -> bool {
+        AccessNet::from_all(self.abi).contains(AccessNet::ConnectTcp)
     }
 
     /// Everything but devices, which nobody makes in a place for files.

@@ -12,6 +12,7 @@ use interlock_sandbox::{Exit, Level, NotHeld, Plan};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
+mod ports;
 mod protected;
 #[path = "../support/trial.rs"]
 mod trial;
@@ -257,7 +258,7 @@ fn bash_starts_without_foreign_code() {
     };
     let plan = Plan::for_line(
         &asked,
-        &interlock_sandbox::Surroundings {
+        &interlock_sandbox::PlanContext {
             project: trial.path("project"),
             ..Default::default()
         },

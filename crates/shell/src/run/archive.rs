@@ -6,6 +6,7 @@ use crate::options::{self, Effect, Sorted};
 use crate::tables::own::{COMPRESS, TAR, UNZIP, ZIP};
 use crate::value::Arg;
 use crate::walk::Walker;
+use crate::words::words;
 
 impl Walker<'_> {
     pub(super) fn tar(&mut self, index: usize, args: &[Arg]) {
@@ -31,21 +32,9 @@ impl Walker<'_> {
         }
         let has = |names: &[&str]| names.iter().any(|name| sorted.has(name));
         let lists = has(&["t", "list", "d", "diff", "compare"])
-            && !has(&[
-                "x",
-                "c",
-                "r",
-                "u",
-                "A",
-                "extract",
-                "get",
-                "create",
-                "append",
-                "update",
-                "delete",
-                "concatenate",
-                "catenate",
-            ]);
+            && !has(words!(
+                "x c r u A extract get create append update delete concatenate catenate"
+            ));
         let extracts = has(&["x", "extract", "get"]);
         let is_stream = archive
             .as_ref()

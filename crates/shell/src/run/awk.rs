@@ -7,6 +7,7 @@ use crate::options;
 use crate::tables::own::AWK;
 use crate::value::Arg;
 use crate::walk::Walker;
+use crate::words::words;
 
 /// What a program touches.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -85,32 +86,10 @@ const SIGNS: &[&str] = &[
     "!", ">", "<", "|", "?", ":", "~", "$", "=",
 ];
 
-const KEYWORDS: &[&str] = &[
-    "print",
-    "printf",
-    "return",
-    "in",
-    "if",
-    "else",
-    "while",
-    "do",
-    "for",
-    "delete",
-    "exit",
-    "next",
-    "nextfile",
-    "break",
-    "continue",
-    "function",
-    "func",
-    "switch",
-    "case",
-    "default",
-    "BEGIN",
-    "END",
-    "BEGINFILE",
-    "ENDFILE",
-];
+const KEYWORDS: &[&str] = words!(
+    "print printf return in if else while do for delete exit next nextfile break continue function
+     func switch case default BEGIN END BEGINFILE ENDFILE"
+);
 
 fn read_program(text: &str) -> Result<Program, &'static str> {
     let tokens = tokens(text)?;

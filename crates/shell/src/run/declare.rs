@@ -8,43 +8,19 @@ use crate::parse::is_name;
 use crate::syntax::{AssignedValue, Assignment};
 use crate::value::Arg;
 use crate::walk::{CommandPosition, Step, Walker};
+use crate::words::words;
 
 /// Options of `set -o` that change nothing that is read here.
-const SET_OPTIONS: &[&str] = &[
-    "allexport",
-    "errexit",
-    "errtrace",
-    "functrace",
-    "hashall",
-    "monitor",
-    "noclobber",
-    "noglob",
-    "notify",
-    "nounset",
-    "physical",
-    "pipefail",
-    "verbose",
-    "xtrace",
-    "emacs",
-    "vi",
-];
+const SET_OPTIONS: &[&str] = words!(
+    "allexport errexit errtrace functrace hashall monitor noclobber noglob notify nounset physical
+     pipefail verbose xtrace emacs vi"
+);
 
 /// Options of `shopt` that change nothing that is read here.
-const SHOPT_OPTIONS: &[&str] = &[
-    "nullglob",
-    "dotglob",
-    "globstar",
-    "failglob",
-    "nocaseglob",
-    "nocasematch",
-    "inherit_errexit",
-    "checkwinsize",
-    "histappend",
-    "huponexit",
-    "lithist",
-    "globskipdots",
-    "globasciiranges",
-];
+const SHOPT_OPTIONS: &[&str] = words!(
+    "nullglob dotglob globstar failglob nocaseglob nocasematch inherit_errexit checkwinsize
+     histappend huponexit lithist globskipdots globasciiranges"
+);
 
 impl Walker<'_> {
     /// `export`, `declare`, `typeset`, `local`, `readonly`.

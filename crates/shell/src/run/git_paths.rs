@@ -3,21 +3,13 @@
 use super::git::Call;
 use crate::value::{Arg, Dynamic};
 use crate::walk::Walker;
+use crate::words::words;
 
 /// Options with a value that names no file of the tree.
-const VALUED: &[&str] = &[
-    "-s",
-    "--source",
-    "--conflict",
-    "-U",
-    "--unified",
-    "--inter-hunk-context",
-    "--stage",
-    "-b",
-    "-B",
-    "--orphan",
-    "--recurse-submodules",
-];
+const VALUED: &[&str] = words!(
+    "-s --source --conflict -U --unified --inter-hunk-context --stage -b -B --orphan
+     --recurse-submodules"
+);
 
 impl Walker<'_> {
     /// Notes the files that a command brings back: behind `--` where it stands, else every operand.

@@ -8,6 +8,7 @@ use crate::tables::own::{GREP, JQ, YQ};
 use crate::tables::programs::Special;
 use crate::value::Arg;
 use crate::walk::{CommandPosition, Step, Walker};
+use crate::words::words;
 
 impl Walker<'_> {
     pub(super) fn special(
@@ -175,36 +176,10 @@ impl Walker<'_> {
 
     /// `ip` takes the beginning of an object and of a verb for the whole, and one dash for two.
     fn ip(&mut self, index: usize, operands: &[Arg]) {
-        const OPTIONS: &[&str] = &[
-            "-br",
-            "-brief",
-            "-j",
-            "-json",
-            "-d",
-            "-details",
-            "-s",
-            "-stats",
-            "-statistics",
-            "-4",
-            "-6",
-            "-0",
-            "-o",
-            "-oneline",
-            "-c",
-            "-color",
-            "-p",
-            "-pretty",
-            "-h",
-            "-human",
-            "-iec",
-            "-N",
-            "-numeric",
-            "-r",
-            "-resolve",
-            "-t",
-            "-timestamp",
-            "-ts",
-        ];
+        const OPTIONS: &[&str] = words!(
+            "-br -brief -j -json -d -details -s -stats -statistics -4 -6 -0 -o -oneline -c -color -p
+             -pretty -h -human -iec -N -numeric -r -resolve -t -timestamp -ts"
+        );
         let is_plain_option = |arg: &&Arg| {
             let text = arg.literal().unwrap_or_default();
             let text = match text.starts_with("--") {

@@ -10,6 +10,7 @@ use crate::programs;
 use crate::tables::wrappers::{Passes, Wrapper};
 use crate::value::{Arg, Dynamic};
 use crate::walk::{CommandPosition, Input, Proof, Step, Walker};
+use crate::words::words;
 use words::{own_words, plain_words};
 
 pub(super) use words::put_in;
@@ -152,18 +153,10 @@ impl Walker<'_> {
         const SPEC_ENV: Spec = Spec {
             short: "i0v",
             valued: "uCS",
-            long: &[
-                "ignore-environment",
-                "null",
-                "unset=",
-                "chdir=",
-                "split-string=",
-                "debug",
-                "block-signal?",
-                "default-signal?",
-                "ignore-signal?",
-                "list-signal-handling",
-            ],
+            long: words!(
+                "ignore-environment null unset= chdir= split-string= debug block-signal?
+                 default-signal? ignore-signal? list-signal-handling"
+            ),
             stops: true,
             ..SPEC
         };
@@ -227,14 +220,7 @@ impl Walker<'_> {
         const SPEC_TIME: Spec = Spec {
             short: "apqv",
             valued: "fo",
-            long: &[
-                "append",
-                "portability",
-                "quiet",
-                "verbose",
-                "format=",
-                "output=",
-            ],
+            long: words!("append portability quiet verbose format= output="),
             stops: true,
             ..SPEC
         };
@@ -253,23 +239,10 @@ impl Walker<'_> {
             short: "0oprtx",
             valued: "aEIJLnPRsSd",
             attached: "eil",
-            long: &[
-                "null",
-                "open-tty",
-                "interactive",
-                "no-run-if-empty",
-                "verbose",
-                "exit",
-                "arg-file=",
-                "delimiter=",
-                "eof?",
-                "replace?",
-                "max-lines?",
-                "max-args=",
-                "max-procs=",
-                "max-chars=",
-                "process-slot-var=",
-            ],
+            long: words!(
+                "null open-tty interactive no-run-if-empty verbose exit arg-file= delimiter= eof?
+                 replace? max-lines? max-args= max-procs= max-chars= process-slot-var="
+            ),
             stops: true,
             ..SPEC
         };
@@ -330,16 +303,9 @@ impl Walker<'_> {
         const SPEC_SUDO: Spec = Spec {
             short: "AbEHknPSKvl",
             valued: "ugCTpDR",
-            long: &[
-                "preserve-env?",
-                "set-home",
-                "non-interactive",
-                "stdin",
-                "user=",
-                "group=",
-                "prompt=",
-                "background",
-            ],
+            long: words!(
+                "preserve-env? set-home non-interactive stdin user= group= prompt= background"
+            ),
             stops: true,
             ..SPEC
         };
@@ -386,14 +352,7 @@ impl Walker<'_> {
         const SPEC_TRACE: Spec = Spec {
             short: "cCdfFhiknqrtTvVxyYzwSL",
             valued: "aeIoOpPsSuUlnA",
-            long: &[
-                "follow-forks",
-                "summary-only",
-                "trace=",
-                "output=",
-                "string-limit=",
-                "quiet?",
-            ],
+            long: words!("follow-forks summary-only trace= output= string-limit= quiet?"),
             stops: true,
             ..SPEC
         };
@@ -421,17 +380,7 @@ impl Walker<'_> {
         const SPEC_WATCH: Spec = Spec {
             short: "bcCdegprtwx",
             valued: "nqs",
-            long: &[
-                "beep",
-                "color",
-                "differences?",
-                "errexit",
-                "chgexit",
-                "interval=",
-                "no-title",
-                "no-wrap",
-                "exec",
-            ],
+            long: words!("beep color differences? errexit chgexit interval= no-title no-wrap exec"),
             stops: true,
             ..SPEC
         };
@@ -458,19 +407,9 @@ impl Walker<'_> {
         const SPEC_SCRIPT: Spec = Spec {
             short: "aefq",
             valued: "cEIOBTmot",
-            long: &[
-                "append",
-                "return",
-                "flush",
-                "quiet",
-                "command=",
-                "log-in=",
-                "log-out=",
-                "log-io=",
-                "log-timing=",
-                "force",
-                "echo=",
-            ],
+            long: words!(
+                "append return flush quiet command= log-in= log-out= log-io= log-timing= force echo="
+            ),
             ..SPEC
         };
         let sorted = options::sort(args.get(1..).unwrap_or_default(), &SPEC_SCRIPT);
@@ -513,17 +452,9 @@ impl Walker<'_> {
         const SPEC_FLOCK: Spec = Spec {
             short: "senouxFv",
             valued: "wE",
-            long: &[
-                "shared",
-                "exclusive",
-                "nonblock",
-                "no-fork",
-                "close",
-                "unlock",
-                "timeout=",
-                "conflict-exit-code=",
-                "verbose",
-            ],
+            long: words!(
+                "shared exclusive nonblock no-fork close unlock timeout= conflict-exit-code= verbose"
+            ),
             stops: true,
             ..SPEC
         };

@@ -2,132 +2,40 @@
 
 use super::reading::{Check, FORM, Form, NAMES, Reach};
 use crate::options::{Act, Effect, SPEC, Spec};
+use crate::words::words;
 
 /// findmnt(8): it has no option that mounts.
 const FINDMNT: Spec = Spec {
     short: "AabcCDefHIiJklmnPpRrsuUvVxyh",
     valued: "dFMNoOQSTtw",
-    long: &[
-        "all",
-        "ascii",
-        "bytes",
-        "canonicalize",
-        "nocanonicalize",
-        "df",
-        "dfi",
-        "direction=",
-        "evaluate",
-        "tab-file=",
-        "first-only",
-        "fstab",
-        "list-columns",
-        "invert",
-        "json",
-        "kernel",
-        "list",
-        "mountpoint=",
-        "mtab",
-        "task=",
-        "noheadings",
-        "options=",
-        "output=",
-        "output-all",
-        "pairs",
-        "poll?",
-        "pseudo",
-        "filter=",
-        "submounts",
-        "raw",
-        "real",
-        "source=",
-        "target=",
-        "types=",
-        "tree",
-        "shadowed",
-        "deleted",
-        "uniq",
-        "notruncate",
-        "nofsroot",
-        "timeout=",
-        "verify",
-        "verbose",
-        "vfs-all",
-        "shell",
-        "help",
-        "version",
-    ],
+    long: words!(
+        "all ascii bytes canonicalize nocanonicalize df dfi direction= evaluate tab-file= first-only
+         fstab list-columns invert json kernel list mountpoint= mtab task= noheadings options=
+         output= output-all pairs poll? pseudo filter= submounts raw real source= target= types=
+         tree shadowed deleted uniq notruncate nofsroot timeout= verify verbose vfs-all shell help
+         version"
+    ),
     ..NAMES
 };
 
 /// sqlite3(1): `-init` `-A` `-interactive` `-deserialize` and their kin run, write or ask.
 const SQLITE: Spec = Spec {
-    exact: &[
-        "-readonly",
-        "--readonly",
-        "-header",
-        "--header",
-        "-noheader",
-        "--noheader",
-        "-csv",
-        "--csv",
-        "-json",
-        "--json",
-        "-line",
-        "--line",
-        "-list",
-        "--list",
-        "-column",
-        "--column",
-        "-table",
-        "--table",
-        "-box",
-        "--box",
-        "-markdown",
-        "--markdown",
-        "-html",
-        "--html",
-        "-quote",
-        "--quote",
-        "-tabs",
-        "--tabs",
-        "-ascii",
-        "--ascii",
-        "-separator=",
-        "-nullvalue=",
-        "-newline=",
-        "-cmd=",
-        "--cmd=",
-        "-bail",
-        "--bail",
-        "-batch",
-        "--batch",
-        "-safe",
-        "--safe",
-        "-nofollow",
-        "-stats",
-        "-echo",
-    ],
+    exact: words!(
+        "-readonly --readonly -header --header -noheader --noheader -csv --csv -json --json -line
+         --line -list --list -column --column -table --table -box --box -markdown --markdown -html
+         --html -quote --quote -tabs --tabs -ascii --ascii -separator= -nullvalue= -newline= -cmd=
+         --cmd= -bail --bail -batch --batch -safe --safe -nofollow -stats -echo"
+    ),
     ..NAMES
 };
 
 /// npm-ls(1): it looks at `node_modules` and starts nothing; its log and cache aside it writes nothing.
 const NPM_LS: Spec = Spec {
     short: "lagp",
-    long: &[
-        "json",
-        "long",
-        "parseable",
-        "all",
-        "depth=",
-        "global",
-        "link",
-        "omit=",
-        "include=",
-        "package-lock-only",
-        "unicode",
-        "workspace=",
-        "workspaces",
-    ],
+    long: words!(
+        "json long parseable all depth= global link omit= include= package-lock-only unicode
+         workspace= workspaces"
+    ),
     valued: "w",
     ..NAMES
 };
@@ -135,21 +43,10 @@ const NPM_LS: Spec = Spec {
 /// pip-list(1): `--outdated`, `--uptodate` and the options of an index ask a server.
 const PIP_LIST: Spec = Spec {
     short: "vqle",
-    long: &[
-        "verbose",
-        "quiet",
-        "format=",
-        "user",
-        "local",
-        "not-required",
-        "exclude-editable",
-        "include-editable",
-        "editable",
-        "disable-pip-version-check",
-        "exclude=",
-        "path=",
-        "files",
-    ],
+    long: words!(
+        "verbose quiet format= user local not-required exclude-editable include-editable editable
+         disable-pip-version-check exclude= path= files"
+    ),
     ..NAMES
 };
 
@@ -170,17 +67,7 @@ pub(crate) const LOCAL: &[Form] = &[
         programs: &["namei"],
         spec: Spec {
             short: "xmolnvhVZ",
-            long: &[
-                "mountpoints",
-                "modes",
-                "owners",
-                "long",
-                "nosymlinks",
-                "vertical",
-                "context",
-                "help",
-                "version",
-            ],
+            long: words!("mountpoints modes owners long nosymlinks vertical context help version"),
             ..SPEC
         },
         ..FORM
@@ -226,22 +113,10 @@ pub(crate) const LOCAL: &[Form] = &[
         spec: Spec {
             short: "diD",
             valued: "w",
-            long: &[
-                "base64",
-                "base64url",
-                "base58",
-                "base32",
-                "base32hex",
-                "base16",
-                "base2msbf",
-                "base2lsbf",
-                "z85",
-                "decode",
-                "ignore-garbage",
-                "wrap=",
-                "help",
-                "version",
-            ],
+            long: words!(
+                "base64 base64url base58 base32 base32hex base16 base2msbf base2lsbf z85 decode
+                 ignore-garbage wrap= help version"
+            ),
             ..SPEC
         },
         operands_max: 1,
@@ -299,17 +174,7 @@ pub(crate) const LOCAL: &[Form] = &[
 pub(crate) const MERGE_FILE: Spec = Spec {
     short: "pq",
     valued: "L",
-    long: &[
-        "stdout",
-        "quiet",
-        "ours",
-        "theirs",
-        "union",
-        "diff3",
-        "zdiff3",
-        "marker-size=",
-        "diff-algorithm=",
-    ],
+    long: words!("stdout quiet ours theirs union diff3 zdiff3 marker-size= diff-algorithm="),
     acts: &[Act {
         short: "",
         long: &["object-id"],
@@ -319,41 +184,12 @@ pub(crate) const MERGE_FILE: Spec = Spec {
 };
 
 /// Commands of `sqlite3` that print.
-pub(crate) const SQLITE_PRINTS: &[&str] = &[
-    ".schema",
-    ".tables",
-    ".table",
-    ".indexes",
-    ".indices",
-    ".fullschema",
-    ".databases",
-    ".dbinfo",
-    ".dump",
-    ".headers",
-    ".header",
-    ".help",
-    ".mode",
-    ".nullvalue",
-    ".separator",
-    ".show",
-    ".width",
-    ".timeout",
-    ".print",
-    ".bail",
-    ".timer",
-    ".eqp",
-    ".stats",
-    ".version",
-];
+pub(crate) const SQLITE_PRINTS: &[&str] = words!(
+    ".schema .tables .table .indexes .indices .fullschema .databases .dbinfo .dump .headers .header
+     .help .mode .nullvalue .separator .show .width .timeout .print .bail .timer .eqp .stats
+     .version"
+);
 
 /// What a text for `sqlite3` may not hold, in any case: it writes, loads or runs.
-pub(crate) const SQLITE_ACTS: &[&str] = &[
-    "writefile",
-    "edit",
-    "load_extension",
-    "vacuum",
-    "attach",
-    "fts3_tokenizer",
-    "zipfile",
-    "|",
-];
+pub(crate) const SQLITE_ACTS: &[&str] =
+    words!("writefile edit load_extension vacuum attach fts3_tokenizer zipfile |");

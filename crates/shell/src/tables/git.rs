@@ -3,152 +3,41 @@
 pub(crate) mod options;
 
 use crate::options::Spec;
+use crate::words::words;
 use options::{
     ARCHIVE, BLAME, CAT_FILE, CLEAN, FETCH, FORMAT_PATCH, FSCK, GREP, HASH_OBJECT, HISTORY,
     LS_REMOTE, MESSAGE, RANGE_DIFF, SHORTLOG, TAG,
 };
 
 /// Subcommands that only read, whatever their operands.
-pub(crate) const READS: &[&str] = &[
-    "status",
-    "log",
-    "diff",
-    "show",
-    "blame",
-    "annotate",
-    "grep",
-    "ls-files",
-    "ls-tree",
-    "rev-parse",
-    "rev-list",
-    "describe",
-    "name-rev",
-    "merge-base",
-    "cat-file",
-    "shortlog",
-    "show-ref",
-    "for-each-ref",
-    "diff-tree",
-    "diff-index",
-    "diff-files",
-    "cherry",
-    "range-diff",
-    "count-objects",
-    "check-ignore",
-    "check-attr",
-    "help",
-    "version",
-    "whatchanged",
-    "var",
-    "show-branch",
-    "check-ref-format",
-    "check-mailmap",
-    "patch-id",
-    "stripspace",
-    "column",
-    "get-tar-commit-id",
-    "verify-pack",
-    "show-index",
-    "fsck",
-];
+pub(crate) const READS: &[&str] = words!(
+    "status log diff show blame annotate grep ls-files ls-tree rev-parse rev-list describe name-rev
+     merge-base cat-file shortlog show-ref for-each-ref diff-tree diff-index diff-files cherry
+     range-diff count-objects check-ignore check-attr help version whatchanged var show-branch
+     check-ref-format check-mailmap patch-id stripspace column get-tar-commit-id verify-pack
+     show-index fsck"
+);
 
 /// Subcommands that write the repository or the work tree.
-pub(crate) const WRITES: &[&str] = &[
-    "add",
-    "am",
-    "apply",
-    "archive",
-    "bisect",
-    "branch",
-    "bundle",
-    "checkout",
-    "checkout-index",
-    "cherry-pick",
-    "clean",
-    "commit",
-    "commit-graph",
-    "commit-tree",
-    "config",
-    "fast-import",
-    "format-patch",
-    "gc",
-    "hash-object",
-    "init",
-    "maintenance",
-    "merge",
-    "merge-file",
-    "mktag",
-    "mktree",
-    "mv",
-    "notes",
-    "pack-objects",
-    "pack-refs",
-    "prune",
-    "prune-packed",
-    "read-tree",
-    "rebase",
-    "reflog",
-    "remote",
-    "repack",
-    "replace",
-    "rerere",
-    "reset",
-    "restore",
-    "revert",
-    "rm",
-    "sparse-checkout",
-    "stash",
-    "submodule",
-    "switch",
-    "symbolic-ref",
-    "tag",
-    "unpack-objects",
-    "update-index",
-    "update-ref",
-    "update-server-info",
-    "worktree",
-    "write-tree",
-    "multi-pack-index",
-    "index-pack",
-];
+pub(crate) const WRITES: &[&str] = words!(
+    "add am apply archive bisect branch bundle checkout checkout-index cherry-pick clean commit
+     commit-graph commit-tree config fast-import format-patch gc hash-object init maintenance merge
+     merge-file mktag mktree mv notes pack-objects pack-refs prune prune-packed read-tree rebase
+     reflog remote repack replace rerere reset restore revert rm sparse-checkout stash submodule
+     switch symbolic-ref tag unpack-objects update-index update-ref update-server-info worktree
+     write-tree multi-pack-index index-pack"
+);
 
 /// Subcommands that reach the network and write.
 pub(crate) const NETWORK: &[&str] = &["clone", "fetch", "pull", "push", "fetch-pack", "send-pack"];
 
 /// Subcommands that run other programs by their nature.
-pub(crate) const RUNS: &[&str] = &[
-    "difftool",
-    "mergetool",
-    "filter-branch",
-    "web--browse",
-    "instaweb",
-    "gui",
-    "citool",
-    "send-email",
-    "daemon",
-    "shell",
-    "svn",
-    "p4",
-    "cvsserver",
-    "credential",
-    "hook",
-    "for-each-repo",
-    "verify-commit",
-    "verify-tag",
-    "request-pull",
-    "upload-pack",
-    "receive-pack",
-    "upload-archive",
-    "lfs",
-    "fsmonitor--daemon",
-    "imap-send",
-    "fast-export",
-    "remote-http",
-    "remote-https",
-    "remote-ext",
-    "sh-setup",
-    "difftool--helper",
-];
+pub(crate) const RUNS: &[&str] = words!(
+    "difftool mergetool filter-branch web--browse instaweb gui citool send-email daemon shell svn p4
+     cvsserver credential hook for-each-repo verify-commit verify-tag request-pull upload-pack
+     receive-pack upload-archive lfs fsmonitor--daemon imap-send fast-export remote-http
+     remote-https remote-ext sh-setup difftool--helper"
+);
 
 /// What is known of the options of a subcommand.
 #[derive(Debug, Clone, Copy)]
@@ -164,32 +53,11 @@ pub(crate) enum Known {
 /// The options of subcommands; any other is [`Known::Among`] those of [`ANYWHERE`].
 pub(crate) const OPTIONS: &[(&[&str], Known)] = &[
     (
-        &[
-            "status",
-            "ls-files",
-            "ls-tree",
-            "rev-parse",
-            "describe",
-            "name-rev",
-            "merge-base",
-            "show-ref",
-            "for-each-ref",
-            "cherry",
-            "count-objects",
-            "check-ignore",
-            "check-attr",
-            "check-mailmap",
-            "check-ref-format",
-            "version",
-            "var",
-            "show-branch",
-            "patch-id",
-            "stripspace",
-            "column",
-            "get-tar-commit-id",
-            "verify-pack",
-            "show-index",
-        ],
+        words!(
+            "status ls-files ls-tree rev-parse describe name-rev merge-base show-ref for-each-ref
+             cherry count-objects check-ignore check-attr check-mailmap check-ref-format version var
+             show-branch patch-id stripspace column get-tar-commit-id verify-pack show-index"
+        ),
         Known::Harmless,
     ),
     (
@@ -228,18 +96,10 @@ pub(crate) const OPTIONS: &[(&[&str], Known)] = &[
 ];
 
 /// Options before the subcommand that change nothing that runs.
-pub(crate) const GLOBAL_PLAIN: &[&str] = &[
-    "--no-pager",
-    "-P",
-    "--no-optional-locks",
-    "--literal-pathspecs",
-    "--glob-pathspecs",
-    "--noglob-pathspecs",
-    "--icase-pathspecs",
-    "--no-replace-objects",
-    "--no-lazy-fetch",
-    "--no-advice",
-];
+pub(crate) const GLOBAL_PLAIN: &[&str] = words!(
+    "--no-pager -P --no-optional-locks --literal-pathspecs --glob-pathspecs --noglob-pathspecs
+     --icase-pathspecs --no-replace-objects --no-lazy-fetch --no-advice"
+);
 
 /// Configuration that `-c` may set.
 pub(crate) const CONFIG_HARMLESS: &[&str] =

@@ -1,5 +1,7 @@
 //! Names of the environment, row by row.
 
+use crate::words::words;
+
 /// Values by which a check still is the same check.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Values {
@@ -26,50 +28,26 @@ pub(crate) const LEAVE_CHECKS: &[(&[&str], Values)] = &[
         Values::Words(&["ignore", "default", "always", "error"]),
     ),
     (
-        &[
-            "PYTHONIOENCODING",
-            "PYTHONFAULTHANDLER",
-            "PYTHONHASHSEED",
-            "PYTHONASYNCIODEBUG",
-            "PYTHONTRACEMALLOC",
-            "NODE_NO_WARNINGS",
-            "NODE_DISABLE_COLORS",
-            "GOCACHE",
-            "GOMODCACHE",
-            "GOTMPDIR",
-            "CARGO_TARGET_DIR",
-            "CARGO_BUILD_JOBS",
-            "CARGO_NET_OFFLINE",
-        ],
+        words!(
+            "PYTHONIOENCODING PYTHONFAULTHANDLER PYTHONHASHSEED PYTHONASYNCIODEBUG PYTHONTRACEMALLOC
+             NODE_NO_WARNINGS NODE_DISABLE_COLORS GOCACHE GOMODCACHE GOTMPDIR CARGO_TARGET_DIR
+             CARGO_BUILD_JOBS CARGO_NET_OFFLINE"
+        ),
         Values::Any,
     ),
     (
         &["NODE_OPTIONS"],
-        Values::Words(&[
-            "--experimental-vm-modules",
-            "--experimental-strip-types",
-            "--no-warnings",
-            "--no-deprecation",
-            "--no-experimental-strip-types",
-            "--enable-source-maps",
-            "--openssl-legacy-provider",
-            "--max-old-space-size=",
-            "--max_old_space_size=",
-            "--stack-size=",
-            "--stack-trace-limit=",
-        ]),
+        Values::Words(words!(
+            "--experimental-vm-modules --experimental-strip-types --no-warnings --no-deprecation
+             --no-experimental-strip-types --enable-source-maps --openssl-legacy-provider
+             --max-old-space-size= --max_old_space_size= --stack-size= --stack-trace-limit="
+        )),
     ),
     (
         &["GOFLAGS"],
-        Values::Words(&[
-            "-mod=mod",
-            "-mod=vendor",
-            "-mod=readonly",
-            "-count=1",
-            "-v",
-            "-race",
-            "-buildvcs=false",
-        ]),
+        Values::Words(words!(
+            "-mod=mod -mod=vendor -mod=readonly -count=1 -v -race -buildvcs=false"
+        )),
     ),
     (&["GOTOOLCHAIN"], Values::Words(&["local", "auto"])),
     (&["GO111MODULE"], Values::Words(&["on", "auto"])),
@@ -247,66 +225,13 @@ pub(crate) const CHANGING: &[&str] = &[
 ];
 
 /// Beginnings of such names.
-pub(crate) const CHANGING_PREFIXES: &[&str] = &[
-    "LD_",
-    "DYLD_",
-    "BASH_",
-    "XDG_",
-    "LESS",
-    "GIT_",
-    "SSH_",
-    "SUDO_",
-    "PYTHON",
-    "PERL",
-    "RUBY",
-    "NODE_",
-    "YARN_",
-    "PNPM_",
-    "LUA_",
-    "JAVA_",
-    "GRADLE_",
-    "MAVEN_",
-    "MAKE",
-    "RUSTC",
-    "CARGO_",
-    "RUSTUP_",
-    "GO",
-    "DOCKER_",
-    "AWS_",
-    "UV_",
-    "PIP_",
-    "CMAKE_",
-    "BUNDLE_",
-    "GEM_",
-    "DENO_",
-    "BUN_",
-    "MVN_",
-    "INTERLOCK_",
-    "CLAUDE_",
-    "CODEX_",
-    "GEMINI_",
-    "DOTNET_",
-    "COREHOST_",
-    "ASAN_",
-    "LSAN_",
-    "UBSAN_",
-    "TSAN_",
-    "GROFF_",
-    "GTEST_",
-    "CTEST_",
-    "TOX_",
-    "NOX_",
-    "PRE_COMMIT_",
-    "JULIA_",
-    "R_LIBS",
-    "CCACHE_",
-    "SCCACHE_",
-    "VITEST_",
-    "JEST_",
-    "ESLINT_",
-    "TF_CLI_ARGS",
-    "BAZEL",
-];
+pub(crate) const CHANGING_PREFIXES: &[&str] = words!(
+    "LD_ DYLD_ BASH_ XDG_ LESS GIT_ SSH_ SUDO_ PYTHON PERL RUBY NODE_ YARN_ PNPM_ LUA_ JAVA_ GRADLE_
+     MAVEN_ MAKE RUSTC CARGO_ RUSTUP_ GO DOCKER_ AWS_ UV_ PIP_ CMAKE_ BUNDLE_ GEM_ DENO_ BUN_ MVN_
+     INTERLOCK_ CLAUDE_ CODEX_ GEMINI_ DOTNET_ COREHOST_ ASAN_ LSAN_ UBSAN_ TSAN_ GROFF_ GTEST_
+     CTEST_ TOX_ NOX_ PRE_COMMIT_ JULIA_ R_LIBS CCACHE_ SCCACHE_ VITEST_ JEST_ ESLINT_ TF_CLI_ARGS
+     BAZEL"
+);
 
 /// Endings of such names.
 pub(crate) const CHANGING_SUFFIXES: &[&str] = &["PAGER", "EDITOR", "_proxy", "_PROXY"];
@@ -338,28 +263,13 @@ pub(crate) const STEERED: &[(&[&str], &[&str])] = &[
 pub(crate) const COMMAND_TABLES: &[&str] = &["BASH_CMDS", "BASH_ALIASES"];
 
 /// Names whose value a shell expands and runs.
-pub(crate) const RUN_AS_TEXT: &[&str] = &[
-    "PS0",
-    "PS1",
-    "PS2",
-    "PS4",
-    "PROMPT_COMMAND",
-    "BASH_ENV",
-    "ENV",
-];
+pub(crate) const RUN_AS_TEXT: &[&str] = words!("PS0 PS1 PS2 PS4 PROMPT_COMMAND BASH_ENV ENV");
 
 /// Names that match a row above and change nothing that matters.
-pub(crate) const HARMLESS: &[&str] = &[
-    "GIT_TERMINAL_PROMPT",
-    "GIT_OPTIONAL_LOCKS",
-    "PYTHONUNBUFFERED",
-    "PYTHONDONTWRITEBYTECODE",
-    "PYTHONUTF8",
-    "NODE_ENV",
-    "CARGO_INCREMENTAL",
-    "DOTNET_CLI_TELEMETRY_OPTOUT",
-    "DOTNET_NOLOGO",
-];
+pub(crate) const HARMLESS: &[&str] = words!(
+    "GIT_TERMINAL_PROMPT GIT_OPTIONAL_LOCKS PYTHONUNBUFFERED PYTHONDONTWRITEBYTECODE PYTHONUTF8
+     NODE_ENV CARGO_INCREMENTAL DOTNET_CLI_TELEMETRY_OPTOUT DOTNET_NOLOGO"
+);
 
 /// Beginnings of such names.
 pub(crate) const HARMLESS_PREFIXES: &[&str] = &["CARGO_TERM_"];
@@ -368,28 +278,8 @@ pub(crate) const HARMLESS_PREFIXES: &[&str] = &["CARGO_TERM_"];
 pub(crate) const CHANGING_IN_ANY_CASE: &[&str] = &["npm_config_"];
 
 /// Names without which programs take what the system or their own defaults say.
-pub(crate) const UNSET_PLAIN: &[&str] = &[
-    "HOME",
-    "TMPDIR",
-    "XDG_CONFIG_HOME",
-    "XDG_CACHE_HOME",
-    "XDG_DATA_HOME",
-    "XDG_RUNTIME_DIR",
-    "LD_PRELOAD",
-    "LD_LIBRARY_PATH",
-    "BASH_ENV",
-    "ENV",
-    "CDPATH",
-    "PYTHONPATH",
-    "PYTHONHOME",
-    "NODE_OPTIONS",
-    "NODE_PATH",
-    "CLASSPATH",
-    "JAVA_TOOL_OPTIONS",
-    "HTTP_PROXY",
-    "HTTPS_PROXY",
-    "ALL_PROXY",
-    "http_proxy",
-    "https_proxy",
-    "all_proxy",
-];
+pub(crate) const UNSET_PLAIN: &[&str] = words!(
+    "HOME TMPDIR XDG_CONFIG_HOME XDG_CACHE_HOME XDG_DATA_HOME XDG_RUNTIME_DIR LD_PRELOAD
+     LD_LIBRARY_PATH BASH_ENV ENV CDPATH PYTHONPATH PYTHONHOME NODE_OPTIONS NODE_PATH CLASSPATH
+     JAVA_TOOL_OPTIONS HTTP_PROXY HTTPS_PROXY ALL_PROXY http_proxy https_proxy all_proxy"
+);

@@ -1,5 +1,7 @@
 //! What some commands print, where an operand made of it cannot be an option.
 
+use crate::words::words;
+
 /// What is known of a command's output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Output {
@@ -52,16 +54,9 @@ pub(crate) const FORMS: &[Form] = &[
     ),
     form(
         &["git", "rev-list"],
-        &[
-            "-1",
-            "--all",
-            "--first-parent",
-            "--reverse",
-            "--max-count=1",
-            "--max-parents=0",
-            "--no-merges",
-            "--merges",
-        ],
+        words!(
+            "-1 --all --first-parent --reverse --max-count=1 --max-parents=0 --no-merges --merges"
+        ),
         9,
         Output::Names,
     ),

@@ -3,6 +3,7 @@
 //! From their manuals, GNU's, BSD's and macOS's side by side. What is left out on purpose stands at its row.
 
 use crate::options::{Operands, SPEC, Spec};
+use crate::words::words;
 
 /// Returns the options that a plain reader is known to have.
 pub(crate) fn options(name: &str) -> Option<&'static Spec> {
@@ -48,26 +49,10 @@ const fn known_first(
     }
 }
 
-const CHECKSUMS: &[&str] = &[
-    "algorithm=",
-    "base64",
-    "binary",
-    "check",
-    "debug",
-    "ignore-missing",
-    "length=",
-    "quiet",
-    "raw",
-    "status",
-    "strict",
-    "tag",
-    "text",
-    "untagged",
-    "warn",
-    "zero",
-    "01",
-    "UNIVERSAL",
-];
+const CHECKSUMS: &[&str] = words!(
+    "algorithm= base64 binary check debug ignore-missing length= quiet raw status strict tag text
+     untagged warn zero 01 UNIVERSAL"
+);
 
 const OPTIONS: &[(&[&str], Spec)] = &[
     // ---- texts ----
@@ -77,15 +62,9 @@ const OPTIONS: &[(&[&str], Spec)] = &[
             "AbeElnstTuv",
             "",
             "",
-            &[
-                "show-all",
-                "number-nonblank",
-                "show-ends",
-                "number",
-                "squeeze-blank",
-                "show-tabs",
-                "show-nonprinting",
-            ],
+            words!(
+                "show-all number-nonblank show-ends number squeeze-blank show-tabs show-nonprinting"
+            ),
         ),
     ),
     (
@@ -98,20 +77,10 @@ const OPTIONS: &[(&[&str], Spec)] = &[
             "fFqrvz0123456789",
             "bcns",
             "",
-            &[
-                "bytes=",
-                "debug",
-                "follow?",
-                "lines=",
-                "max-unchanged-stats=",
-                "pid=",
-                "quiet",
-                "silent",
-                "retry",
-                "sleep-interval=",
-                "verbose",
-                "zero-terminated",
-            ],
+            words!(
+                "bytes= debug follow? lines= max-unchanged-stats= pid= quiet silent retry
+                 sleep-interval= verbose zero-terminated"
+            ),
         ),
     ),
     (
@@ -120,19 +89,11 @@ const OPTIONS: &[(&[&str], Spec)] = &[
             "p",
             "bdfhilnsvw",
             "",
-            &[
-                "body-numbering=",
-                "section-delimiter=",
-                "footer-numbering=",
-                "header-numbering=",
-                "line-increment=",
-                "join-blank-lines=",
-                "number-format=",
-                "no-renumber",
-                "number-separator=",
-                "starting-line-number=",
-                "number-width=",
-            ],
+            words!(
+                "body-numbering= section-delimiter= footer-numbering= header-numbering=
+                 line-increment= join-blank-lines= number-format= no-renumber number-separator=
+                 starting-line-number= number-width="
+            ),
         ),
     ),
     (
@@ -141,15 +102,7 @@ const OPTIONS: &[(&[&str], Spec)] = &[
             "Lclmw",
             "",
             "",
-            &[
-                "bytes",
-                "chars",
-                "lines",
-                "files0-from=",
-                "max-line-length",
-                "total=",
-                "words",
-            ],
+            words!("bytes chars lines files0-from= max-line-length total= words"),
         ),
     ),
     (
@@ -158,16 +111,10 @@ const OPTIONS: &[(&[&str], Spec)] = &[
             "Mnsw",
             "bcdfO",
             "",
-            &[
-                "bytes=",
-                "characters=",
-                "delimiter=",
-                "fields=",
-                "complement",
-                "only-delimited",
-                "output-delimiter=",
-                "zero-terminated",
-            ],
+            words!(
+                "bytes= characters= delimiter= fields= complement only-delimited output-delimiter=
+                 zero-terminated"
+            ),
         ),
     ),
     (
@@ -180,13 +127,7 @@ const OPTIONS: &[(&[&str], Spec)] = &[
             "iz",
             "12aejotv",
             "",
-            &[
-                "ignore-case",
-                "check-order",
-                "nocheck-order",
-                "header",
-                "zero-terminated",
-            ],
+            words!("ignore-case check-order nocheck-order header zero-terminated"),
         ),
     ),
     (
@@ -195,13 +136,7 @@ const OPTIONS: &[(&[&str], Spec)] = &[
             "123iz",
             "",
             "",
-            &[
-                "check-order",
-                "nocheck-order",
-                "output-delimiter=",
-                "total",
-                "zero-terminated",
-            ],
+            words!("check-order nocheck-order output-delimiter= total zero-terminated"),
         ),
     ),
     (
@@ -210,14 +145,7 @@ const OPTIONS: &[(&[&str], Spec)] = &[
             "bhlsvxz",
             "in",
             "",
-            &[
-                "print-bytes",
-                "ignore-initial=",
-                "verbose",
-                "bytes=",
-                "quiet",
-                "silent",
-            ],
+            words!("print-bytes ignore-initial= verbose bytes= quiet silent"),
         ),
     ),
     (
@@ -226,61 +154,18 @@ const OPTIONS: &[(&[&str], Spec)] = &[
             "aBbcdEeHilNnPpqrsTtuvwyZ0123456789",
             "CDFILSUWXx",
             "",
-            &[
-                "normal",
-                "brief",
-                "report-identical-files",
-                "context?",
-                "unified?",
-                "ed",
-                "rcs",
-                "side-by-side",
-                "width=",
-                "left-column",
-                "suppress-common-lines",
-                "show-c-function",
-                "show-function-line=",
-                "label=",
-                "expand-tabs",
-                "initial-tab",
-                "tabsize=",
-                "suppress-blank-empty",
-                "paginate",
-                "recursive",
-                "no-dereference",
-                "new-file",
-                "unidirectional-new-file",
-                "ignore-file-name-case",
-                "no-ignore-file-name-case",
-                "exclude=",
-                "exclude-from=",
-                "starting-file=",
-                "from-file=",
-                "to-file=",
-                "ignore-case",
-                "ignore-tab-expansion",
-                "ignore-trailing-space",
-                "ignore-space-change",
-                "ignore-all-space",
-                "ignore-blank-lines",
-                "ignore-matching-lines=",
-                "text",
-                "strip-trailing-cr",
-                "ifdef=",
-                "old-group-format=",
-                "new-group-format=",
-                "unchanged-group-format=",
-                "changed-group-format=",
-                "line-format=",
-                "old-line-format=",
-                "new-line-format=",
-                "unchanged-line-format=",
-                "minimal",
-                "horizon-lines=",
-                "speed-large-files",
-                "color?",
-                "palette=",
-            ],
+            words!(
+                "normal brief report-identical-files context? unified? ed rcs side-by-side width=
+                 left-column suppress-common-lines show-c-function show-function-line= label=
+                 expand-tabs initial-tab tabsize= suppress-blank-empty paginate recursive
+                 no-dereference new-file unidirectional-new-file ignore-file-name-case
+                 no-ignore-file-name-case exclude= exclude-from= starting-file= from-file= to-file=
+                 ignore-case ignore-tab-expansion ignore-trailing-space ignore-space-change
+                 ignore-all-space ignore-blank-lines ignore-matching-lines= text strip-trailing-cr
+                 ifdef= old-group-format= new-group-format= unchanged-group-format=
+                 changed-group-format= line-format= old-line-format= new-line-format=
+                 unchanged-line-format= minimal horizon-lines= speed-large-files color? palette="
+            ),
         ),
     ),
     // `-a`, `--auto-pager` starts a pager.
@@ -290,23 +175,11 @@ const OPTIONS: &[(&[&str], Spec)] = &[
             "123CdhiKlnpst",
             "wxyz",
             "",
-            &[
-                "no-deleted",
-                "no-inserted",
-                "no-common",
-                "diff-input",
-                "ignore-case",
-                "less-mode",
-                "avoid-wraps",
-                "printer",
-                "statistics",
-                "terminal",
-                "start-delete=",
-                "end-delete=",
-                "start-insert=",
-                "end-insert=",
-                "copyright",
-            ],
+            words!(
+                "no-deleted no-inserted no-common diff-input ignore-case less-mode avoid-wraps
+                 printer statistics terminal start-delete= end-delete= start-insert= end-insert=
+                 copyright"
+            ),
         ),
     ),
     (
@@ -319,15 +192,7 @@ const OPTIONS: &[(&[&str], Spec)] = &[
             "cmnstu0123456789",
             "dglpw",
             "",
-            &[
-                "crown-margin",
-                "prefix=",
-                "split-only",
-                "tagged-paragraph",
-                "uniform-spacing",
-                "width=",
-                "goal=",
-            ],
+            words!("crown-margin prefix= split-only tagged-paragraph uniform-spacing width= goal="),
         ),
     ),
     (
@@ -345,32 +210,12 @@ const OPTIONS: &[(&[&str], Spec)] = &[
             "deJLStVhx",
             "CcEHilNnOopRrsTW",
             "",
-            &[
-                "table",
-                "table-name=",
-                "table-order=",
-                "table-columns=",
-                "table-column=",
-                "table-columns-limit=",
-                "table-noextreme=",
-                "table-noheadings",
-                "table-header-repeat",
-                "table-hide=",
-                "table-right=",
-                "table-truncate=",
-                "table-wrap=",
-                "table-empty-lines",
-                "keep-empty-lines",
-                "json",
-                "tree=",
-                "tree-id=",
-                "tree-parent=",
-                "output-width=",
-                "output-separator=",
-                "separator=",
-                "fillrows",
-                "use-spaces=",
-            ],
+            words!(
+                "table table-name= table-order= table-columns= table-column= table-columns-limit=
+                 table-noextreme= table-noheadings table-header-repeat table-hide= table-right=
+                 table-truncate= table-wrap= table-empty-lines keep-empty-lines json tree= tree-id=
+                 tree-parent= output-width= output-separator= separator= fillrows use-spaces="
+            ),
         ),
     ),
     (&["rev"], known("0Vh", "", "", &["zero"])),
@@ -380,17 +225,10 @@ const OPTIONS: &[(&[&str], Spec)] = &[
             "aBbcDdeFfHhIiLlOosvXx",
             "ANjt",
             "Sw",
-            &[
-                "address-radix=",
-                "endian=",
-                "skip-bytes=",
-                "read-bytes=",
-                "strings?",
-                "format=",
-                "output-duplicates",
-                "width?",
-                "traditional",
-            ],
+            words!(
+                "address-radix= endian= skip-bytes= read-bytes= strings? format= output-duplicates
+                 width? traditional"
+            ),
         ),
     ),
     (
@@ -399,21 +237,11 @@ const OPTIONS: &[(&[&str], Spec)] = &[
             "bCcdhovVxX",
             "efns",
             "L",
-            &[
-                "one-byte-octal",
-                "one-byte-hex",
-                "one-byte-char",
-                "canonical",
-                "two-bytes-decimal",
-                "two-bytes-octal",
-                "two-bytes-hex",
-                "color?",
-                "format=",
-                "format-file=",
-                "length=",
-                "skip=",
-                "no-squeezing",
-            ],
+            words!(
+                "one-byte-octal one-byte-hex one-byte-char canonical two-bytes-decimal
+                 two-bytes-octal two-bytes-hex color? format= format-file= length= skip=
+                 no-squeezing"
+            ),
         ),
     ),
     (
@@ -422,18 +250,10 @@ const OPTIONS: &[(&[&str], Spec)] = &[
             "adfhovVw0123456789",
             "eNnstTU",
             "",
-            &[
-                "all",
-                "data",
-                "print-file-name",
-                "bytes=",
-                "radix=",
-                "include-all-whitespace",
-                "target=",
-                "encoding=",
-                "unicode=",
-                "output-separator=",
-            ],
+            words!(
+                "all data print-file-name bytes= radix= include-all-whitespace target= encoding=
+                 unicode= output-separator="
+            ),
         ),
     ),
     (
@@ -451,32 +271,12 @@ const OPTIONS: &[(&[&str], Spec)] = &[
             "aFJTcdfmprtv0123456789",
             "CDNWhlowL",
             "Seins",
-            &[
-                "pages=",
-                "columns=",
-                "across",
-                "show-control-chars",
-                "double-space",
-                "date-format=",
-                "expand-tabs?",
-                "form-feed",
-                "header=",
-                "output-tabs?",
-                "join-lines",
-                "length=",
-                "merge",
-                "number-lines?",
-                "first-line-number=",
-                "indent=",
-                "no-file-warnings",
-                "separator?",
-                "sep-string?",
-                "omit-header",
-                "omit-pagination",
-                "show-nonprinting",
-                "width=",
-                "page-width=",
-            ],
+            words!(
+                "pages= columns= across show-control-chars double-space date-format= expand-tabs?
+                 form-feed header= output-tabs? join-lines length= merge number-lines?
+                 first-line-number= indent= no-file-warnings separator? sep-string? omit-header
+                 omit-pagination show-nonprinting width= page-width="
+            ),
         ),
     ),
     (
@@ -501,23 +301,10 @@ const OPTIONS: &[(&[&str], Spec)] = &[
             "Mz0123456789",
             "d",
             "",
-            &[
-                "debug",
-                "delimiter=",
-                "field=",
-                "format=",
-                "from=",
-                "from-unit=",
-                "grouping",
-                "header?",
-                "invalid=",
-                "padding=",
-                "round=",
-                "suffix=",
-                "to=",
-                "to-unit=",
-                "zero-terminated",
-            ],
+            words!(
+                "debug delimiter= field= format= from= from-unit= grouping header? invalid= padding=
+                 round= suffix= to= to-unit= zero-terminated"
+            ),
         ),
     ),
     (
@@ -544,37 +331,15 @@ const OPTIONS: &[(&[&str], Spec)] = &[
             "CcghiLlPqRrsvVwxz",
             "eEfIOS",
             "",
-            &[
-                "interactive",
-                "mathlib",
-                "quiet",
-                "standard",
-                "warn",
-                "compile",
-                "expression=",
-                "file=",
-                "scale=",
-                "ibase=",
-                "obase=",
-                "no-prompt",
-                "no-line-length",
-            ],
+            words!(
+                "interactive mathlib quiet standard warn compile expression= file= scale= ibase=
+                 obase= no-prompt no-line-length"
+            ),
         ),
     ),
     // ---- sums ----
     (
-        &[
-            "cksum",
-            "md5sum",
-            "sha1sum",
-            "sha224sum",
-            "sha256sum",
-            "sha384sum",
-            "sha512sum",
-            "shasum",
-            "b2sum",
-            "sum",
-        ],
+        words!("cksum md5sum sha1sum sha224sum sha256sum sha384sum sha512sum shasum b2sum sum"),
         known("0UbchqrstvVwz", "alo", "", CHECKSUMS),
     ),
     (
@@ -593,22 +358,10 @@ const OPTIONS: &[(&[&str], Spec)] = &[
             "efLmnPqsvzE",
             "",
             "",
-            &[
-                "canonicalize",
-                "canonicalize-existing",
-                "canonicalize-missing",
-                "logical",
-                "physical",
-                "quiet",
-                "silent",
-                "relative-to=",
-                "relative-base=",
-                "strip",
-                "no-symlinks",
-                "no-newline",
-                "verbose",
-                "zero",
-            ],
+            words!(
+                "canonicalize canonicalize-existing canonicalize-missing logical physical quiet
+                 silent relative-to= relative-base= strip no-symlinks no-newline verbose zero"
+            ),
         ),
     ),
     (
@@ -617,50 +370,15 @@ const OPTIONS: &[(&[&str], Spec)] = &[
             "1@%,ABCDFGHLNOPQRSUWXZabcdefghiklmnoqrstuvxyE",
             "ITw",
             "",
-            &[
-                "all",
-                "almost-all",
-                "author",
-                "escape",
-                "block-size=",
-                "ignore-backups",
-                "color?",
-                "directory",
-                "dired",
-                "classify?",
-                "file-type",
-                "format=",
-                "full-time",
-                "group-directories-first",
-                "no-group",
-                "human-readable",
-                "si",
-                "dereference-command-line",
-                "dereference-command-line-symlink-to-dir",
-                "hide=",
-                "hyperlink?",
-                "indicator-style=",
-                "inode",
-                "ignore=",
-                "kibibytes",
-                "dereference",
-                "numeric-uid-gid",
-                "literal",
-                "hide-control-chars",
-                "show-control-chars",
-                "quote-name",
-                "quoting-style=",
-                "reverse",
-                "recursive",
-                "size",
-                "sort=",
-                "time=",
-                "time-style=",
-                "tabsize=",
-                "width=",
-                "context",
-                "zero",
-            ],
+            words!(
+                "all almost-all author escape block-size= ignore-backups color? directory dired
+                 classify? file-type format= full-time group-directories-first no-group
+                 human-readable si dereference-command-line dereference-command-line-symlink-to-dir
+                 hide= hyperlink? indicator-style= inode ignore= kibibytes dereference
+                 numeric-uid-gid literal hide-control-chars show-control-chars quote-name
+                 quoting-style= reverse recursive size sort= time= time-style= tabsize= width=
+                 context zero"
+            ),
         ),
     ),
     (
@@ -669,83 +387,18 @@ const OPTIONS: &[(&[&str], Spec)] = &[
             "1@AaBbDdFfGgHhilmMNnOoRrSTUuvxXZ",
             "ILstw",
             "",
-            &[
-                "absolute?",
-                "accessed",
-                "across",
-                "all",
-                "almost-all",
-                "binary",
-                "blocks=",
-                "blocksize",
-                "bytes",
-                "changed",
-                "classic",
-                "classify?",
-                "color=",
-                "color-scale?",
-                "colour=",
-                "colour-scale?",
-                "created",
-                "date=",
-                "depth=",
-                "dereference",
-                "directory-only",
-                "extended",
-                "follow-symlinks",
-                "git",
-                "git-ignore",
-                "git-repos",
-                "git-repos-no-status",
-                "grid",
-                "group",
-                "group-dirs=",
-                "group-directories-first",
-                "group-directories-last",
-                "header",
-                "human-readable",
-                "hyperlink?",
-                "icon=",
-                "icon-theme=",
-                "icons?",
-                "ignore-glob=",
-                "inode",
-                "level=",
-                "links",
-                "list-dirs",
-                "long",
-                "modified",
-                "mounts",
-                "no-filesize",
-                "no-git",
-                "no-icons",
-                "no-permissions",
-                "no-quotes",
-                "no-symlink",
-                "no-time",
-                "no-user",
-                "numeric",
-                "octal-permissions",
-                "oneline",
-                "only-dirs",
-                "only-files",
-                "permission=",
-                "recurse",
-                "reverse",
-                "show-symlinks",
-                "size=",
-                "smart-group",
-                "sort=",
-                "sizesort",
-                "extensionsort",
-                "timesort",
-                "versionsort",
-                "time=",
-                "time-style=",
-                "total-size",
-                "tree",
-                "width=",
-            ],
+            words!(
+                "absolute? accessed across all almost-all binary blocks= blocksize bytes changed
+                 classic classify? color= color-scale? colour= colour-scale? created date= depth=
+                 dereference directory-only extended follow-symlinks git git-ignore git-repos
+                 git-repos-no-status grid group group-dirs= group-directories-first
+                 group-directories-last header human-readable hyperlink? icon= icon-theme= icons?
+                 ignore-glob= inode level= links list-dirs long modified mounts no-filesize no-git
+                 no-icons no-permissions no-quotes no-symlink no-time no-user numeric
+                 octal-permissions oneline only-dirs only-files permission= recurse reverse
+                 show-symlinks size= smart-group sort= sizesort extensionsort timesort versionsort
+                 time= time-style= total-size tree width="
+            ),
         ),
     ),
     (
@@ -754,26 +407,11 @@ const OPTIONS: &[(&[&str], Spec)] = &[
             "acEdhlLnpPRstVv",
             "em",
             "",
-            &[
-                "access",
-                "default",
-                "dump",
-                "encoding=",
-                "match=",
-                "name=",
-                "no-dereference",
-                "only-values",
-                "omit-header",
-                "all-effective",
-                "no-effective",
-                "skip-base",
-                "recursive",
-                "logical",
-                "physical",
-                "tabular",
-                "absolute-names",
-                "numeric",
-            ],
+            words!(
+                "access default dump encoding= match= name= no-dereference only-values omit-header
+                 all-effective no-effective skip-base recursive logical physical tabular
+                 absolute-names numeric"
+            ),
         ),
     ),
     (
@@ -782,14 +420,7 @@ const OPTIONS: &[(&[&str], Spec)] = &[
             "FlLnqrsx",
             "c",
             "ft",
-            &[
-                "dereference",
-                "file-system",
-                "cached=",
-                "format=",
-                "printf=",
-                "terse",
-            ],
+            words!("dereference file-system cached= format= printf= terse"),
         ),
     ),
     (
@@ -798,31 +429,12 @@ const OPTIONS: &[(&[&str], Spec)] = &[
             "0aAbcDghHklLmnPrSsx",
             "BdIXt",
             "",
-            &[
-                "null",
-                "all",
-                "apparent-size",
-                "block-size=",
-                "bytes",
-                "total",
-                "dereference-args",
-                "max-depth=",
-                "files0-from=",
-                "human-readable",
-                "inodes",
-                "dereference",
-                "count-links",
-                "no-dereference",
-                "separate-dirs",
-                "si",
-                "summarize",
-                "threshold=",
-                "time?",
-                "time-style=",
-                "exclude-from=",
-                "exclude=",
-                "one-file-system",
-            ],
+            words!(
+                "null all apparent-size block-size= bytes total dereference-args max-depth=
+                 files0-from= human-readable inodes dereference count-links no-dereference
+                 separate-dirs si summarize threshold= time? time-style= exclude-from= exclude=
+                 one-file-system"
+            ),
         ),
     ),
     // `--sync` lets the system write.
@@ -832,21 +444,10 @@ const OPTIONS: &[(&[&str], Spec)] = &[
             "abcgHhIiklmnPTvY",
             "Btx",
             "",
-            &[
-                "all",
-                "block-size=",
-                "human-readable",
-                "si",
-                "inodes",
-                "local",
-                "no-sync",
-                "output?",
-                "portability",
-                "total",
-                "type=",
-                "print-type",
-                "exclude-type=",
-            ],
+            words!(
+                "all block-size= human-readable si inodes local no-sync output? portability total
+                 type= print-type exclude-type="
+            ),
         ),
     ),
     (
@@ -855,40 +456,11 @@ const OPTIONS: &[(&[&str], Spec)] = &[
             "AabDdfhiJlMmnNOPprSstVvyzH",
             "EeIowxQ",
             "T",
-            &[
-                "noempty",
-                "discard",
-                "dedup=",
-                "include=",
-                "json",
-                "merge",
-                "output-all",
-                "pairs",
-                "scsi",
-                "nvme",
-                "virtio",
-                "tree?",
-                "all",
-                "bytes",
-                "nodeps",
-                "exclude=",
-                "filter=",
-                "fs",
-                "ascii",
-                "list",
-                "list-columns",
-                "perms",
-                "noheadings",
-                "output=",
-                "paths",
-                "raw",
-                "inverse",
-                "topology",
-                "width=",
-                "sort=",
-                "shell",
-                "zoned",
-            ],
+            words!(
+                "noempty discard dedup= include= json merge output-all pairs scsi nvme virtio tree?
+                 all bytes nodeps exclude= filter= fs ascii list list-columns perms noheadings
+                 output= paths raw inverse topology width= sort= shell zoned"
+            ),
         ),
     ),
     // `-D` writes a cache of devices.
@@ -903,26 +475,11 @@ const OPTIONS: &[(&[&str], Spec)] = &[
             "CfhlvV",
             "ceinost",
             "",
-            &[
-                "files",
-                "exclude=",
-                "input=",
-                "languages",
-                "hidden",
-                "no-ignore",
-                "no-ignore-parent",
-                "no-ignore-dot",
-                "no-ignore-vcs",
-                "output=",
-                "streaming=",
-                "sort=",
-                "rsort=",
-                "types=",
-                "compact",
-                "num-format=",
-                "verbose",
-                "columns=",
-            ],
+            words!(
+                "files exclude= input= languages hidden no-ignore no-ignore-parent no-ignore-dot
+                 no-ignore-vcs output= streaming= sort= rsort= types= compact num-format= verbose
+                 columns="
+            ),
         ),
     ),
     // `-C` names another configuration.
@@ -932,21 +489,10 @@ const OPTIONS: &[(&[&str], Spec)] = &[
             "adelrwvV?",
             "LMms",
             "",
-            &[
-                "all",
-                "and",
-                "debug",
-                "exact",
-                "locale=",
-                "long",
-                "manpath=",
-                "regex",
-                "sections=",
-                "systems=",
-                "usage",
-                "verbose",
-                "wildcard",
-            ],
+            words!(
+                "all and debug exact locale= long manpath= regex sections= systems= usage verbose
+                 wildcard"
+            ),
         ),
     ),
     (
@@ -955,27 +501,11 @@ const OPTIONS: &[(&[&str], Spec)] = &[
             "0AbceEhHiLmNPpqsSVw",
             "dlnr",
             "",
-            &[
-                "all",
-                "basename",
-                "count",
-                "database=",
-                "existing",
-                "follow",
-                "ignore-case",
-                "ignore-spaces",
-                "limit=",
-                "literal",
-                "nofollow",
-                "null",
-                "quiet",
-                "regex",
-                "regexp=",
-                "statistics",
-                "transliterate",
-                "wholename",
-                "wholepath",
-            ],
+            words!(
+                "all basename count database= existing follow ignore-case ignore-spaces limit=
+                 literal nofollow null quiet regex regexp= statistics transliterate wholename
+                 wholepath"
+            ),
         ),
     ),
     (
@@ -984,16 +514,7 @@ const OPTIONS: &[(&[&str], Spec)] = &[
             "abfghilmqsuv",
             "BMS",
             "",
-            &[
-                "all",
-                "read-alias",
-                "skip-alias",
-                "skip-dot",
-                "skip-tilde",
-                "show-dot",
-                "show-tilde",
-                "tty-only",
-            ],
+            words!("all read-alias skip-alias skip-dot skip-tilde show-dot show-tilde tty-only"),
         ),
     ),
     // ---- the machine ----
@@ -1003,21 +524,10 @@ const OPTIONS: &[(&[&str], Spec)] = &[
             "abBchJrVxy",
             "s",
             "Cep",
-            &[
-                "all",
-                "online",
-                "bytes",
-                "caches?",
-                "offline",
-                "json",
-                "extended?",
-                "hierarchic?",
-                "parse?",
-                "raw",
-                "hex",
-                "physical",
-                "output-all",
-            ],
+            words!(
+                "all online bytes caches? offline json extended? hierarchic? parse? raw hex physical
+                 output-all"
+            ),
         ),
     ),
     (
@@ -1026,28 +536,10 @@ const OPTIONS: &[(&[&str], Spec)] = &[
             "bghkLlmtVvw",
             "cs",
             "",
-            &[
-                "bytes",
-                "kilo",
-                "mega",
-                "giga",
-                "tera",
-                "peta",
-                "kibi",
-                "mebi",
-                "gibi",
-                "tebi",
-                "pebi",
-                "human",
-                "si",
-                "line",
-                "lohi",
-                "total",
-                "committed",
-                "seconds=",
-                "count=",
-                "wide",
-            ],
+            words!(
+                "bytes kilo mega giga tera peta kibi mebi gibi tebi pebi human si line lohi total
+                 committed seconds= count= wide"
+            ),
         ),
     ),
     (
@@ -1061,17 +553,10 @@ const OPTIONS: &[(&[&str], Spec)] = &[
             "abiKmnoprsUvX",
             "",
             "",
-            &[
-                "all",
-                "kernel-name",
-                "nodename",
-                "kernel-release",
-                "kernel-version",
-                "machine",
-                "processor",
-                "hardware-platform",
-                "operating-system",
-            ],
+            words!(
+                "all kernel-name nodename kernel-release kernel-version machine processor
+                 hardware-platform operating-system"
+            ),
         ),
     ),
     (
@@ -1089,31 +574,10 @@ const OPTIONS: &[(&[&str], Spec)] = &[
             "abcdfHhilmnopqrsTtuVw",
             "MN",
             "",
-            &[
-                "all",
-                "boot",
-                "dead",
-                "heading",
-                "ips",
-                "ip-addr",
-                "login",
-                "lookup",
-                "process",
-                "count",
-                "runlevel",
-                "short",
-                "time",
-                "mesg",
-                "users",
-                "message",
-                "writable",
-                "no-header",
-                "no-current",
-                "from",
-                "old-style",
-                "pids",
-                "terminal",
-            ],
+            words!(
+                "all boot dead heading ips ip-addr login lookup process count runlevel short time
+                 mesg users message writable no-header no-current from old-style pids terminal"
+            ),
         ),
     ),
     (
@@ -1122,22 +586,10 @@ const OPTIONS: &[(&[&str], Spec)] = &[
             "adFhiRTVwxy0123456789",
             "fnpst",
             "",
-            &[
-                "hostlast",
-                "dns",
-                "file=",
-                "fulltimes",
-                "ip",
-                "limit=",
-                "nohostname",
-                "since=",
-                "until=",
-                "present=",
-                "fullnames",
-                "system",
-                "tab-separated",
-                "time-format=",
-            ],
+            words!(
+                "hostlast dns file= fulltimes ip limit= nohostname since= until= present= fullnames
+                 system tab-separated time-format="
+            ),
         ),
     ),
     (
@@ -1146,27 +598,11 @@ const OPTIONS: &[(&[&str], Spec)] = &[
             "AaGcghlnpSsTtUuVZw",
             "CHNf",
             "",
-            &[
-                "arguments",
-                "ascii",
-                "compact-not",
-                "color=",
-                "show-pgids",
-                "vt100",
-                "highlight-all",
-                "highlight-pid=",
-                "long",
-                "numeric-sort",
-                "ns-sort=",
-                "show-pids",
-                "show-parents",
-                "ns-changes",
-                "thread-names",
-                "hide-threads",
-                "uid-changes",
-                "unicode",
-                "security-context",
-            ],
+            words!(
+                "arguments ascii compact-not color= show-pgids vt100 highlight-all highlight-pid=
+                 long numeric-sort ns-sort= show-pids show-parents ns-changes thread-names
+                 hide-threads uid-changes unicode security-context"
+            ),
         ),
     ),
     (&["pidof"], known("chnqstwxz", "doS", "", &[])),
@@ -1176,36 +612,11 @@ const OPTIONS: &[(&[&str], Spec)] = &[
             "AacfhIijLlnoqSvwxz",
             "dFGgNOPrstUuMT",
             "",
-            &[
-                "delimiter=",
-                "list-name",
-                "list-full",
-                "inverse",
-                "lightweight",
-                "count",
-                "full",
-                "pgroup=",
-                "group=",
-                "ignore-case",
-                "newest",
-                "oldest",
-                "older=",
-                "parent=",
-                "session=",
-                "terminal=",
-                "euid=",
-                "uid=",
-                "exact",
-                "pidfile=",
-                "logpidfile",
-                "runstates=",
-                "ignore-ancestors",
-                "cgroup=",
-                "env=",
-                "ns=",
-                "nslist=",
-                "quiet",
-            ],
+            words!(
+                "delimiter= list-name list-full inverse lightweight count full pgroup= group=
+                 ignore-case newest oldest older= parent= session= terminal= euid= uid= exact
+                 pidfile= logpidfile runstates= ignore-ancestors cgroup= env= ns= nslist= quiet"
+            ),
         ),
     ),
     (
@@ -1214,24 +625,10 @@ const OPTIONS: &[(&[&str], Spec)] = &[
             "aACcdDfHhIikKmNnPstTUVwxyz",
             "gjopS",
             "",
-            &[
-                "active",
-                "forks",
-                "slabs",
-                "one-header",
-                "stats",
-                "disk",
-                "disk-sum",
-                "partition=",
-                "unit=",
-                "wide",
-                "timestamp",
-                "no-first",
-                "compact",
-                "dec=",
-                "human",
-                "pretty",
-            ],
+            words!(
+                "active forks slabs one-header stats disk disk-sum partition= unit= wide timestamp
+                 no-first compact dec= human pretty"
+            ),
         ),
     ),
     (&["lsmod"], known("sv", "", "", &["syslog", "verbose"])),
@@ -1275,39 +672,12 @@ const OPTIONS: &[(&[&str], Spec)] = &[
             "46aBbCcdeFghilLmMnNopQqrRsStTuUvWwxZ",
             "AfI",
             "",
-            &[
-                "all",
-                "cache",
-                "context",
-                "continuous",
-                "extend",
-                "fib",
-                "groups",
-                "inet",
-                "inet6",
-                "interfaces",
-                "listening",
-                "masquerade",
-                "numeric",
-                "numeric-hosts",
-                "numeric-ports",
-                "numeric-users",
-                "program",
-                "programs",
-                "protocol=",
-                "raw",
-                "route",
-                "sctp",
-                "statistics",
-                "symbolic",
-                "tcp",
-                "timers",
-                "udp",
-                "udplite",
-                "unix",
-                "verbose",
-                "wide",
-            ],
+            words!(
+                "all cache context continuous extend fib groups inet inet6 interfaces listening
+                 masquerade numeric numeric-hosts numeric-ports numeric-users program programs
+                 protocol= raw route sctp statistics symbolic tcp timers udp udplite unix verbose
+                 wide"
+            ),
         ),
     ),
     (
@@ -1316,14 +686,7 @@ const OPTIONS: &[(&[&str], Spec)] = &[
             "ackmvV?",
             "",
             "",
-            &[
-                "all-locales",
-                "charmaps",
-                "category-name",
-                "keyword-name",
-                "usage",
-                "verbose",
-            ],
+            words!("all-locales charmaps category-name keyword-name usage verbose"),
         ),
     ),
     (&["getconf"], known("a", "v", "", &[])),

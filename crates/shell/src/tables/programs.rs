@@ -4,6 +4,7 @@ use interlock_core::facts::CommandClass;
 
 use super::options::*;
 use crate::options::Spec;
+use crate::words::words;
 
 /// What is done with a program of the tables.
 #[derive(Debug, Clone, Copy)]
@@ -121,16 +122,7 @@ pub(crate) const PROGRAMS: &[Row] = &[
         Kind::Plain,
     ),
     row(
-        &[
-            "cksum",
-            "md5sum",
-            "sha1sum",
-            "sha224sum",
-            "sha256sum",
-            "sha384sum",
-            "sha512sum",
-            "shasum",
-        ],
+        words!("cksum md5sum sha1sum sha224sum sha256sum sha384sum sha512sum shasum"),
         Reader,
         Kind::Plain,
     ),
@@ -154,34 +146,10 @@ pub(crate) const PROGRAMS: &[Row] = &[
         Kind::Plain,
     ),
     row(
-        &[
-            "lscpu",
-            "free",
-            "uptime",
-            "nproc",
-            "uname",
-            "id",
-            "whoami",
-            "groups",
-            "who",
-            "logname",
-            "w",
-            "last",
-            "users",
-            "pstree",
-            "pidof",
-            "vmstat",
-            "lsmod",
-            "lspci",
-            "lsusb",
-            "apropos",
-            "lsb_release",
-            "sw_vers",
-            "iostat",
-            "locate",
-            "plocate",
-            "whatis",
-        ],
+        words!(
+            "lscpu free uptime nproc uname id whoami groups who logname w last users pstree pidof
+             vmstat lsmod lspci lsusb apropos lsb_release sw_vers iostat locate plocate whatis"
+        ),
         Reader,
         Kind::Nothing,
     ),
@@ -278,22 +246,10 @@ pub(crate) const PROGRAMS: &[Row] = &[
         Reader,
         Kind::Verbs(
             &SYSTEMCTL,
-            &[
-                "status",
-                "show",
-                "cat",
-                "is-active",
-                "is-enabled",
-                "is-failed",
-                "is-system-running",
-                "list-units",
-                "list-unit-files",
-                "list-timers",
-                "list-sockets",
-                "list-jobs",
-                "list-dependencies",
-                "list-machines",
-            ],
+            words!(
+                "status show cat is-active is-enabled is-failed is-system-running list-units
+                 list-unit-files list-timers list-sockets list-jobs list-dependencies list-machines"
+            ),
         ),
     ),
     row(&["journalctl"], Reader, Kind::Options(&JOURNALCTL)),
@@ -307,15 +263,10 @@ pub(crate) const PROGRAMS: &[Row] = &[
         Reader,
         Kind::Verbs(
             &SYSTEMCTL,
-            &[
-                "list-sessions",
-                "list-users",
-                "list-seats",
-                "show-session",
-                "show-user",
-                "session-status",
-                "user-status",
-            ],
+            words!(
+                "list-sessions list-users list-seats show-session show-user session-status
+                 user-status"
+            ),
         ),
     ),
     row(&["crontab"], Reader, Kind::Options(&CRONTAB)),
@@ -412,21 +363,7 @@ pub(crate) const PROGRAMS: &[Row] = &[
         Kind::Opaque(CODE),
     ),
     row(
-        &[
-            "runghc",
-            "ghci",
-            "ghc",
-            "osascript",
-            "pwsh",
-            "powershell",
-            "gdb",
-            "lldb",
-            "m4",
-            "dc",
-            "psql",
-            "mysql",
-            "redis-cli",
-        ],
+        words!("runghc ghci ghc osascript pwsh powershell gdb lldb m4 dc psql mysql redis-cli"),
         Interpreter,
         Kind::Opaque(CODE),
     ),
@@ -440,14 +377,7 @@ pub(crate) const PROGRAMS: &[Row] = &[
     ),
     // ---- keys and certificates: what they change depends on the subcommand ----
     row(
-        &[
-            "openssl",
-            "gpg",
-            "gpg2",
-            "ssh-keygen",
-            "ssh-add",
-            "ssh-agent",
-        ],
+        words!("openssl gpg gpg2 ssh-keygen ssh-add ssh-agent"),
         CommandClass::Unknown,
         Kind::Opaque(CHANGES),
     ),
@@ -485,22 +415,9 @@ pub(crate) const PROGRAMS: &[Row] = &[
         Kind::Opaque(PROJECT),
     ),
     row(
-        &[
-            "dotnet",
-            "mix",
-            "cabal",
-            "stack",
-            "zig",
-            "swift",
-            "bazel",
-            "bazelisk",
-            "buck",
-            "pre-commit",
-            "ldd",
-            "ctest",
-            "rustfmt",
-            "gofmt",
-        ],
+        words!(
+            "dotnet mix cabal stack zig swift bazel bazelisk buck pre-commit ldd ctest rustfmt gofmt"
+        ),
         ProjectCode,
         Kind::Opaque(PROJECT),
     ),
@@ -515,17 +432,7 @@ pub(crate) const PROGRAMS: &[Row] = &[
     // ---- network ----
     row(&["tshark"], Network, Kind::Opaque(ELSEWHERE)),
     row(
-        &[
-            "ping",
-            "ping6",
-            "dig",
-            "nslookup",
-            "host",
-            "whois",
-            "traceroute",
-            "tracepath",
-            "mtr",
-        ],
+        words!("ping ping6 dig nslookup host whois traceroute tracepath mtr"),
         Network,
         Kind::Options(&HOSTS),
     ),
@@ -538,143 +445,58 @@ pub(crate) const PROGRAMS: &[Row] = &[
     ),
     row(&["scp"], Network, Kind::Special(Special::Scp)),
     row(
-        &[
-            "aws",
-            "gcloud",
-            "az",
-            "terraform",
-            "tofu",
-            "helm",
-            "kubectl",
-        ],
+        words!("aws gcloud az terraform tofu helm kubectl"),
         Network,
         Kind::Opaque(ELSEWHERE),
     ),
     row(&["gh"], Network, Kind::Special(Special::Gh)),
     row(
-        &[
-            "ssh",
-            "mosh",
-            "docker",
-            "podman",
-            "docker-compose",
-            "nerdctl",
-            "vagrant",
-            "wsl",
-        ],
+        words!("ssh mosh docker podman docker-compose nerdctl vagrant wsl"),
         Network,
         Kind::Opaque(ELSEWHERE),
     ),
     row(
-        &[
-            "systemd-run",
-            "at",
-            "batch",
-            "start-stop-daemon",
-            "run-parts",
-            "ld.so",
-            "ld-linux.so.2",
-            "ld-linux-x86-64.so.2",
-        ],
+        words!(
+            "systemd-run at batch start-stop-daemon run-parts ld.so ld-linux.so.2
+             ld-linux-x86-64.so.2"
+        ),
         System,
         Kind::Opaque(ELSEWHERE),
     ),
     row(&["tmux", "screen"], System, Kind::Opaque(ELSEWHERE)),
     // ---- system ----
     row(
-        &[
-            "apt",
-            "apt-get",
-            "apt-cache",
-            "aptitude",
-            "dpkg",
-            "dnf",
-            "yum",
-            "rpm",
-            "pacman",
-            "brew",
-            "snap",
-            "flatpak",
-            "apk",
-            "zypper",
-        ],
+        words!(
+            "apt apt-get apt-cache aptitude dpkg dnf yum rpm pacman brew snap flatpak apk zypper"
+        ),
         System,
         Kind::Opaque(CHANGES),
     ),
     row(
-        &[
-            "wipefs",
-            "sgdisk",
-            "sfdisk",
-            "cfdisk",
-            "blkdiscard",
-            "cryptsetup",
-            "lvremove",
-            "vgremove",
-            "pvremove",
-            "tune2fs",
-            "resize2fs",
-            "mkfs",
-            "mkswap",
-            "umount",
-            "swapon",
-            "swapoff",
-            "losetup",
-            "fdisk",
-            "parted",
-            "shutdown",
-            "reboot",
-            "halt",
-            "poweroff",
-            "init",
-        ],
+        words!(
+            "wipefs sgdisk sfdisk cfdisk blkdiscard cryptsetup lvremove vgremove pvremove tune2fs
+             resize2fs mkfs mkswap umount swapon swapoff losetup fdisk parted shutdown reboot halt
+             poweroff init"
+        ),
         System,
         Kind::Opaque(CHANGES),
     ),
     row(
-        &[
-            "mkfs.ext2",
-            "mkfs.ext3",
-            "mkfs.ext4",
-            "mkfs.xfs",
-            "mkfs.btrfs",
-            "mkfs.vfat",
-            "mkfs.fat",
-        ],
+        words!("mkfs.ext2 mkfs.ext3 mkfs.ext4 mkfs.xfs mkfs.btrfs mkfs.vfat mkfs.fat"),
         System,
         Kind::Opaque(CHANGES),
     ),
     row(
-        &[
-            "iptables",
-            "ip6tables",
-            "nft",
-            "ufw",
-            "useradd",
-            "userdel",
-            "usermod",
-            "groupadd",
-            "passwd",
-            "chpasswd",
-            "visudo",
-            "vipw",
-        ],
+        words!(
+            "iptables ip6tables nft ufw useradd userdel usermod groupadd passwd chpasswd visudo vipw"
+        ),
         System,
         Kind::Opaque(CHANGES),
     ),
     row(
-        &[
-            "insmod",
-            "rmmod",
-            "modprobe",
-            "service",
-            "update-alternatives",
-            "ldconfig",
-            "chsh",
-            "logger",
-            "wall",
-            "renice",
-        ],
+        words!(
+            "insmod rmmod modprobe service update-alternatives ldconfig chsh logger wall renice"
+        ),
         System,
         Kind::Opaque(CHANGES),
     ),
@@ -689,29 +511,10 @@ pub(crate) const PROGRAMS: &[Row] = &[
 /// Programs whose first word may be `help` or `version` and nothing else happens.
 ///
 /// `npm help` starts a viewer or a browser that its configuration names, `bundle help` starts `man`.
-pub(crate) const WITH_SUBCOMMANDS: &[&str] = &[
-    "cargo",
-    "go",
-    "pnpm",
-    "yarn",
-    "docker",
-    "podman",
-    "kubectl",
-    "gh",
-    "helm",
-    "terraform",
-    "uv",
-    "poetry",
-    "conda",
-    "gem",
-    "pip",
-    "pip3",
-    "dotnet",
-    "rustup",
-    "git",
-    "ruff",
-    "openssl",
-];
+pub(crate) const WITH_SUBCOMMANDS: &[&str] = words!(
+    "cargo go pnpm yarn docker podman kubectl gh helm terraform uv poetry conda gem pip pip3 dotnet
+     rustup git ruff openssl"
+);
 
 /// Words of their own with which programs, alone with one, only tell about themselves.
 pub(crate) const ASKS: &[(&[&str], &[&str])] = &[
@@ -745,57 +548,9 @@ pub(crate) const LOADS_FOR_HELP: &[&str] = &[
 ];
 
 /// Builtins that take a meaning of their own in this shell; a function may not have their name.
-pub(crate) const BUILTINS: &[&str] = &[
-    "cd",
-    "pushd",
-    "popd",
-    "dirs",
-    "exit",
-    "return",
-    "break",
-    "continue",
-    "shift",
-    "wait",
-    "umask",
-    "ulimit",
-    "read",
-    "local",
-    "declare",
-    "typeset",
-    "export",
-    "readonly",
-    "unset",
-    "set",
-    "shopt",
-    "let",
-    "mapfile",
-    "readarray",
-    "getopts",
-    "type",
-    "hash",
-    "jobs",
-    "fg",
-    "bg",
-    "disown",
-    "suspend",
-    "times",
-    "caller",
-    "eval",
-    "trap",
-    "source",
-    ".",
-    "exec",
-    "command",
-    "builtin",
-    "alias",
-    "unalias",
-    "enable",
-    "bind",
-    "complete",
-    "compgen",
-    "compopt",
-    "history",
-    "fc",
-    "help",
-    "logout",
-];
+pub(crate) const BUILTINS: &[&str] = words!(
+    "cd pushd popd dirs exit return break continue shift wait umask ulimit read local declare
+     typeset export readonly unset set shopt let mapfile readarray getopts type hash jobs fg bg
+     disown suspend times caller eval trap source . exec command builtin alias unalias enable bind
+     complete compgen compopt history fc help logout"
+);

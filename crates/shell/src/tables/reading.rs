@@ -4,6 +4,7 @@
 //! what the program's own row says. Where a manual is meant, it stands beside the row.
 
 use crate::options::{Operands, SPEC, Spec};
+use crate::words::words;
 
 /// What a form reaches beside files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,23 +73,10 @@ pub(crate) const NAMES: Spec = Spec {
 /// `go help list`: `-toolexec`, `-exec`, `-mod`, `-modfile`, `-overlay`, `-export`, `-compiled`,
 /// `-u` and `-versions` build, run, write or ask servers.
 const GO_LIST: Spec = Spec {
-    exact: &[
-        "-C=",
-        "-deps",
-        "-e",
-        "-f=",
-        "-f=*",
-        "-find",
-        "-json",
-        "-json=*",
-        "-m",
-        "-test",
-        "-tags=",
-        "-tags=*",
-        "-mod=readonly",
-        "-mod=vendor",
-        "-buildvcs=false",
-    ],
+    exact: words!(
+        "-C= -deps -e -f= -f=* -find -json -json=* -m -test -tags= -tags=* -mod=readonly -mod=vendor
+         -buildvcs=false"
+    ),
     ..NAMES
 };
 
@@ -126,67 +114,27 @@ const TMUX_CAPTURE: Spec = Spec {
 
 const NPM_JSON: Spec = Spec {
     short: "lag",
-    long: &[
-        "json",
-        "long",
-        "parseable",
-        "all",
-        "depth=",
-        "global",
-        "link",
-        "omit=",
-        "include=",
-    ],
+    long: words!("json long parseable all depth= global link omit= include="),
     ..NAMES
 };
 
 const CARGO: Spec = Spec {
     short: "vqpie",
     valued: "piF",
-    long: &[
-        "package=",
-        "offline",
-        "locked",
-        "frozen",
-        "invert=",
-        "edges=",
-        "depth=",
-        "duplicates",
-        "no-dedupe",
-        "prefix=",
-        "charset=",
-        "format=",
-        "format-version=",
-        "no-deps",
-        "workspace",
-        "all-features",
-        "no-default-features",
-        "features=",
-        "filter-platform=",
-        "target=",
-        "color=",
-        "quiet",
-        "verbose",
-    ],
+    long: words!(
+        "package= offline locked frozen invert= edges= depth= duplicates no-dedupe prefix= charset=
+         format= format-version= no-deps workspace all-features no-default-features features=
+         filter-platform= target= color= quiet verbose"
+    ),
     ..NAMES
 };
 
 const PIP: Spec = Spec {
     short: "vqflo",
-    long: &[
-        "verbose",
-        "quiet",
-        "files",
-        "format=",
-        "user",
-        "local",
-        "not-required",
-        "exclude-editable",
-        "editable",
-        "disable-pip-version-check",
-        "all",
-        "exclude=",
-    ],
+    long: words!(
+        "verbose quiet files format= user local not-required exclude-editable editable
+         disable-pip-version-check all exclude="
+    ),
     ..NAMES
 };
 
@@ -194,90 +142,22 @@ const PIP: Spec = Spec {
 const GH_API: Spec = Spec {
     short: "i",
     valued: "HqtpX",
-    long: &[
-        "header=",
-        "jq=",
-        "template=",
-        "preview=",
-        "include",
-        "paginate",
-        "slurp",
-        "silent",
-        "verbose",
-        "method=",
-    ],
+    long: words!("header= jq= template= preview= include paginate slurp silent verbose method="),
     ..NAMES
 };
 
 const GH_SEARCH: Spec = Spec {
     valued: "LRqtuB",
-    long: &[
-        "app=",
-        "archived?",
-        "assignee=",
-        "author=",
-        "author-date=",
-        "author-email=",
-        "base=",
-        "checks=",
-        "closed=",
-        "commenter=",
-        "comments=",
-        "committer=",
-        "committer-date=",
-        "created=",
-        "draft?",
-        "extension=",
-        "filename=",
-        "followers=",
-        "forks=",
-        "good-first-issues=",
-        "hash=",
-        "head=",
-        "help-wanted-issues=",
-        "include-forks=",
-        "include-prs",
-        "interactions=",
-        "involves=",
-        "jq=",
-        "json=",
-        "label=",
-        "language=",
-        "license=",
-        "limit=",
-        "locked?",
-        "match=",
-        "mentions=",
-        "merge?",
-        "merged?",
-        "merged-at=",
-        "milestone=",
-        "no-assignee?",
-        "no-label?",
-        "no-milestone?",
-        "no-project?",
-        "number-topics=",
-        "order=",
-        "owner=",
-        "parent=",
-        "project=",
-        "reactions=",
-        "repo=",
-        "review=",
-        "review-requested=",
-        "reviewed-by=",
-        "size=",
-        "sort=",
-        "stars=",
-        "state=",
-        "team-mentions=",
-        "template=",
-        "topic=",
-        "tree=",
-        "updated=",
-        "visibility=",
-        "filename=",
-    ],
+    long: words!(
+        "app= archived? assignee= author= author-date= author-email= base= checks= closed=
+         commenter= comments= committer= committer-date= created= draft? extension= filename=
+         followers= forks= good-first-issues= hash= head= help-wanted-issues= include-forks=
+         include-prs interactions= involves= jq= json= label= language= license= limit= locked?
+         match= mentions= merge? merged? merged-at= milestone= no-assignee? no-label? no-milestone?
+         no-project? number-topics= order= owner= parent= project= reactions= repo= review=
+         review-requested= reviewed-by= size= sort= stars= state= team-mentions= template= topic=
+         tree= updated= visibility= filename="
+    ),
     ..NAMES
 };
 
@@ -383,24 +263,11 @@ pub(crate) const FORMS: &[Form] = &[
         spec: Spec {
             short: "axV",
             valued: "CeifoPsSW",
-            long: &[
-                "check-sourced",
-                "color?",
-                "include=",
-                "exclude=",
-                "extended-analysis=",
-                "format=",
-                "list-optional",
-                "norc",
-                "rcfile=",
-                "enable=",
-                "source-path=",
-                "shell=",
-                "severity=",
-                "version",
-                "wiki-link-count=",
-                "external-sources",
-            ],
+            long: words!(
+                "check-sourced color? include= exclude= extended-analysis= format= list-optional
+                 norc rcfile= enable= source-path= shell= severity= version wiki-link-count=
+                 external-sources"
+            ),
             ..SPEC
         },
         ..FORM
@@ -410,15 +277,7 @@ pub(crate) const FORMS: &[Form] = &[
         programs: PYTHONS,
         words: &["-m", "json.tool"],
         spec: Spec {
-            long: &[
-                "sort-keys",
-                "no-ensure-ascii",
-                "json-lines",
-                "indent=",
-                "tab",
-                "no-indent",
-                "compact",
-            ],
+            long: words!("sort-keys no-ensure-ascii json-lines indent= tab no-indent compact"),
             ..SPEC
         },
         operands_max: 1,
@@ -488,16 +347,7 @@ pub(crate) const FORMS: &[Form] = &[
         words: &["tasks"],
         spec: Spec {
             short: "xlgJ",
-            long: &[
-                "extended",
-                "local",
-                "global",
-                "hidden",
-                "json",
-                "no-header",
-                "sort=",
-                "sort-order=",
-            ],
+            long: words!("extended local global hidden json no-header sort= sort-order="),
             ..NAMES
         },
         others: &["add", "edit", "run", "validate", "deps", "info", "r", "new"],
@@ -509,14 +359,7 @@ pub(crate) const FORMS: &[Form] = &[
         words: &["ls"],
         spec: Spec {
             short: "cgimJ",
-            long: &[
-                "current",
-                "global",
-                "installed",
-                "missing",
-                "json",
-                "no-header",
-            ],
+            long: words!("current global installed missing json no-header"),
             ..NAMES
         },
         ..CONFIGURED
@@ -632,32 +475,13 @@ pub(crate) const FORMS: &[Form] = &[
     Form {
         programs: &["vale"],
         spec: Spec {
-            long: &[
-                "config=",
-                "output=",
-                "glob=",
-                "minAlertLevel=",
-                "ext=",
-                "filter=",
-                "no-exit",
-                "no-wrap",
-                "no-global",
-                "ignore-syntax",
-                "relative",
-            ],
+            long: words!(
+                "config= output= glob= minAlertLevel= ext= filter= no-exit no-wrap no-global
+                 ignore-syntax relative"
+            ),
             ..SPEC
         },
-        others: &[
-            "sync",
-            "fix",
-            "install",
-            "host-install",
-            "host-uninstall",
-            "transform",
-            "compile",
-            "tag",
-            "test",
-        ],
+        others: words!("sync fix install host-install host-uninstall transform compile tag test"),
         ..CONFIGURED
     },
     // gh-api(1), gh-search(1)

@@ -5,38 +5,17 @@
 
 use super::reading::{FORM, Form, NAMES, Reach};
 use crate::options::Spec;
+use crate::words::words;
 
 /// docker-ps(1) and its kin: `-H` `--context` `--config` stand before the subcommand and are in no form.
 const DOCKER: Spec = Spec {
     short: "aqslnftd",
     valued: "",
-    long: &[
-        "all",
-        "quiet",
-        "no-trunc",
-        "size",
-        "latest",
-        "digests",
-        "tree",
-        "details",
-        "follow",
-        "timestamps",
-        "no-stream",
-        "human",
-        "verbose",
-        "services",
-        "orphans",
-        "no-color",
-        "no-log-prefix",
-        "filter=",
-        "format=",
-        "last=",
-        "since=",
-        "until=",
-        "tail=",
-        "type=",
-        "index=",
-    ],
+    long: words!(
+        "all quiet no-trunc size latest digests tree details follow timestamps no-stream human
+         verbose services orphans no-color no-log-prefix filter= format= last= since= until= tail=
+         type= index="
+    ),
     ..NAMES
 };
 /// `docker ps -n 3`, `docker ps -f name=x`, `docker logs -n 3`.
@@ -55,52 +34,14 @@ const DOCKER_LOGS: Spec = Spec {
 const KUBECTL: Spec = Spec {
     short: "AwLRih",
     valued: "nlofcv",
-    long: &[
-        "all-namespaces",
-        "namespace=",
-        "context=",
-        "selector=",
-        "field-selector=",
-        "output=",
-        "show-labels",
-        "show-kind",
-        "show-managed-fields",
-        "show-events",
-        "label-columns=",
-        "sort-by=",
-        "no-headers",
-        "ignore-not-found",
-        "chunk-size=",
-        "subresource=",
-        "watch",
-        "watch-only",
-        "output-watch-events",
-        "recursive",
-        "container=",
-        "all-containers",
-        "follow",
-        "previous",
-        "since=",
-        "since-time=",
-        "tail=",
-        "limit-bytes=",
-        "max-log-requests=",
-        "prefix",
-        "timestamps",
-        "request-timeout=",
-        "containers",
-        "api-group=",
-        "namespaced",
-        "verbs=",
-        "revision=",
-        "for=",
-        "types=",
-        "client",
-        "short",
-        "sum",
-        "list",
-        "quiet",
-    ],
+    long: words!(
+        "all-namespaces namespace= context= selector= field-selector= output= show-labels show-kind
+         show-managed-fields show-events label-columns= sort-by= no-headers ignore-not-found
+         chunk-size= subresource= watch watch-only output-watch-events recursive container=
+         all-containers follow previous since= since-time= tail= limit-bytes= max-log-requests=
+         prefix timestamps request-timeout= containers api-group= namespaced verbs= revision= for=
+         types= client short sum list quiet"
+    ),
     ..NAMES
 };
 /// Here `-f` follows; of `kubectl get` it names a file.
@@ -119,49 +60,17 @@ const KUBECTL_GET: Spec = Spec {
 const HELM: Spec = Spec {
     short: "aAdqr",
     valued: "nfmol",
-    long: &[
-        "all",
-        "all-namespaces",
-        "namespace=",
-        "kube-context=",
-        "filter=",
-        "max=",
-        "offset=",
-        "output=",
-        "selector=",
-        "date",
-        "deployed",
-        "failed",
-        "pending",
-        "reverse",
-        "short",
-        "superseded",
-        "time-format=",
-        "uninstalled",
-        "uninstalling",
-        "no-headers",
-        "revision=",
-        "show-desc",
-        "show-resources",
-        "template=",
-        "versions",
-        "devel",
-        "version=",
-    ],
+    long: words!(
+        "all all-namespaces namespace= kube-context= filter= max= offset= output= selector= date
+         deployed failed pending reverse short superseded time-format= uninstalled uninstalling
+         no-headers revision= show-desc show-resources template= versions devel version="
+    ),
     ..NAMES
 };
 
 /// https://developer.hashicorp.com/terraform/cli: `-chdir` stands before the subcommand.
 const TERRAFORM: Spec = Spec {
-    exact: &[
-        "-json",
-        "-raw",
-        "-no-color",
-        "-state=*",
-        "-state=",
-        "-id=*",
-        "-module-depth=*",
-    ],
+    exact: words!("-json -raw -no-color -state=* -state= -id=* -module-depth=*"),
     ..NAMES
 };
 
@@ -295,47 +204,17 @@ pub(crate) const REMOTE: &[Form] = &[
 ];
 
 /// Verbs of `aws` that show one thing; others that begin with `get-` write a file or make a credential.
-pub(crate) const AWS_GETS: &[&str] = &[
-    "get-caller-identity",
-    "get-bucket-acl",
-    "get-bucket-cors",
-    "get-bucket-encryption",
-    "get-bucket-lifecycle-configuration",
-    "get-bucket-location",
-    "get-bucket-logging",
-    "get-bucket-policy",
-    "get-bucket-replication",
-    "get-bucket-tagging",
-    "get-bucket-versioning",
-    "get-public-access-block",
-    "get-log-events",
-    "get-query-results",
-    "get-metric-data",
-    "get-metric-statistics",
-    "get-dashboard",
-    "get-cost-and-usage",
-    "get-cost-forecast",
-    "get-user",
-    "get-role",
-    "get-role-policy",
-    "get-policy",
-    "get-policy-version",
-    "get-group",
-    "get-account-summary",
-    "get-function-configuration",
-    "get-function-concurrency",
-    "get-hosted-zone",
-    "get-pipeline",
-    "get-pipeline-state",
-    "get-pipeline-execution",
-    "get-template",
-    "get-template-summary",
-    "get-stack-policy",
-    "get-queue-attributes",
-    "get-queue-url",
-    "get-topic-attributes",
-    "get-console-output",
-];
+pub(crate) const AWS_GETS: &[&str] = words!(
+    "get-caller-identity get-bucket-acl get-bucket-cors get-bucket-encryption
+     get-bucket-lifecycle-configuration get-bucket-location get-bucket-logging get-bucket-policy
+     get-bucket-replication get-bucket-tagging get-bucket-versioning get-public-access-block
+     get-log-events get-query-results get-metric-data get-metric-statistics get-dashboard
+     get-cost-and-usage get-cost-forecast get-user get-role get-role-policy get-policy
+     get-policy-version get-group get-account-summary get-function-configuration
+     get-function-concurrency get-hosted-zone get-pipeline get-pipeline-state get-pipeline-execution
+     get-template get-template-summary get-stack-policy get-queue-attributes get-queue-url
+     get-topic-attributes get-console-output"
+);
 
 /// A service of `aws` with verbs that show something by other names.
 pub(crate) const AWS_SHOWS: &[(&str, &[&str])] = &[
@@ -357,112 +236,26 @@ pub(crate) const AWS_BEFORE: &[(&str, bool)] = &[
 ];
 
 /// Options of `aws` that choose another server, or take their words from a file.
-pub(crate) const AWS_STEERS: &[&str] = &[
-    "--endpoint-url",
-    "--ca-bundle",
-    "--no-verify-ssl",
-    "--no-sign-request",
-    "--cli-input-json",
-    "--cli-input-yaml",
-    "--cli-auto-prompt",
-    "--generate-cli-skeleton",
-    "--with-decryption",
-    "--debug",
-];
+pub(crate) const AWS_STEERS: &[&str] = words!(
+    "--endpoint-url --ca-bundle --no-verify-ssl --no-sign-request --cli-input-json --cli-input-yaml
+     --cli-auto-prompt --generate-cli-skeleton --with-decryption --debug"
+);
 
 /// Groups of `gcloud` in which `list` and `describe` are verbs.
-pub(crate) const GCLOUD_GROUPS: &[&str] = &[
-    "alpha",
-    "beta",
-    "compute",
-    "instances",
-    "disks",
-    "networks",
-    "subnets",
-    "firewall-rules",
-    "images",
-    "snapshots",
-    "zones",
-    "regions",
-    "addresses",
-    "projects",
-    "organizations",
-    "container",
-    "clusters",
-    "node-pools",
-    "operations",
-    "run",
-    "services",
-    "revisions",
-    "jobs",
-    "executions",
-    "functions",
-    "app",
-    "versions",
-    "sql",
-    "databases",
-    "backups",
-    "pubsub",
-    "topics",
-    "subscriptions",
-    "storage",
-    "buckets",
-    "objects",
-    "iam",
-    "roles",
-    "service-accounts",
-    "builds",
-    "triggers",
-    "artifacts",
-    "repositories",
-    "docker",
-    "logging",
-    "logs",
-    "sinks",
-    "metrics",
-    "dns",
-    "managed-zones",
-    "record-sets",
-    "config",
-    "configurations",
-    "auth",
-    "scheduler",
-    "tasks",
-    "queues",
-    "redis",
-    "spanner",
-    "bigtable",
-    "dataflow",
-    "dataproc",
-    "monitoring",
-    "dashboards",
-    "policies",
-    "backend-services",
-    "url-maps",
-    "forwarding-rules",
-    "health-checks",
-    "instance-groups",
-    "managed",
-    "instance-templates",
-    "target-pools",
-    "routers",
-    "routes",
-    "vpn-tunnels",
-    "endpoints",
-    "kms",
-    "keyrings",
-    "keys",
-    "secrets",
-    "deploy",
-    "workflows",
-];
+pub(crate) const GCLOUD_GROUPS: &[&str] = words!(
+    "alpha beta compute instances disks networks subnets firewall-rules images snapshots zones
+     regions addresses projects organizations container clusters node-pools operations run services
+     revisions jobs executions functions app versions sql databases backups pubsub topics
+     subscriptions storage buckets objects iam roles service-accounts builds triggers artifacts
+     repositories docker logging logs sinks metrics dns managed-zones record-sets config
+     configurations auth scheduler tasks queues redis spanner bigtable dataflow dataproc monitoring
+     dashboards policies backend-services url-maps forwarding-rules health-checks instance-groups
+     managed instance-templates target-pools routers routes vpn-tunnels endpoints kms keyrings keys
+     secrets deploy workflows"
+);
 
 /// Options of `gcloud` that choose another account, or take their words from a file.
-pub(crate) const GCLOUD_STEERS: &[&str] = &[
-    "--flags-file",
-    "--impersonate-service-account",
-    "--access-token-file",
-    "--account",
-    "--configuration",
-    "--log-http",
-];
+pub(crate) const GCLOUD_STEERS: &[&str] = words!(
+    "--flags-file --impersonate-service-account --access-token-file --account --configuration
+     --log-http"
+);

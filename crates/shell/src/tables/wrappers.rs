@@ -1,5 +1,7 @@
 //! Commands that start the command in their words.
 
+use crate::words::words;
+
 /// How much the exit code of a wrapper says about the command inside.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Passes {
@@ -86,13 +88,7 @@ pub(crate) const WRAPPERS: &[Wrapper] = &[
         names: &["timeout"],
         short: "fpv",
         valued: "ks",
-        long: &[
-            "foreground",
-            "kill-after=",
-            "preserve-status",
-            "signal=",
-            "verbose",
-        ],
+        long: words!("foreground kill-after= preserve-status signal= verbose"),
         operands: 1,
         passes: Passes::Success,
         ..WRAPPER
@@ -114,15 +110,7 @@ pub(crate) const WRAPPERS: &[Wrapper] = &[
         names: &["chrt"],
         short: "abdfimoRrv",
         valued: "TPD",
-        long: &[
-            "batch",
-            "deadline",
-            "fifo",
-            "idle",
-            "other",
-            "rr",
-            "all-tasks",
-        ],
+        long: words!("batch deadline fifo idle other rr all-tasks"),
         operands: 1,
         ..WRAPPER
     },
@@ -163,14 +151,7 @@ pub(crate) const WRAPPERS: &[Wrapper] = &[
     Wrapper {
         names: &["numactl"],
         valued: "iNmpC",
-        long: &[
-            "interleave=",
-            "cpunodebind=",
-            "membind=",
-            "physcpubind=",
-            "localalloc",
-            "preferred=",
-        ],
+        long: words!("interleave= cpunodebind= membind= physcpubind= localalloc preferred="),
         ..WRAPPER
     },
     Wrapper {
@@ -200,22 +181,10 @@ pub(crate) const WRAPPERS: &[Wrapper] = &[
     },
     Wrapper {
         names: &["setpriv"],
-        long: &[
-            "no-new-privs",
-            "nnp",
-            "reuid=",
-            "regid=",
-            "clear-groups",
-            "keep-groups",
-            "init-groups",
-            "groups=",
-            "inh-caps=",
-            "ambient-caps=",
-            "bounding-set=",
-            "securebits=",
-            "pdeathsig=",
-            "reset-env",
-        ],
+        long: words!(
+            "no-new-privs nnp reuid= regid= clear-groups keep-groups init-groups groups= inh-caps=
+             ambient-caps= bounding-set= securebits= pdeathsig= reset-env"
+        ),
         is_privilege: true,
         ..WRAPPER
     },
@@ -223,26 +192,10 @@ pub(crate) const WRAPPERS: &[Wrapper] = &[
         names: &["unshare"],
         short: "imnpuUCTrcf",
         valued: "SGRw",
-        long: &[
-            "ipc?",
-            "mount?",
-            "net?",
-            "pid?",
-            "uts?",
-            "user?",
-            "cgroup?",
-            "time?",
-            "fork",
-            "mount-proc?",
-            "map-root-user",
-            "map-current-user",
-            "kill-child?",
-            "propagation=",
-            "wd=",
-            "root=",
-            "setuid=",
-            "setgid=",
-        ],
+        long: words!(
+            "ipc? mount? net? pid? uts? user? cgroup? time? fork mount-proc? map-root-user
+             map-current-user kill-child? propagation= wd= root= setuid= setgid="
+        ),
         is_privilege: true,
         ..WRAPPER
     },

@@ -1,55 +1,15 @@
 //! What zsh has and bash has not: builtins and names of variables.
 
+use crate::words::words;
+
 /// Builtins that change what names mean, run text, or that are not read for another reason.
-pub(crate) const BUILTINS: &[&str] = &[
-    "autoload",
-    "bindkey",
-    "bye",
-    "chdir",
-    "compadd",
-    "comparguments",
-    "compcall",
-    "compctl",
-    "compdescribe",
-    "compfiles",
-    "compgroups",
-    "compquote",
-    "compset",
-    "comptags",
-    "comptry",
-    "compvalues",
-    "disable",
-    "echotc",
-    "echoti",
-    "emulate",
-    "float",
-    "functions",
-    "getln",
-    "integer",
-    "limit",
-    "log",
-    "print",
-    "private",
-    "pushln",
-    "r",
-    "rehash",
-    "sched",
-    "setopt",
-    "ttyctl",
-    "unfunction",
-    "unhash",
-    "unlimit",
-    "unsetopt",
-    "vared",
-    "whence",
-    "zcompile",
-    "zformat",
-    "zle",
-    "zmodload",
-    "zparseopts",
-    "zregexparse",
-    "zstyle",
-];
+pub(crate) const BUILTINS: &[&str] = words!(
+    "autoload bindkey bye chdir compadd comparguments compcall compctl compdescribe compfiles
+     compgroups compquote compset comptags comptry compvalues disable echotc echoti emulate float
+     functions getln integer limit log print private pushln r rehash sched setopt ttyctl unfunction
+     unhash unlimit unsetopt vared whence zcompile zformat zle zmodload zparseopts zregexparse
+     zstyle"
+);
 
 /// Names whose value the shell itself looks at: what a name runs, where it looks, how it reads a line.
 pub(crate) const NAMES: &[&str] = &[
@@ -110,31 +70,11 @@ pub(crate) const NAME_PREFIXES: &[&str] = &["dis_", "zle_"];
 pub(crate) const NAME_SUFFIXES: &[&str] = &["_functions"];
 
 /// Names that evaluate what they are given as arithmetic.
-pub(crate) const INTEGERS: &[&str] = &[
-    "BAUD",
-    "COLUMNS",
-    "DIRSTACKSIZE",
-    "EGID",
-    "ERRNO",
-    "EUID",
-    "FUNCNEST",
-    "GID",
-    "HISTSIZE",
-    "KEYTIMEOUT",
-    "LINES",
-    "LISTMAX",
-    "LOGCHECK",
-    "MAILCHECK",
-    "PERIOD",
-    "REPORTMEMORY",
-    "REPORTTIME",
-    "SAVEHIST",
-    "SHLVL",
-    "TMOUT",
-    "TRY_BLOCK_ERROR",
-    "TRY_BLOCK_INTERRUPT",
-    "UID",
-];
+pub(crate) const INTEGERS: &[&str] = words!(
+    "BAUD COLUMNS DIRSTACKSIZE EGID ERRNO EUID FUNCNEST GID HISTSIZE KEYTIMEOUT LINES LISTMAX
+     LOGCHECK MAILCHECK PERIOD REPORTMEMORY REPORTTIME SAVEHIST SHLVL TMOUT TRY_BLOCK_ERROR
+     TRY_BLOCK_INTERRUPT UID"
+);
 
 /// Names that a comparison with `=~` gives a value.
 pub(crate) const MATCHED: &[&str] = &["MATCH", "MBEGIN", "MEND", "match", "mbegin", "mend"];

@@ -3,6 +3,7 @@
 use interlock_core::facts::{Beside, SimpleCommand, Word};
 
 use crate::paths::program_name;
+use crate::words::words;
 
 /// A command that passes beside a listed one.
 struct Companion {
@@ -111,13 +112,7 @@ const COMPANIONS: [Companion; 22] = [
             "--quiet --silent --verbose --zero-terminated --follow --retry",
         ),
         "ncs",
-        &[
-            "--lines",
-            "--bytes",
-            "--sleep-interval",
-            "--pid",
-            "--max-unchanged-stats",
-        ],
+        words!("--lines --bytes --sleep-interval --pid --max-unchanged-stats"),
     ),
     filter(
         "wc",
@@ -134,13 +129,7 @@ const COMPANIONS: [Companion; 22] = [
              --merge --stable --unique --zero-terminated --debug",
         ),
         "ktS",
-        &[
-            "--key",
-            "--field-separator",
-            "--buffer-size",
-            "--parallel",
-            "--sort",
-        ],
+        words!("--key --field-separator --buffer-size --parallel --sort"),
     ),
     filter(
         "uniq",
@@ -155,13 +144,7 @@ const COMPANIONS: [Companion; 22] = [
         "cut",
         ("nsz", "--complement --only-delimited --zero-terminated"),
         "dfcb",
-        &[
-            "--delimiter",
-            "--fields",
-            "--characters",
-            "--bytes",
-            "--output-delimiter",
-        ],
+        words!("--delimiter --fields --characters --bytes --output-delimiter"),
     ),
     Companion {
         name: "tr",
@@ -186,17 +169,10 @@ const COMPANIONS: [Companion; 22] = [
                          --line-number --initial-tab --null --text --line-buffered --binary --null-data --color --colour",
             operands: Some(1),
             valued: "eABCmdD",
-            valued_long: &[
-                "--regexp",
-                "--after-context",
-                "--before-context",
-                "--context",
-                "--max-count",
-                "--binary-files",
-                "--color",
-                "--colour",
-                "--label",
-            ],
+            valued_long: words!(
+                "--regexp --after-context --before-context --context --max-count --binary-files
+                 --color --colour --label"
+            ),
             instead: &["-e", "--regexp"],
             files: "frRd",
             files_long: &[

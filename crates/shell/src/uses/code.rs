@@ -1,5 +1,7 @@
 //! Code that a line gives to an interpreter.
 
+use crate::words::words;
+
 use interlock_core::facts::{CommandClass, InlineCode, SimpleCommand, Word};
 
 use super::base;
@@ -38,13 +40,7 @@ const INLINE: [Inline; 7] = [
         letters: "ep",
         long: &["--eval", "--print"],
         valued: "rC",
-        valued_long: &[
-            "--require",
-            "--import",
-            "--loader",
-            "--experimental-loader",
-            "--conditions",
-        ],
+        valued_long: words!("--require --import --loader --experimental-loader --conditions"),
         ..INLINE_NONE
     },
     Inline {

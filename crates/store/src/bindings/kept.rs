@@ -9,6 +9,7 @@ use crate::{
     chain::ChainHash,
     error::StoreError,
     files::{self, Versioned},
+    records::Key,
 };
 
 /// Name of a run's own word about who holds it.
@@ -51,14 +52,16 @@ impl SessionKey {
         self.session == other.session && (self.client.is_none() || self.client == other.client)
     }
 
+    /// Returns the key of what is kept of it.
+    pub(crate) fn key(&self) -> Key {
+        let client = self.client.as_deref().unwrap_or_default();
+        Key::of(&[client.as_bytes(), self.session.as_bytes()])
+    }
+
     /// Returns the name of the file that is kept of it.
     #[must_use]
     pub fn file_name(&self) -> String {
-        let parts = [
-            self.client.as_deref().unwrap_or_default().as_bytes(),
-            self.session.as_bytes(),
-        ];
-        format!("{}.json", ChainHash::of_parts(&parts))
+        format!("{}.json", self.key().as_str())
     }
 }
 

@@ -70,16 +70,19 @@ fn a_durable_run_has_an_empty_folder_and_knows_where_it_comes_from() {
     let world = World::new();
     let log = world.durable(PROJECT, "flow", None).unwrap();
     let places = log.load().unwrap().places().cloned().unwrap();
-    assert_eq!(Path::new(&places.run_dir), log.directory().join("files"));
+    assert_eq!(
+        Path::new(&places.run_dir),
+        log.folder().work().join("files")
+    );
     assert_eq!((&*places.project, &*places.home), (PROJECT, "/home/ana"));
     assert_eq!(fs::read_dir(&places.run_dir).unwrap().count(), 0);
-    assert_eq!(log.origin().unwrap(), Some(origin()));
+    assert_eq!(log.folder().origin().unwrap(), Some(origin()));
     assert!(world.home.is_durable(log.run()));
     let native = world.start(1);
     assert!(!world.home.is_durable(native.run()));
     fs::write(Path::new(&places.run_dir).join("x"), "").unwrap();
-    log.remove_files().unwrap();
-    log.remove_files().unwrap();
+    log.folder().remove_files().unwrap();
+    log.folder().remove_files().unwrap();
     assert!(!Path::new(&places.run_dir).exists());
     assert_eq!(log.verify().unwrap(), 2);
 }
@@ -96,7 +99,7 @@ fn a_name_belongs_to_one_run_of_a_workflow_in_a_project() {
     world.durable("/projects/other", "flow", Some("x")).unwrap();
     world.durable(PROJECT, "other", Some("x")).unwrap();
     // The name of a run that is gone is free.
-    fs::remove_dir_all(log.directory()).unwrap();
+    fs::remove_dir_all(log.folder().path()).unwrap();
     world.durable(PROJECT, "flow", Some("x")).unwrap();
     for bad in ["", ".x", "a/b", "../x", "a b"] {
         let error = world.durable(PROJECT, "flow", Some(bad)).unwrap_err();

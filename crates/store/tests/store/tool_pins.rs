@@ -19,11 +19,14 @@ fn the_first_sight_of_each_servers_tool_counts() {
     let world = World::new();
     let log = world.start(1);
     let first = pin("a", "look", "1");
-    assert_eq!(log.pin_tools(vec![first.clone()]).unwrap().len(), 1);
+    assert_eq!(
+        log.folder().pin_tools(vec![first.clone()]).unwrap().len(),
+        1
+    );
     // Another server may have a tool of the same name.
     let other = pin("b", "look", "2");
     let again = pin("a", "look", "3");
     let known = [first, other.clone()];
-    assert_eq!(log.pin_tools(vec![again, other]).unwrap(), known);
-    assert_eq!(log.tool_pins().unwrap(), known);
+    assert_eq!(log.folder().pin_tools(vec![again, other]).unwrap(), known);
+    assert_eq!(log.folder().tool_pins().unwrap(), known);
 }

@@ -3,6 +3,7 @@
 use std::{
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
+    sync::Arc,
 };
 
 use interlock_core::{
@@ -19,6 +20,8 @@ use rusqlite::Connection;
 use serde_json::json;
 use tempfile::TempDir;
 
+use crate::memory::MemoryRuns;
+
 pub(crate) const PROJECT: &str = "/projects/shop";
 pub(crate) const NOW: u64 = 1_700_000_000_000;
 
@@ -30,6 +33,14 @@ pub(crate) struct World {
 impl World {
     pub(crate) fn new() -> Self {
         Self::at(TempDir::new().unwrap(), "state/interlock")
+    }
+
+    /// One whose runs are kept by a store of another kind.
+    pub(crate) fn in_memory() -> Self {
+        let mut world = Self::new();
+        let runs = MemoryRuns::at(world.home.path().join("folders"));
+        world.home = world.home.with_runs(Arc::new(runs));
+        world
     }
 
     pub(crate) fn at(directory: TempDir, place: &str) -> Self {

@@ -37,7 +37,7 @@ impl Checks {
         });
         Self {
             reports: reports.collect(),
-            frozen: log.frozen_changes(machine),
+            frozen: log.folder().frozen_changes(machine),
         }
     }
 
@@ -46,7 +46,7 @@ impl Checks {
         let after = self
             .frozen
             .as_ref()
-            .and_then(|_| log.frozen_changes(machine));
+            .and_then(|_| log.folder().frozen_changes(machine));
         let frozen = self.frozen.map(|mut before| {
             for change in after.into_iter().flatten() {
                 if !before.iter().any(|known| known.pattern == change.pattern) {
@@ -100,7 +100,9 @@ fn compare(
     };
     let counts = report.counts(baseline.as_ref());
     if run.takes_baseline() {
-        let kept = log.begin_baseline(&name_of(&counts.digest), report);
+        let kept = log
+            .folder()
+            .begin_baseline(&name_of(&counts.digest), report);
         kept.map_err(|_| ReportProblem::NoBaseline)?;
     }
     Ok(ReportRead::Tests(counts))
@@ -108,7 +110,7 @@ fn compare(
 
 /// Reads a report that was kept; it must be the one that the log names.
 fn kept(log: &RunLog, digest: &Digest) -> Result<TestReport, ReportProblem> {
-    match log.baseline::<TestReport>(&name_of(digest)) {
+    match log.folder().baseline::<TestReport>(&name_of(digest)) {
         Ok(Some(report)) if report.digest() == *digest => Ok(report),
         _ => Err(ReportProblem::NoBaseline),
     }

@@ -71,7 +71,7 @@ impl Report {
             }
             return Ok(());
         }
-        let files = self.log.changed_files(&self.run);
+        let files = self.log.folder().changed_files(&self.run);
         if !files.is_empty() {
             self.ask(CommandKind::ReportFiles {
                 files,
@@ -129,7 +129,7 @@ impl Report {
         };
         // Kept before its end is told: nothing is evidence without.
         let kept = match is_check(&self.run, &self.call) {
-            Some(begun) => self.log.keep_files(&plan.project, begun),
+            Some(begun) => self.log.folder().keep_files(&plan.project, begun),
             None => Ok(()),
         };
         let proves = began && kept.is_ok();

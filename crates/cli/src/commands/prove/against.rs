@@ -5,10 +5,10 @@ use interlock_formats::{Lines, Source};
 use interlock_prove::{Comparison, compare};
 use serde_json::{Value, json};
 
-use super::{show, step_as_json};
+use super::{report, show, step_as_json};
 use crate::{
     app::App,
-    args::ProveArgs,
+    args::{FindingFormat, ProveArgs},
     failure::{Done, Exit, Failure},
     live,
     output::Style,
@@ -31,10 +31,11 @@ pub(super) fn run(
         args.max_states,
         Some(&lines),
     );
-    if args.json {
-        app.output.json(&as_json(source, &old_source, &found))?;
-    } else {
-        print(app, source, &old_source, &found)?;
+    let format = args.printed.format();
+    match format {
+        FindingFormat::Text => print(app, source, &old_source, &found)?,
+        FindingFormat::Json => app.output.json(&as_json(source, &old_source, &found))?,
+        _ => report::of_comparison(source, &old_source, &found).print(app, format)?,
     }
     if found.permitted.is_some() {
         return Err(Failure::Said(Exit::Failed));

@@ -18,6 +18,7 @@ import type {
   Timeline,
   Verified,
 } from './contract';
+import { isPlain, PLAIN, type Shown } from './folds';
 import { recorded, type Recording } from './recorded';
 
 const ROOT = '/api/v1/';
@@ -167,7 +168,8 @@ export const timeline = (id: string, signal?: AbortSignal) => call<Timeline>(run
 
 export const state = (id: string, at: Seq, signal: AbortSignal) => call<RunState>(run(id, `/state?at=${at}`), undefined, signal);
 
-export const scene = (id: string, signal?: AbortSignal) => call<{ scene: Scene }>(run(id, '/graph'), undefined, signal);
+export const scene = (id: string, signal?: AbortSignal, shown: Shown = PLAIN) =>
+  call<{ scene: Scene }>(run(id, '/graph') + (isPlain(shown) ? '' : query({ view: JSON.stringify(shown) })), undefined, signal);
 
 export const marks = (id: string, at: Seq, signal: AbortSignal) => call<{ marks: Marks }>(run(id, `/graph?at=${at}`), undefined, signal);
 

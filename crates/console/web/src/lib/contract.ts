@@ -305,10 +305,21 @@ export interface Group {
   area?: [number, number, number, number];
   /** Of a node: the state. */
   name?: string;
+  /** By which it is opened, folded and put into groups. */
+  key?: string;
+  fold?: Fold;
+  /** What is drawn as the same node or edge. */
+  also?: string[];
   /** Of an edge: ids of nodes. */
   from?: string;
   to?: string;
   items: Item[];
+}
+
+/** What lies in a node, drawn or not. */
+export interface Fold {
+  what: 'call' | 'fork' | 'group';
+  open: boolean;
 }
 
 export type Shape =

@@ -1,6 +1,7 @@
 import { ApiError, sentence } from './api';
 import type { Scene } from './contract';
 import type { TextEditor } from './editor';
+import { isPlain, PLAIN, type Shown } from './folds';
 import * as api from './workflows';
 import type { Diagnostic, DraftBody, Operation, Outline, WorkflowFile } from './workflows';
 
@@ -24,9 +25,13 @@ export class Draft {
   /** The text of the file as far as the page knows. */
   saved = $state('');
   machine = $state('');
+  /** One of the machines below `machines`, which the form is about; empty: the workflow itself. */
+  inner = $state('');
   diagnostics = $state.raw<Diagnostic[]>([]);
   /** The last text that was a workflow, drawn. */
   scene = $state.raw<Scene | null>(null);
+  /** What of the graph is opened and folded. */
+  shown = $state.raw<Shown>(PLAIN);
   /** Whether the drawing is of the text as it stands. */
   fresh = $state(false);
   outline = $state.raw<Outline | null>(null);
@@ -43,6 +48,10 @@ export class Draft {
 
   readonly dirty = $derived(this.text !== this.saved);
   readonly locked = $derived(this.file?.locked ?? '');
+  /** The machines that the workflow itself has. */
+  readonly inners = $derived(this.outline?.machines ?? []);
+  /** What a transition may call: those machines, and the other workflows of the file. */
+  readonly callable = $derived([...this.inners, ...(this.file?.machines ?? []).filter((name) => name !== this.machine)]);
   readonly errors = $derived(this.diagnostics.filter(({ severity }) => severity === 'error').length);
 
   #asked: AbortController | null = null;
@@ -77,6 +86,8 @@ export class Draft {
       text: this.text,
       ...(this.project && { project: this.project }),
       ...(this.machine && { machine: this.machine }),
+      ...(this.inner && { inner: this.inner }),
+      ...(!isPlain(this.shown) && { view: this.shown }),
     };
   }
 
@@ -91,6 +102,19 @@ export class Draft {
     this.#asked?.abort();
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => void this.look(), REST_MS);
+  }
+
+  /** Has the graph shown otherwise. */
+  show(shown: Shown): void {
+    this.shown = shown;
+    void this.look();
+  }
+
+  /** Turns to another workflow of the file. */
+  take(): void {
+    this.inner = '';
+    this.shown = PLAIN;
+    void this.look();
   }
 
   /** Has the text checked and drawn. */

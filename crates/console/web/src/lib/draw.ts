@@ -1,4 +1,4 @@
-import type { Group, Item, Marks, NodeMark, Scene } from './contract';
+import type { Fold, Group, Item, Marks, NodeMark, Scene } from './contract';
 
 const SVG = 'http://www.w3.org/2000/svg';
 const FLAG_HEIGHT = 18;
@@ -10,6 +10,11 @@ export interface DrawnNode {
   /** x, y, width, height in the scene. */
   area: [number, number, number, number];
   element: SVGGElement;
+  /** By which it is opened, folded and put into groups; null: it is no state of its own. */
+  key: string | null;
+  fold: Fold | null;
+  /** The nodes that it stands for as well. */
+  also: string[];
   /** What the pointer and a screen reader are told. */
   told: SVGTitleElement;
 }
@@ -17,6 +22,7 @@ export interface DrawnNode {
 interface DrawnEdge {
   from: string;
   to: string;
+  also: string[];
   element: SVGGElement;
   label: SVGGElement | null;
 }
@@ -88,14 +94,52 @@ function group(item: Group, drawn: Drawn, labels: Map<string, SVGGElement>): SVG
     made.setAttribute('role', 'treeitem');
     made.setAttribute('aria-selected', 'false');
     made.dataset['node'] = id;
-    drawn.nodes.set(id, { id, name, title: item.title ?? name, area: item.area, element: made, told: title });
+    const fold = item.fold ?? null;
+    drawn.nodes.set(id, { id, name, title: item.title ?? name, area: item.area, element: made, told: title, key: item.key ?? null, fold, also: item.also ?? [] });
+    if (fold) {
+      made.setAttribute('aria-expanded', String(fold.open));
+      made.append(toggle(item.area, fold));
+    }
   } else if (item.group !== 'machine') {
     made.setAttribute('aria-hidden', 'true');
     if (id && item.group === 'label') labels.set(id, made);
-    else if (id) drawn.edges.set(id, { from: item.from ?? '', to: item.to ?? '', element: made, label: null });
+    else if (id) drawn.edges.set(id, { from: item.from ?? '', to: item.to ?? '', also: item.also ?? [], element: made, label: null });
   }
   return made;
 }
+
+/** Returns what is clicked to open or fold a node, at its upper right corner. */
+function toggle([x, y, width]: [number, number, number, number], { open }: Fold): SVGGElement {
+  const made = make('g', { class: 'toggle', 'aria-hidden': 'true' });
+  const [cx, cy] = [x + width - 3, y + 3];
+  made.append(make('circle', { cx, cy, r: 9 }), make('path', { d: `M${cx - 4} ${cy}h8${open ? '' : `M${cx} ${cy - 4}v8`}` }));
+  return made;
+}
+
+/** Returns the mark of a node, or of all that are drawn as it: those of a machine inside of a call are the machine's. */
+function markOf({ id, also }: DrawnNode, { nodes }: Marks): NodeMark | undefined {
+  const own = (one: string): NodeMark | undefined => {
+    const parts = one.split('>');
+    const found = nodes[parts.at(-1) ?? ''];
+    const calls = parts.slice(0, -1);
+    // Of several calls of a machine, the run goes on in the one that it stands in.
+    return found && calls.some((call) => !nodes[call]?.inside) ? { ...found, here: 0, parked: 0, inside: false, words: null } : found;
+  };
+  const all = [id, ...also].map(own).filter((mark) => mark !== undefined);
+  const [first] = all;
+  if (!first || all.length === 1) return first;
+  return {
+    here: all.reduce((sum, mark) => sum + mark.here, 0),
+    parked: all.reduce((sum, mark) => sum + mark.parked, 0),
+    inside: all.some((mark) => mark.inside),
+    interrupted: all.some((mark) => mark.interrupted),
+    visited: all.some((mark) => mark.visited),
+    over: all.some((mark) => mark.over),
+    words: all.find((mark) => mark.words)?.words ?? null,
+  };
+}
+
+const last = (id: string): string => id.split('>').at(-1) ?? '';
 
 /** Nodes and edges that are not as in another run, by id. */
 export interface Differs {
@@ -106,7 +150,7 @@ export interface Differs {
 /** Shows on the elements of a scene what goes on at one moment. */
 export function mark({ nodes, edges }: Drawn, marks: Marks, differs: Differs | null = null): void {
   for (const [id, node] of nodes) {
-    const now = marks.nodes[id];
+    const now = markOf(node, marks);
     const here = now !== undefined && (now.here > 0 || now.inside);
     node.element.classList.toggle('visited', now?.visited ?? false);
     node.element.classList.toggle('here', here);
@@ -119,7 +163,7 @@ export function mark({ nodes, edges }: Drawn, marks: Marks, differs: Differs | n
     setFlag(node, now);
   }
   for (const [id, edge] of edges) {
-    const taken = marks.edges[id] ?? 0;
+    const taken = [id, ...edge.also].reduce((sum, one) => sum + (marks.edges[last(one)] ?? 0), 0);
     edge.element.classList.toggle('taken', taken > 0);
     edge.element.classList.toggle('differs', differs?.edges.has(id) ?? false);
     setTimes(edge, taken);

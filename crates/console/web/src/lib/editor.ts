@@ -168,6 +168,14 @@ export class TextEditor {
     if (focus) this.#view.focus();
   }
 
+  /** Puts the cursor at the beginning of a line, counted from 1. */
+  goToLine(number: number): void {
+    const { doc } = this.#view.state;
+    const at = doc.line(Math.min(Math.max(1, number), doc.lines)).from;
+    this.#view.dispatch({ selection: { anchor: at }, effects: EditorView.scrollIntoView(at, { y: 'center' }) });
+    this.#view.focus();
+  }
+
   destroy(): void {
     this.#view.destroy();
   }

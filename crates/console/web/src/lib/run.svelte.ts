@@ -1,6 +1,7 @@
 import { whenHere } from './activity.svelte';
 import * as api from './api';
 import type { LogLine, RunDetail, RunRow, Scene, Seq, Timeline } from './contract';
+import { PLAIN, type Shown } from './folds';
 import { listen, openLive } from './live.svelte';
 import { Log } from './log.svelte';
 import { Moment } from './moment.svelte';
@@ -11,6 +12,8 @@ const SETTLE_MS = 150;
 export class RunModel {
   detail = $state.raw<RunDetail | null>(null);
   scene = $state.raw<Scene | null>(null);
+  /** What of the graph is opened and folded. */
+  shown = $state.raw<Shown>(PLAIN);
   timeline = $state.raw<Timeline | null>(null);
   /** How many events are known to have happened. */
   events: Seq = $state(0);
@@ -34,6 +37,17 @@ export class RunModel {
   soon(): void {
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => whenHere(this.#reload), SETTLE_MS);
+  }
+
+  /** Has the graph shown otherwise. */
+  async show(shown: Shown): Promise<void> {
+    this.shown = shown;
+    try {
+      const { scene } = await api.scene(this.id, this.#ended.signal, shown);
+      if (this.shown === shown) this.scene = scene;
+    } catch (error) {
+      this.error ||= api.sentence(error) ?? '';
+    }
   }
 
   async load(): Promise<void> {

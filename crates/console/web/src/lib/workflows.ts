@@ -1,5 +1,6 @@
 import { call, query } from './api';
 import type { Json, Marks, Scene } from './contract';
+import type { Shown } from './folds';
 
 /** A workflow in the list. */
 export interface WorkflowRow {
@@ -51,7 +52,7 @@ export interface StateRow {
   /** First byte and the one after the last. */
   span: [number, number];
   value: Json;
-  /** The first bytes of its fields. */
+  /** The first bytes of its fields; of transitions by `on/EVENT`. */
   places: Record<string, number>;
 }
 
@@ -62,7 +63,10 @@ export interface Outline {
   states: StateRow[];
   /** What stands beside the states. */
   rest: Fields;
+  /** The first bytes of what stands beside the states; of guards and interrupts by `guards/NAME`. */
   places: Record<string, number>;
+  /** The machines below the workflow's `machines`. */
+  machines: string[];
 }
 
 export interface Drawing {
@@ -88,8 +92,61 @@ export interface Tried {
   marks?: Marks[];
 }
 
+/** What a run that is played begins with. */
+export interface Begun {
+  data?: Fields;
+  conversation?: string;
+  level?: string | null;
+}
+
+/** A test file that is about a workflow. */
+export interface TestFile {
+  file: string;
+  /** Why it cannot be read. */
+  trouble: string | null;
+  cases: TestCase[];
+}
+
+export interface TestCase {
+  name: string;
+  begun: Begun;
+  /** Lines, each with what it expects, if anything. */
+  steps: Json[];
+  /** The first step that answered otherwise, counted from 1. */
+  failed: number | null;
+  differences: string[];
+}
+
+export interface Tests {
+  ok: boolean;
+  diagnostics?: Diagnostic[];
+  files?: TestFile[];
+}
+
+export interface Finding {
+  property: string;
+  file: string | null;
+  line: number | null;
+  verdict: 'holds' | 'fails' | 'vacuous' | 'unknown';
+  why: string | null;
+  message: string | null;
+  begun: Begun;
+  /** A run that breaks it, or that shows that it is possible. */
+  steps: { line: Json; changed: string[] }[];
+}
+
+export interface Proof {
+  ok: boolean;
+  diagnostics?: Diagnostic[];
+  findings?: Finding[];
+  states?: number;
+  assumptions?: string[];
+}
+
 export interface TriedAnswer {
   ok: boolean;
+  /** What is otherwise than the line expects. */
+  differences?: string[];
   verdict?: 'allow' | 'deny' | 'ask';
   code: string | null;
   message: string;
@@ -106,6 +163,10 @@ export interface DraftBody {
   file: string;
   text: string;
   machine?: string;
+  /** One of the machines below `machines`, for the form and for edits. */
+  inner?: string;
+  /** What of the graph is opened and folded. */
+  view?: Shown;
 }
 
 const file = (name: string, project: string): string => `workflows/files/${encodeURIComponent(name)}${query({ project })}`;
@@ -127,7 +188,13 @@ export const layout = (draft: DraftBody, signal: AbortSignal) => call<Drawing>('
 export const edit = (draft: DraftBody, operation: Operation) =>
   call<Edited>('workflows/edit', { ...draft, operations: [operation] });
 
-export const simulate = (draft: DraftBody, lines: string[], signal: AbortSignal) =>
-  call<Tried>('workflows/simulate', { ...draft, lines }, signal);
+export const simulate = (draft: DraftBody, lines: Json[], begun: Begun, signal: AbortSignal) =>
+  call<Tried>('workflows/simulate', { ...draft, lines, begun }, signal);
+
+/** Plays the cases of the test files that are about a workflow. */
+export const cases = (draft: DraftBody, signal: AbortSignal) => call<Tests>('workflows/cases', draft, signal);
+
+/** Proves the properties of a workflow. */
+export const prove = (draft: DraftBody, signal: AbortSignal) => call<Proof>('workflows/prove', draft, signal);
 
 export const schema = (format: string) => call<Json>(`workflows/schema${query({ format })}`);

@@ -5,6 +5,7 @@
 
 use crate::options::Effect::{Opaque, Read, Write};
 use crate::options::{Act, Effect, Operands, SPEC, Spec};
+use crate::words::words;
 
 const fn act(short: &'static str, long: &'static [&'static str], effect: Effect) -> Act {
     Act {
@@ -28,15 +29,9 @@ pub(crate) const ANYWHERE: Spec = Spec {
         act("", &["output=", "output-directory="], Write),
         act(
             "",
-            &[
-                "ext-diff",
-                "textconv",
-                "filters",
-                "upload-pack=",
-                "receive-pack=",
-                "exec=",
-                "open-files-in-pager?",
-            ],
+            words!(
+                "ext-diff textconv filters upload-pack= receive-pack= exec= open-files-in-pager?"
+            ),
             RUNS,
         ),
         act("", &["pathspec-from-file="], Read),
@@ -49,83 +44,20 @@ const DIFF: Spec = Spec {
     short: "puWzwbaRsD",
     valued: "SGOlI",
     attached: "UXBMC",
-    long: &[
-        "patch",
-        "no-patch",
-        "unified?",
-        "function-context",
-        "raw",
-        "patch-with-raw",
-        "patch-with-stat",
-        "numstat",
-        "shortstat",
-        "dirstat?",
-        "cumulative",
-        "dirstat-by-file?",
-        "check",
-        "summary",
-        "name-only",
-        "name-status",
-        "stat?",
-        "stat-width=",
-        "stat-name-width=",
-        "stat-graph-width=",
-        "stat-count=",
-        "compact-summary",
-        "binary",
-        "full-index",
-        "color?",
-        "ws-error-highlight=",
-        "abbrev?",
-        "src-prefix=",
-        "dst-prefix=",
-        "line-prefix=",
-        "no-prefix",
-        "default-prefix",
-        "inter-hunk-context=",
-        "output-indicator-new=",
-        "output-indicator-old=",
-        "output-indicator-context=",
-        "break-rewrites?",
-        "find-renames?",
-        "irreversible-delete",
-        "find-copies?",
-        "find-copies-harder",
-        "no-renames",
-        "rename-empty",
-        "follow",
-        "minimal",
-        "ignore-all-space",
-        "ignore-space-change",
-        "ignore-space-at-eol",
-        "ignore-cr-at-eol",
-        "ignore-blank-lines",
-        "ignore-matching-lines=",
-        "indent-heuristic",
-        "patience",
-        "histogram",
-        "diff-algorithm=",
-        "anchored=",
-        "word-diff?",
-        "word-diff-regex=",
-        "color-words?",
-        "color-moved?",
-        "color-moved-ws=",
-        "relative?",
-        "text",
-        "exit-code",
-        "quiet",
-        "ignore-submodules?",
-        "submodule?",
-        "ita-invisible-in-index",
-        "ita-visible-in-index",
-        "pickaxe-all",
-        "pickaxe-regex",
-        "rotate-to=",
-        "skip-to=",
-        "find-object=",
-        "diff-filter=",
-    ],
+    long: words!(
+        "patch no-patch unified? function-context raw patch-with-raw patch-with-stat numstat
+         shortstat dirstat? cumulative dirstat-by-file? check summary name-only name-status stat?
+         stat-width= stat-name-width= stat-graph-width= stat-count= compact-summary binary
+         full-index color? ws-error-highlight= abbrev? src-prefix= dst-prefix= line-prefix=
+         no-prefix default-prefix inter-hunk-context= output-indicator-new= output-indicator-old=
+         output-indicator-context= break-rewrites? find-renames? irreversible-delete find-copies?
+         find-copies-harder no-renames rename-empty follow minimal ignore-all-space
+         ignore-space-change ignore-space-at-eol ignore-cr-at-eol ignore-blank-lines
+         ignore-matching-lines= indent-heuristic patience histogram diff-algorithm= anchored=
+         word-diff? word-diff-regex= color-words? color-moved? color-moved-ws= relative? text
+         exit-code quiet ignore-submodules? submodule? ita-invisible-in-index ita-visible-in-index
+         pickaxe-all pickaxe-regex rotate-to= skip-to= find-object= diff-filter="
+    ),
     acts: &[act("O", &[], Read), act("", &["output="], Write)],
     ..BASE
 };
@@ -284,13 +216,7 @@ pub(crate) const HISTORY: Spec = Spec {
 };
 
 pub(crate) const RANGE_DIFF: Spec = Spec {
-    long: &[
-        "creation-factor=",
-        "dual-color",
-        "no-dual-color",
-        "left-only",
-        "right-only",
-    ],
+    long: words!("creation-factor= dual-color no-dual-color left-only right-only"),
     shares: &[&REVISION, &DIFF, &ANYWHERE],
     ..BASE
 };
@@ -309,23 +235,10 @@ pub(crate) const BLAME: Spec = Spec {
     valued: "LS",
     attached: "CM",
     exact: &["-n", "-c", "-t"],
-    long: &[
-        "incremental",
-        "root",
-        "show-stats",
-        "progress",
-        "score-debug",
-        "show-name",
-        "show-number",
-        "porcelain",
-        "line-porcelain",
-        "show-email",
-        "ignore-rev=",
-        "color-lines",
-        "color-by-age",
-        "minimal",
-        "abbrev?",
-    ],
+    long: words!(
+        "incremental root show-stats progress score-debug show-name show-number porcelain
+         line-porcelain show-email ignore-rev= color-lines color-by-age minimal abbrev?"
+    ),
     acts: &[act("S", &["contents=", "ignore-revs-file="], Read)],
     shares: &[&REVISION, &DIFF, &ANYWHERE],
     ..BASE
@@ -335,49 +248,14 @@ pub(crate) const GREP: Spec = Spec {
     short: "viwaIrEGFPnhHlLzocpWq0123456789",
     valued: "ABCefm",
     attached: "O",
-    long: &[
-        "cached",
-        "no-index",
-        "index",
-        "untracked",
-        "exclude-standard",
-        "recurse-submodules",
-        "invert-match",
-        "ignore-case",
-        "word-regexp",
-        "text",
-        "recursive",
-        "max-depth=",
-        "extended-regexp",
-        "basic-regexp",
-        "fixed-strings",
-        "perl-regexp",
-        "line-number",
-        "column",
-        "full-name",
-        "files-with-matches",
-        "name-only",
-        "files-without-match",
-        "null",
-        "only-matching",
-        "count",
-        "color?",
-        "break",
-        "heading",
-        "context=",
-        "before-context=",
-        "after-context=",
-        "threads=",
-        "show-function",
-        "function-context",
-        "and",
-        "or",
-        "not",
-        "quiet",
-        "all-match",
-        "ext-grep",
-        "max-count=",
-    ],
+    long: words!(
+        "cached no-index index untracked exclude-standard recurse-submodules invert-match
+         ignore-case word-regexp text recursive max-depth= extended-regexp basic-regexp
+         fixed-strings perl-regexp line-number column full-name files-with-matches name-only
+         files-without-match null only-matching count color? break heading context= before-context=
+         after-context= threads= show-function function-context and or not quiet all-match ext-grep
+         max-count="
+    ),
     acts: &[
         act("O", &["open-files-in-pager?", "textconv"], RUNS),
         act("f", &[], Read),
@@ -387,19 +265,10 @@ pub(crate) const GREP: Spec = Spec {
 
 pub(crate) const CAT_FILE: Spec = Spec {
     short: "eptsZz",
-    long: &[
-        "allow-unknown-type",
-        "use-mailmap",
-        "mailmap",
-        "batch?",
-        "batch-check?",
-        "batch-command?",
-        "batch-all-objects",
-        "buffer",
-        "follow-symlinks",
-        "unordered",
-        "path=",
-    ],
+    long: words!(
+        "allow-unknown-type use-mailmap mailmap batch? batch-check? batch-command? batch-all-objects
+         buffer follow-symlinks unordered path="
+    ),
     acts: &[act("", &["textconv", "filters"], RUNS)],
     ..BASE
 };
@@ -407,38 +276,17 @@ pub(crate) const CAT_FILE: Spec = Spec {
 pub(crate) const LS_REMOTE: Spec = Spec {
     short: "qtbh",
     valued: "o",
-    long: &[
-        "quiet",
-        "tags",
-        "branches",
-        "heads",
-        "refs",
-        "get-url",
-        "sort=",
-        "exit-code",
-        "symref",
-        "server-option=",
-    ],
+    long: words!("quiet tags branches heads refs get-url sort= exit-code symref server-option="),
     acts: &[act("", &["upload-pack=", "exec="], RUNS)],
     ..BASE
 };
 
 pub(crate) const FSCK: Spec = Spec {
     short: "v",
-    long: &[
-        "verbose",
-        "unreachable",
-        "dangling",
-        "tags",
-        "root",
-        "cache",
-        "reflogs",
-        "full",
-        "connectivity-only",
-        "strict",
-        "progress",
-        "name-objects",
-    ],
+    long: words!(
+        "verbose unreachable dangling tags root cache reflogs full connectivity-only strict progress
+         name-objects"
+    ),
     acts: &[act("", &["lost-found"], Write)],
     ..BASE
 };
@@ -447,14 +295,7 @@ pub(crate) const FSCK: Spec = Spec {
 pub(crate) const ARCHIVE: Spec = Spec {
     short: "lv0123456789",
     valued: "o",
-    long: &[
-        "list",
-        "format=",
-        "prefix=",
-        "verbose",
-        "worktree-attributes",
-        "mtime=",
-    ],
+    long: words!("list format= prefix= verbose worktree-attributes mtime="),
     acts: &[
         act("o", &["output="], Write),
         act("", &["remote=", "exec="], RUNS),
@@ -468,13 +309,7 @@ pub(crate) const FORMAT_PATCH: Spec = Spec {
     short: "kqnNsv",
     valued: "o",
     exact: &["-n", "-k", "-q", "-s"],
-    long: &[
-        "stdout",
-        "numbered",
-        "signoff",
-        "cover-letter",
-        "zero-commit",
-    ],
+    long: words!("stdout numbered signoff cover-letter zero-commit"),
     acts: &[act("o", &["output-directory="], Write)],
     shares: &[&REVISION, &DIFF, &ANYWHERE],
     ..BASE
@@ -500,17 +335,9 @@ pub(crate) const MESSAGE: Spec = Spec {
     short: "apqvsneoizl",
     valued: "mFCct",
     attached: "uS",
-    long: &[
-        "message=",
-        "author=",
-        "date=",
-        "fixup=",
-        "squash=",
-        "reuse-message=",
-        "reedit-message=",
-        "trailer=",
-        "cleanup=",
-    ],
+    long: words!(
+        "message= author= date= fixup= squash= reuse-message= reedit-message= trailer= cleanup="
+    ),
     acts: &[act("Ft", &["file=", "template="], Read)],
     shares: &[&ANYWHERE],
     ..BASE
@@ -540,28 +367,11 @@ pub(crate) const FETCH: Spec = Spec {
 /// Options of `branch` that list; each must come with no other kind.
 pub(crate) const BRANCH_LISTS: Spec = Spec {
     short: "aArvqil",
-    long: &[
-        "list",
-        "all",
-        "remotes",
-        "verbose",
-        "show-current",
-        "contains?",
-        "no-contains?",
-        "merged?",
-        "no-merged?",
-        "sort=",
-        "points-at=",
-        "format=",
-        "color?",
-        "no-color",
-        "column?",
-        "no-column",
-        "abbrev?",
-        "no-abbrev",
-        "ignore-case",
-        "omit-empty",
-    ],
+    long: words!(
+        "list all remotes verbose show-current contains? no-contains? merged? no-merged? sort=
+         points-at= format= color? no-color column? no-column abbrev? no-abbrev ignore-case
+         omit-empty"
+    ),
     operands: Operands::Nothing,
     ..SPEC
 };
@@ -570,21 +380,10 @@ pub(crate) const BRANCH_LISTS: Spec = Spec {
 pub(crate) const TAG_LISTS: Spec = Spec {
     short: "li",
     attached: "n",
-    long: &[
-        "list",
-        "contains?",
-        "no-contains?",
-        "merged?",
-        "no-merged?",
-        "sort=",
-        "points-at=",
-        "format=",
-        "color?",
-        "column?",
-        "no-column",
-        "ignore-case",
-        "omit-empty",
-    ],
+    long: words!(
+        "list contains? no-contains? merged? no-merged? sort= points-at= format= color? column?
+         no-column ignore-case omit-empty"
+    ),
     operands: Operands::Nothing,
     ..SPEC
 };
@@ -592,38 +391,11 @@ pub(crate) const TAG_LISTS: Spec = Spec {
 /// Options of `config` that read.
 pub(crate) const CONFIG_READS: Spec = Spec {
     short: "lz",
-    long: &[
-        "get",
-        "get-all",
-        "get-regexp",
-        "get-urlmatch",
-        "get-color",
-        "get-colorbool",
-        "list",
-        "global",
-        "system",
-        "local",
-        "worktree",
-        "null",
-        "name-only",
-        "show-origin",
-        "show-scope",
-        "show-names",
-        "type=",
-        "bool",
-        "int",
-        "bool-or-int",
-        "bool-or-str",
-        "path",
-        "expiry-date",
-        "default=",
-        "includes",
-        "no-includes",
-        "all",
-        "regexp",
-        "fixed-value",
-        "value=",
-    ],
+    long: words!(
+        "get get-all get-regexp get-urlmatch get-color get-colorbool list global system local
+         worktree null name-only show-origin show-scope show-names type= bool int bool-or-int
+         bool-or-str path expiry-date default= includes no-includes all regexp fixed-value value="
+    ),
     operands: Operands::Nothing,
     ..SPEC
 };

@@ -1,5 +1,7 @@
 //! The words that keep a proof, runner by runner.
 
+use crate::words::words;
+
 /// The words that keep the proof of one kind of runner.
 pub(super) struct Row {
     /// Names of the programs.
@@ -78,16 +80,10 @@ pub(super) const ROWS: &[Row] = &[
             --junitxml --junit-xml --import-mode -W",
         pairs: &[(
             "-p",
-            &[
-                "no:cacheprovider",
-                "no:warnings",
-                "no:randomly",
-                "no:sugar",
-                "no:xdist",
-                "no:logging",
-                "no:faulthandler",
-                "no:rerunfailures",
-            ],
+            words!(
+                "no:cacheprovider no:warnings no:randomly no:sugar no:xdist no:logging
+                 no:faulthandler no:rerunfailures"
+            ),
         )],
         letters: "qvsxlrafEpPwN",
         numbers: "-n",

@@ -1,5 +1,7 @@
 //! Test runners, linters and environments of Python.
 
+use crate::words::words;
+
 use super::{Behind, Operands, ROW, Row};
 
 const PYTEST: Row = Row {
@@ -125,15 +127,7 @@ pub(super) const ROWS: &[Row] = &[
         ..ROW
     },
     Row {
-        programs: &[
-            "flake8",
-            "pylint",
-            "pydocstyle",
-            "pycodestyle",
-            "bandit",
-            "codespell",
-            "vulture",
-        ],
+        programs: words!("flake8 pylint pydocstyle pycodestyle bandit codespell vulture"),
         flags: "--quiet --verbose --statistics --count --show-source --benchmark --exit-zero --disable-noqa --recursive \
                 --errors-only --score --no-score --doctests --clear-cache-post-run",
         values: "--select --ignore --extend-select --extend-ignore --max-line-length --max-complexity --exclude \
@@ -182,20 +176,10 @@ pub(super) const ROWS: &[Row] = &[
         ..ROW
     },
     Row {
-        programs: &[
-            "python",
-            "python2",
-            "python3",
-            "python3.8",
-            "python3.9",
-            "python3.10",
-            "python3.11",
-            "python3.12",
-            "python3.13",
-            "python3.14",
-            "pypy",
-            "pypy3",
-        ],
+        programs: words!(
+            "python python2 python3 python3.8 python3.9 python3.10 python3.11 python3.12 python3.13
+             python3.14 pypy pypy3"
+        ),
         letters: "uBIEsSOqvbdPhV",
         letter_names: "W",
         launches: true,

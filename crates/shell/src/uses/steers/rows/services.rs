@@ -1,5 +1,7 @@
 //! Version control, code hosts, containers and clusters.
 
+use crate::words::words;
+
 use super::{Behind, NOTHING, Operands, ROW, Row};
 
 pub(super) const ROWS: &[Row] = &[
@@ -57,19 +59,9 @@ pub(super) const ROWS: &[Row] = &[
     },
     Row {
         programs: &["gh"],
-        subs: &[
-            "extension",
-            "ext",
-            "alias",
-            "codespace",
-            "cs",
-            "ssh-key",
-            "gpg-key",
-            "auth",
-            "config",
-            "secret",
-            "variable",
-        ],
+        subs: words!(
+            "extension ext alias codespace cs ssh-key gpg-key auth config secret variable"
+        ),
         ..ROW
     },
     Row {
@@ -146,18 +138,7 @@ pub(super) const ROWS: &[Row] = &[
     },
     Row {
         programs: &["kubectl", "oc"],
-        subs: &[
-            "exec",
-            "run",
-            "debug",
-            "cp",
-            "port-forward",
-            "proxy",
-            "plugin",
-            "config",
-            "attach",
-            "edit",
-        ],
+        subs: words!("exec run debug cp port-forward proxy plugin config attach edit"),
         values: "--namespace --container",
         letter_values: "nc",
         behind: Behind::By(&NOTHING),
@@ -202,15 +183,7 @@ pub(super) const ROWS: &[Row] = &[
         ..ROW
     },
     Row {
-        programs: &[
-            "shellcheck",
-            "hadolint",
-            "yamllint",
-            "markdownlint",
-            "actionlint",
-            "cspell",
-            "typos",
-        ],
+        programs: words!("shellcheck hadolint yamllint markdownlint actionlint cspell typos"),
         flags: "--color --no-color --verbose --quiet --strict --norc --no-progress --no-summary --diff --no-fail --ignore-case --fix --check-sourced",
         values: "--severity --exclude --include --shell --enable --ignore --failure-threshold",
         names: "--format",

@@ -1,0 +1,147 @@
+//! `lsp`: the language server on standard input and output.
+
+use std::{
+    io::{self, BufReader, Write},
+    path::{Path, PathBuf},
+    sync::mpsc::{self, Receiver, SyncSender},
+    thread,
+};
+
+use anyhow::Context as _;
+use interlock_formats::{Diagnostic, Source, check};
+use interlock_lsp::{Checked, FramingError, Job, Server, read_message, write_message};
+use serde_json::Value;
+
+use crate::{
+    app::App,
+    failure::{Done, Exit, Failure},
+};
+
+/// Messages that are read ahead at most.
+const WAITING_MAX: usize = 1_024;
+
+/// What the server waits for.
+enum Input {
+    /// A message of the client.
+    Message(Value),
+    /// A document that was checked.
+    Checked(Checked),
+    /// The client's messages have ended; why, unless it hung up.
+    Ended(Option<FramingError>),
+}
+
+pub(crate) fn run(app: &App) -> Done {
+    let (sender, inputs) = mpsc::sync_channel(WAITING_MAX);
+    let (jobs, waiting) = mpsc::sync_channel(1);
+    let checker = Checker {
+        output: app.output,
+        directory: app.directory.clone(),
+    };
+    let checked = sender.clone();
+    start("messages", move || read_all(&sender))?;
+    start("checks", move || checker.work(&waiting, &checked))?;
+    serve(&inputs, &jobs, &mut io::stdout().lock())
+}
+
+fn start(name: &str, work: impl FnOnce() + Send + 'static) -> Done {
+    thread::Builder::new()
+        .name(name.to_owned())
+        .spawn(work)
+        .context("a thread of the language server cannot be started")?;
+    Ok(())
+}
+
+/// Reads ahead, so that a request can be cancelled before its turn.
+fn read_all(to: &SyncSender<Input>) {
+    let mut input = BufReader::new(io::stdin());
+    loop {
+        let input = match read_message(&mut input) {
+            Ok(Some(message)) => Input::Message(message),
+            Ok(None) => Input::Ended(None),
+            Err(error) => Input::Ended(Some(error)),
+        };
+        let is_last = matches!(input, Input::Ended(_));
+        if to.send(input).is_err() || is_last {
+            return;
+        }
+    }
+}
+
+/// Checks documents beside the answering of requests.
+struct Checker {
+    output: crate::output::Output,
+    directory: PathBuf,
+}
+
+impl Checker {
+    fn work(&self, jobs: &Receiver<Job>, to: &SyncSender<Input>) {
+        for job in jobs {
+            let checked = job.run(&|source| self.check(source));
+            if to.send(Input::Checked(checked)).is_err() {
+                return;
+            }
+        }
+    }
+
+    /// Checks a file as `interlock check` does; workflows by name are those of the project it lies in.
+    fn check(&self, source: &Source) -> Vec<Diagnostic> {
+        let beside = Path::new(&source.name).parent();
+        let beside = beside.filter(|folder| folder.is_dir());
+        let app = App {
+            output: self.output,
+            directory: beside.unwrap_or(&self.directory).to_owned(),
+        };
+        check(source, &app.library_to_read())
+    }
+}
+
+/// Answers until the client says `exit`, or hangs up.
+fn serve(inputs: &Receiver<Input>, jobs: &SyncSender<Job>, out: &mut impl Write) -> Done {
+    let mut server = Server::new();
+    loop {
+        if server.is_idle() {
+            if let Some(job) = server.job() {
+                jobs.send(job).context("no document is checked any more")?;
+            }
+            let input = inputs.recv().context("nothing is read any more")?;
+            if take(&mut server, input)? {
+                return ended(&server);
+            }
+        }
+        while let Ok(input) = inputs.try_recv() {
+            if take(&mut server, input)? {
+                return ended(&server);
+            }
+        }
+        for message in server.step() {
+            match write_message(out, &message) {
+                Ok(()) => {}
+                // A client that is gone wants no more answers.
+                Err(error) if error.kind() == io::ErrorKind::BrokenPipe => return ended(&server),
+                Err(error) => return Err(error.into()),
+            }
+        }
+        if server.has_ended() {
+            return ended(&server);
+        }
+    }
+}
+
+/// Takes an input in; true where it was the last.
+fn take(server: &mut Server, input: Input) -> Result<bool, Failure> {
+    match input {
+        Input::Message(message) => server.receive(message),
+        Input::Checked(checked) => server.finish(checked),
+        Input::Ended(None) => return Ok(true),
+        Input::Ended(Some(error)) => return Err(error.into()),
+    }
+    Ok(false)
+}
+
+/// Ends in order only where the client has shut the server down first.
+fn ended(server: &Server) -> Done {
+    match server.is_shut_down() {
+        true => Ok(()),
+        false => Err(Failure::Said(Exit::Failed)),
+    }
+}

@@ -1,0 +1,248 @@
+//! The scripts in `ci/`, as a CI service starts them: annotations, summaries, reports and exit codes.
+#![cfg(unix)]
+#![expect(clippy::unwrap_used, reason = "a test may end at the first surprise")]
+#![expect(
+    clippy::indexing_slicing,
+    reason = "absent keys of a JSON value are null"
+)]
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::{Command, Output, Stdio},
+};
+
+use interlock_core::substance::ReportFormat;
+use interlock_facts::read_report;
+use interlock_testkit::room::Room;
+use serde_json::Value;
+
+const INTERLOCK: &str = env!("CARGO_BIN_EXE_interlock");
+
+const SOUND: &str = "id: flow
+initial: look
+states:
+  look:
+    allowed_tools: [Read]
+    on: {DONE: done, SHIP: {target: done, requires_approval: true, approval_message: Ship it?}}
+  done: {type: final}
+";
+
+const CASES: &str = "workflow: flow.yaml
+cases:
+  - name: writing is refused
+    steps:
+      - {tool: Edit, input: {file_path: a}, expect: {verdict: deny}}
+";
+
+fn repository() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../..")
+        .canonicalize()
+        .unwrap()
+}
+
+/// Makes a project with these workflows.
+fn project(files: &[(&str, &str)]) -> Room {
+    let room = Room::new().unwrap();
+    room.install("interlock", INTERLOCK.as_ref()).unwrap();
+    for (name, text) in files {
+        room.write(&format!(".interlock/workflows/{name}"), text)
+            .unwrap();
+    }
+    room
+}
+
+/// Starts a script as a step of GitHub Actions does.
+fn start(room: &Room, script: &str, arguments: &[&str], variables: &[(&str, &str)]) -> Output {
+    let mut command: Command = room.command("sh");
+    command
+        .arg(repository().join("ci").join(script))
+        .args(arguments)
+        .env("GITHUB_ACTIONS", "true")
+        .env("GITHUB_STEP_SUMMARY", room.path("summary.md"))
+        .env("INTERLOCK_REPORTS", room.path("reports"))
+        .envs(variables.iter().copied())
+        .stdin(Stdio::null());
+    command.output().unwrap()
+}
+
+fn verify(room: &Room, variables: &[(&str, &str)]) -> (Option<i32>, String) {
+    let output = start(room, "verify.sh", &[], variables);
+    (
+        output.status.code(),
+        String::from_utf8(output.stdout).unwrap(),
+    )
+}
+
+fn summary(room: &Room) -> String {
+    fs::read_to_string(room.path("summary.md")).unwrap()
+}
+
+fn report(room: &Room, name: &str) -> Vec<u8> {
+    fs::read(room.path("reports").join(name)).unwrap()
+}
+
+#[test]
+fn workflows_in_order_pass_every_step() {
+    let room = project(&[("flow.yaml", SOUND), ("flow.test.yaml", CASES)]);
+    assert_eq!(verify(&room, &[]), (Some(0), String::new()));
+    let said = summary(&room);
+    for row in [
+        "| check | .interlock/workflows/flow.yaml | in order |",
+        "| test | .interlock/workflows/flow.test.yaml | in order |",
+        "| prove | .interlock/workflows/flow.yaml | holds |",
+    ] {
+        assert!(said.contains(row), "{said}");
+    }
+    let tested = read_report(ReportFormat::Junit, &[report(&room, "test.junit.xml")]).unwrap();
+    assert_eq!(tested.counts(None).passed, 1);
+    let checked: Value = serde_json::from_slice(&report(&room, "check.sarif")).unwrap();
+    assert_eq!(checked["version"], "2.1.0");
+}
+
+#[test]
+fn what_fails_is_annotated_and_fails_the_job() {
+    let broken = SOUND.replace("DONE: done", "DONE: nowhere");
+    let room = project(&[("flow.yaml", &broken)]);
+    let (code, said) = verify(&room, &[("INTERLOCK_STEPS", "check")]);
+    assert_eq!(code, Some(1));
+    assert!(
+        said.starts_with("::error file=.interlock/workflows/flow.yaml,line=6,"),
+        "{said}"
+    );
+    assert!(summary(&room).contains("| check | .interlock/workflows/flow.yaml | **failed** |"));
+}
+
+#[test]
+fn a_property_that_fails_fails_the_job() {
+    let promise = "properties:\n  - name: nothing is done unseen\n    never: {enter: done}\n";
+    let room = project(&[("flow.yaml", &format!("{SOUND}{promise}"))]);
+    let (code, said) = verify(&room, &[("INTERLOCK_STEPS", "prove")]);
+    assert_eq!(code, Some(1), "{said}");
+    assert!(said.contains("title=property_fails::"), "{said}");
+    assert!(summary(&room).contains("| **fails** |"));
+}
+
+#[test]
+fn warnings_and_undecided_properties_fail_where_that_is_wanted() {
+    let doubtful = SOUND.replace("    allowed_tools: [Read]\n", "");
+    let steps = "name: steps\nstart-at: a\nstates:\n  a: {tool: bash, arguments: {command: ls}}\n";
+    let room = project(&[("flow.yaml", &doubtful), ("steps.yaml", steps)]);
+    assert_eq!(
+        verify(&room, &[("INTERLOCK_STEPS", "check prove")]).0,
+        Some(0)
+    );
+    for step in ["check", "prove"] {
+        let strict = [("INTERLOCK_STEPS", step), ("INTERLOCK_STRICT", "true")];
+        assert_eq!(verify(&room, &strict).0, Some(1), "{step}");
+    }
+}
+
+#[test]
+fn a_name_of_a_file_writes_nothing_of_its_own_into_the_summary() {
+    let name = "a|b`<img src=x>](http:.yaml";
+    let room = project(&[(name, SOUND)]);
+    let (code, _) = verify(&room, &[("INTERLOCK_STEPS", "check")]);
+    assert_eq!(code, Some(0));
+    let said = summary(&room);
+    let row = said
+        .lines()
+        .find(|line| line.starts_with("| check"))
+        .unwrap();
+    assert_eq!(row.matches('|').count(), 4, "{row}");
+    assert!(!row.contains(['<', '`', '[', ']']), "{row}");
+}
+
+#[test]
+fn a_step_that_is_not_there_is_no_success() {
+    let room = project(&[("flow.yaml", SOUND)]);
+    assert_eq!(verify(&room, &[("INTERLOCK_STEPS", "chekc")]).0, Some(2));
+    let nowhere = [("INTERLOCK_PATHS", "nowhere.yaml")];
+    assert_eq!(verify(&room, &nowhere).0, Some(2));
+}
+
+/// Holds the scripted agent to the workflow, and returns the exit code of the script.
+fn guard(room: &Room, arguments: &[&str], variables: &[(&str, &str)]) -> Option<i32> {
+    let agent = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/ci_scripts/agent.mjs");
+    let agent = agent.to_string_lossy().into_owned();
+    let command = [&["node", agent.as_str()], arguments].concat();
+    let wanted = [
+        ("INTERLOCK_WORKFLOW", "flow"),
+        ("INTERLOCK_CLIENT", "claude-code"),
+        // The client here is a script of ours: no `claude` is on the PATH.
+        ("INTERLOCK_DOCTOR", "false"),
+    ];
+    let output = start(room, "guard.sh", &command, &[&wanted, variables].concat());
+    output.status.code()
+}
+
+#[test]
+fn an_agent_is_held_and_its_run_is_kept() {
+    let room = project(&[("flow.yaml", SOUND)]);
+    assert_eq!(guard(&room, &["DONE"], &[]), Some(0));
+    let said = summary(&room);
+    assert!(said.contains("| completed | 0 | verified |"), "{said}");
+    assert!(said.contains("```mermaid\n---\ntitle: \"flow\""), "{said}");
+    assert!(said.contains("tool_not_allowed"), "{said}");
+    let log = String::from_utf8(report(&room, "run.jsonl")).unwrap();
+    assert!(log.contains("\"RunCompleted\""), "{log}");
+    assert!(report(&room, "run.svg").starts_with(b"<svg"));
+    assert!(report(&room, "run.html").starts_with(b"<!"));
+}
+
+#[test]
+fn the_exit_code_says_how_the_run_ended() {
+    for (arguments, code) in [(&["-"][..], 1), (&["SHIP"], 75), (&["DONE", "7"], 7)] {
+        let room = project(&[("flow.yaml", SOUND)]);
+        assert_eq!(guard(&room, arguments, &[]), Some(code), "{arguments:?}");
+    }
+}
+
+#[test]
+fn no_agent_is_started_with_the_token_or_without_hooks_that_hold() {
+    let room = project(&[("flow.yaml", SOUND)]);
+    assert_eq!(
+        guard(&room, &["DONE"], &[("INTERLOCK_TOKEN", "ilk_1")]),
+        Some(2)
+    );
+    assert!(!room.path("reports").exists());
+    let unknown = [("INTERLOCK_CLIENT", "nobody")];
+    assert_eq!(guard(&room, &["DONE"], &unknown), Some(2));
+    let missing = [("INTERLOCK_WORKFLOW", "nowhere")];
+    assert_eq!(guard(&room, &["DONE"], &missing), Some(2));
+    assert!(!room.path("reports").exists(), "no agent was started");
+}
+
+#[test]
+fn the_files_for_ci_services_name_scripts_and_inputs_that_are_there() {
+    let root = repository();
+    let read = |name: &str| fs::read_to_string(root.join(name)).unwrap();
+    let action: Value = serde_saphyr::from_str(&read("action.yml")).unwrap();
+    let inputs = action["inputs"].as_object().unwrap();
+    let text = action["runs"].to_string();
+    for used in text.split("inputs.").skip(1) {
+        let end = used.find(|letter: char| !letter.is_alphanumeric() && letter != '-');
+        let name = used.get(..end.unwrap()).unwrap();
+        assert!(inputs.contains_key(name), "{name}");
+    }
+    for step in action["runs"]["steps"].as_array().unwrap() {
+        // What others write never becomes part of a script.
+        let script = step["run"].as_str().unwrap_or_default();
+        assert!(!script.contains("${{"), "{script}");
+        if let Some(rest) = script.split("$GITHUB_ACTION_PATH/").nth(1) {
+            let file = rest.split('"').next().unwrap();
+            assert!(root.join(file).is_file(), "{file}");
+        }
+    }
+    let gitlab: Value = serde_saphyr::from_str(&read("ci/gitlab.yml")).unwrap();
+    let script = gitlab["interlock"]["script"].to_string();
+    assert!(script.contains("ci/verify.sh"), "{script}");
+    let hooks: Value = serde_saphyr::from_str(&read(".pre-commit-hooks.yaml")).unwrap();
+    for hook in hooks.as_array().unwrap() {
+        let entry = hook["entry"].as_str().unwrap();
+        let arguments = entry.strip_prefix("interlock ").unwrap();
+        let help = Command::new(INTERLOCK).args([arguments, "--help"]).output();
+        assert!(help.unwrap().status.success(), "{entry}");
+    }
+}

@@ -1,1 +1,0 @@
-import{_ as e,g as t,i as n}from"./api-7SeEda9E.js";var r=(e,r,i)=>n(`compare${t({left:e,right:r})}`,void 0,i),i=({left:e,right:r},i,a,o)=>n(`compare${t({left:e.id,right:r.id,left_events:e.events,right_events:r.events,from:i,limit:a})}`,void 0,o),a=(t,r,i,a)=>n(e(t,`/what-if`),{...r,from:i},a);export{i as n,a as r,r as t};

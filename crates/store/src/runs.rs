@@ -1,0 +1,155 @@
+//! What a store of runs does, whatever keeps it.
+//!
+//! Hosts hold a [`Home`](crate::Home) and the [`RunLog`]s it opens; which implementation of
+//! these traits is behind them is decided where the home is made.
+
+use std::{fmt::Debug, path::Path};
+
+use interlock_core::{event::Event, names::RunId};
+use interlock_expr::nearest::nearest;
+
+use crate::{
+    error::StoreError,
+    id,
+    list::RunList,
+    listed::{RunSummary, Which},
+    pin::NewRun,
+    run_log::RunLog,
+};
+
+/// A run with its first events, which nobody can find yet. Dropped, it is as if it had never been.
+pub trait UnpublishedRun: Debug + Send {
+    /// Returns the run's id.
+    fn id(&self) -> &RunId;
+
+    /// Returns where the run's folder is until it is published.
+    fn folder(&self) -> &Path;
+
+    /// Lets everybody find the run, whole, and opens it.
+    ///
+    /// # Errors
+    /// It cannot be written; no run is left behind.
+    fn publish(self: Box<Self>) -> Result<RunLog, StoreError>;
+}
+
+/// All runs of a store.
+///
+/// INVARIANT: an id whose run can be opened has its first events; a run that fails to be made is never found.
+pub trait Runs: Debug + Send + Sync {
+    /// Writes a run with its first events where nobody finds it yet.
+    ///
+    /// `beside` fills the run's folder on this machine before that.
+    ///
+    /// # Errors
+    /// The store cannot be written; then no run is left behind.
+    fn write(
+        &self,
+        run: &RunId,
+        new: &NewRun<'_>,
+        events: &[Event],
+        beside: &dyn Fn(&Path) -> Result<(), StoreError>,
+    ) -> Result<Box<dyn UnpublishedRun>, StoreError>;
+
+    /// Opens a run that exists.
+    ///
+    /// # Errors
+    /// There is no such run, or it is damaged, foreign or held by others.
+    fn open(&self, run: &RunId) -> Result<RunLog, StoreError>;
+
+    /// Lists the ids of all runs, newest first.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    fn ids(&self) -> Result<Vec<RunId>, StoreError>;
+
+    /// Lists runs, newest first. A damaged one is listed as such and hides no other.
+    ///
+    /// `known` is the list as the caller has it from before; where it is empty, the store's own index is used.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    fn list(&self, which: Which<'_>, known: &mut RunList) -> Result<Vec<RunSummary>, StoreError>;
+
+    /// Says where the project of a run and the person's home are on this machine from now on.
+    ///
+    /// What is recorded of paths below them leads there.
+    ///
+    /// # Errors
+    /// There is no such run, or it cannot be written.
+    fn relocate(&self, run: &RunId, project_root: &Path, home: &Path) -> Result<(), StoreError>;
+
+    /// Finds the run that is meant: an id, a unique prefix of one, a name, or the newest of the project.
+    ///
+    /// A name is looked for in the project first, then anywhere.
+    ///
+    /// # Errors
+    /// No run fits, or several do; then they are named.
+    fn find(&self, wanted: Option<&str>, project_root: &Path) -> Result<RunId, StoreError> {
+        let here = || {
+            let projects = [project_root];
+            let which = Which {
+                projects: Some(&projects),
+                ..Which::ALL
+            };
+            self.list(which, &mut RunList::default())
+        };
+        let all = || self.list(Which::ALL, &mut RunList::default());
+        let Some(wanted) = wanted else {
+            let newest = here()?.into_iter().find(|run| run.is_of(project_root));
+            return newest
+                .map(|run| run.id)
+                .ok_or_else(|| StoreError::NoRunHere {
+                    project_root: project_root.to_owned(),
+                });
+        };
+        let mut fitting = by_prefix(self.ids()?, wanted);
+        if fitting.iter().all(|run| run.as_str().len() != wanted.len()) {
+            let called = |runs: Vec<RunSummary>| -> Vec<RunId> {
+                let fitting = runs.into_iter().filter(|run| run.is_called(wanted));
+                fitting.map(|run| run.id).collect()
+            };
+            let mut named = called(here()?);
+            if named.is_empty() {
+                named = called(all()?);
+            }
+            fitting.extend(named);
+            fitting.sort_unstable_by(|a, b| b.cmp(a));
+            fitting.dedup();
+        }
+        match fitting.as_slice() {
+            [] => Err(no_such_run(wanted, &all().unwrap_or_default())),
+            [run] => Ok(run.clone()),
+            _ => Err(StoreError::Ambiguous {
+                wanted: wanted.to_owned(),
+                names: names_of(&fitting, &all().unwrap_or_default()),
+                candidates: fitting,
+            }),
+        }
+    }
+}
+
+fn by_prefix(mut runs: Vec<RunId>, wanted: &str) -> Vec<RunId> {
+    let prefix = wanted.to_ascii_lowercase();
+    if !id::is_prefix(&prefix) {
+        return Vec::new();
+    }
+    runs.retain(|run| run.as_str().starts_with(&prefix));
+    runs
+}
+
+fn no_such_run(wanted: &str, runs: &[RunSummary]) -> StoreError {
+    let names = runs.iter().filter_map(RunSummary::name);
+    StoreError::NoSuchRun {
+        wanted: wanted.to_owned(),
+        near: nearest(wanted, names).map(str::to_owned),
+    }
+}
+
+/// Returns what each run is called, for messages.
+fn names_of(runs: &[RunId], known: &[RunSummary]) -> Vec<String> {
+    let name = |run: &RunId| {
+        let summary = known.iter().find(|summary| summary.id == *run);
+        summary.and_then(RunSummary::full_name).unwrap_or_default()
+    };
+    runs.iter().map(name).collect()
+}

@@ -1,0 +1,165 @@
+//! Runs in SQLite files of the state directory, one file a run.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use interlock_core::{event::Event, names::RunId, run::RunKind};
+
+use crate::{
+    error::StoreError,
+    files,
+    list::RunList,
+    listed::{RunSummary, Which},
+    log::{AppendError, EventLog as _},
+    marks::Marks,
+    pin::{NewRun, Pin, PinHead},
+    run_log::RunLog,
+    runs::{Runs, UnpublishedRun},
+    sqlite,
+    sqlite_run::{FILE_NAME, SqliteRun, work_of},
+    state_directory::StateDirectory,
+};
+
+impl StateDirectory {
+    /// Opens the file of a run that exists.
+    pub(crate) fn open_file(&self, run: &RunId) -> Result<SqliteRun, StoreError> {
+        SqliteRun::open(run, &self.present_directory(run)?)
+    }
+}
+
+impl Runs for StateDirectory {
+    // Written beside and renamed: whoever sees the directory sees a whole run.
+    fn write(
+        &self,
+        run: &RunId,
+        new: &NewRun<'_>,
+        events: &[Event],
+        beside: &dyn Fn(&Path) -> Result<(), StoreError>,
+    ) -> Result<Box<dyn UnpublishedRun>, StoreError> {
+        let runs = self.made_place("runs")?;
+        let written = Written {
+            beside: runs.join(format!(".new-{run}")),
+            directory: runs.join(run.as_str()),
+            id: run.clone(),
+        };
+        let places = Places {
+            project: text(new.project_root, &written.directory)?,
+            home: self.home_of(events),
+        };
+        files::make_directory(&written.beside)?;
+        write_database(&written.beside, run, (new, &places), events)?;
+        beside(&written.beside)?;
+        files::sync_directory(&written.beside.join(FILE_NAME))?;
+        Ok(Box::new(written))
+    }
+
+    fn open(&self, run: &RunId) -> Result<RunLog, StoreError> {
+        self.open_file(run).map(RunLog::new)
+    }
+
+    fn ids(&self) -> Result<Vec<RunId>, StoreError> {
+        self.run_ids()
+    }
+
+    fn relocate(&self, run: &RunId, project_root: &Path, home: &Path) -> Result<(), StoreError> {
+        let log = self.open_file(run)?;
+        log.relocate(&text(project_root, &log.path)?, &text(home, &log.path)?)
+    }
+
+    fn list(&self, which: Which<'_>, known: &mut RunList) -> Result<Vec<RunSummary>, StoreError> {
+        known.list(self, which)
+    }
+}
+
+/// Where a run's paths lead to on this machine.
+struct Places {
+    project: String,
+    home: String,
+}
+
+/// Returns a path as text, to be written into `file`.
+fn text(path: &Path, file: &Path) -> Result<String, StoreError> {
+    let text = path.to_str().map(str::to_owned);
+    text.ok_or_else(|| StoreError::Unwritable {
+        path: file.to_owned(),
+        what: format!("a folder whose path is not text (`{}`)", path.display()),
+    })
+}
+
+impl StateDirectory {
+    /// Returns the home that a run's paths lead to: its own, where it says so, else the person's.
+    fn home_of(&self, events: &[Event]) -> String {
+        let own = events.iter().find_map(|event| match event {
+            Event::RunStarted {
+                kind: RunKind::Durable(durable),
+                ..
+            } => Some(durable.places.home.clone()),
+            _ => None,
+        });
+        let person = self.person().and_then(Path::to_str);
+        own.or_else(|| person.map(str::to_owned))
+            .unwrap_or_default()
+    }
+}
+
+/// The files of a run, beside the place where they are to be.
+#[derive(Debug)]
+struct Written {
+    beside: PathBuf,
+    directory: PathBuf,
+    id: RunId,
+}
+
+impl UnpublishedRun for Written {
+    fn id(&self) -> &RunId {
+        &self.id
+    }
+
+    fn folder(&self) -> &Path {
+        &self.beside
+    }
+
+    fn publish(self: Box<Self>) -> Result<RunLog, StoreError> {
+        fs::rename(&self.beside, &self.directory)
+            .map_err(|error| StoreError::io("write", &self.directory, error))?;
+        files::sync_directory(&self.directory)?;
+        SqliteRun::open(&self.id, &self.directory).map(RunLog::new)
+    }
+}
+
+impl Drop for Written {
+    fn drop(&mut self) {
+        // Only our own unfinished directory: after it was renamed there is none.
+        let _ = fs::remove_dir_all(&self.beside);
+    }
+}
+
+fn write_database(
+    directory: &Path,
+    run: &RunId,
+    (new, places): (&NewRun<'_>, &Places),
+    events: &[Event],
+) -> Result<(), StoreError> {
+    let path = directory.join(FILE_NAME);
+    let work = work_of(directory, run);
+    let marks = Marks::new(&work.to_string_lossy(), &places.project, &places.home);
+    let pin = Pin::new(run, new, (&places.project, &places.home, &marks), &path)?;
+    let connection = sqlite::create(&path)?;
+    pin.insert(&connection, new.durability, &path)?;
+    let head = PinHead {
+        digest: pin.digest(),
+        durability: new.durability,
+        project_root: pin.project_root.clone(),
+        person_home: pin.person_home.clone(),
+    };
+    let mut log = SqliteRun::made(run.clone(), path, connection, head);
+    log.append(0, new.at_ms, events)
+        .map_err(|error| match error {
+            AppendError::Store(error) => error,
+            // Nobody else knows the file yet.
+            AppendError::Conflict { .. } => log.damaged(error.to_string()),
+        })?;
+    log.close()
+}

@@ -1,0 +1,163 @@
+//! The state directory: where it is and whether it may be trusted.
+
+use std::{
+    fs, io,
+    os::unix::fs::MetadataExt as _,
+    path::{Path, PathBuf},
+    sync::OnceLock,
+};
+
+use interlock_core::names::RunId;
+
+use crate::{error::StoreError, files, id};
+
+/// The state directory. Nothing is created before the first write.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct StateDirectory {
+    root: PathBuf,
+    /// The real path, kept once it was found; only where the process ends after one answer.
+    kept: Option<OnceLock<PathBuf>>,
+    /// The home of the person, where it is known.
+    person: Option<PathBuf>,
+}
+
+impl StateDirectory {
+    /// Takes `root` as the state directory.
+    pub(crate) const fn at(root: PathBuf) -> Self {
+        Self {
+            root,
+            kept: None,
+            person: None,
+        }
+    }
+
+    /// Says where the home of the person is.
+    pub(crate) fn of_person(mut self, home: Option<PathBuf>) -> Self {
+        self.person = home;
+        self
+    }
+
+    /// Returns the home of the person, where it is known.
+    pub(crate) fn person(&self) -> Option<&Path> {
+        self.person.as_deref()
+    }
+
+    /// Follows and checks the directory once, for a process that ends after one answer.
+    pub(crate) fn for_one_answer(mut self) -> Self {
+        self.kept = Some(OnceLock::new());
+        self
+    }
+
+    /// Tells whether the process ends after one answer.
+    pub(crate) const fn is_for_one_answer(&self) -> bool {
+        self.kept.is_some()
+    }
+
+    /// Returns the state directory, as it was given.
+    pub(crate) fn path(&self) -> &Path {
+        &self.root
+    }
+
+    /// Returns the real path of the directory; `None` when there is none yet.
+    pub(crate) fn existing(&self) -> Result<Option<PathBuf>, StoreError> {
+        if let Some(real) = self.kept.as_ref().and_then(OnceLock::get) {
+            return Ok(Some(real.clone()));
+        }
+        let found = self.found()?;
+        if let (Some(kept), Some(real)) = (&self.kept, &found) {
+            // Whoever is second has found the same.
+            let _ = kept.set(real.clone());
+        }
+        Ok(found)
+    }
+
+    /// Follows the links of the path, and checks who may write there.
+    fn found(&self) -> Result<Option<PathBuf>, StoreError> {
+        let failed = |error| StoreError::io("read", &self.root, error);
+        let real = match fs::canonicalize(&self.root) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                // A link that leads nowhere is there and cannot be read.
+                match fs::symlink_metadata(&self.root) {
+                    Err(missing) if missing.kind() == io::ErrorKind::NotFound => return Ok(None),
+                    // Made by another process in between.
+                    Ok(found) if found.is_dir() => fs::canonicalize(&self.root),
+                    _ => Err(error),
+                }
+            }
+            real => real,
+        };
+        let real = real.map_err(failed)?;
+        self.check(&fs::metadata(&real).map_err(failed)?)?;
+        Ok(Some(real))
+    }
+
+    /// Returns the real path of the directory, made when there is none.
+    pub(crate) fn made(&self) -> Result<PathBuf, StoreError> {
+        if let Some(real) = self.existing()? {
+            return Ok(real);
+        }
+        files::make_directory(&self.root)?;
+        self.existing()?.ok_or(StoreError::NoHome)
+    }
+
+    /// Returns the real path of `place` in the directory, made when there is none.
+    pub(crate) fn made_place(&self, place: &str) -> Result<PathBuf, StoreError> {
+        let path = self.made()?.join(place);
+        files::make_directory(&path)?;
+        Ok(path)
+    }
+
+    /// Returns where the files of `run` are or would be, below the real `root`.
+    pub(crate) fn run_directory(root: &Path, run: &RunId) -> Result<PathBuf, StoreError> {
+        id::check(run)?;
+        Ok(root.join("runs").join(run.as_str()))
+    }
+
+    /// Returns the directory of `run`, which must be there.
+    pub(crate) fn present_directory(&self, run: &RunId) -> Result<PathBuf, StoreError> {
+        let root = self.existing()?.unwrap_or_else(|| self.path().to_owned());
+        let directory = Self::run_directory(&root, run)?;
+        match fs::symlink_metadata(&directory) {
+            Ok(found) if found.is_dir() => Ok(directory),
+            Ok(_) => Err(StoreError::Unsafe {
+                path: directory,
+                why: "it is not a directory; move it away".to_owned(),
+            }),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Err(StoreError::MissingRun {
+                run: run.clone(),
+                path: directory,
+            }),
+            Err(error) => Err(StoreError::io("read", &directory, error)),
+        }
+    }
+
+    /// Lists the ids of all runs, newest first.
+    pub(crate) fn run_ids(&self) -> Result<Vec<RunId>, StoreError> {
+        let Some(root) = self.existing()? else {
+            return Ok(Vec::new());
+        };
+        let mut runs: Vec<RunId> = files::names(&root.join("runs"))?
+            .into_iter()
+            .map(RunId::new)
+            .filter(|run| id::check(run).is_ok())
+            .collect();
+        runs.reverse();
+        Ok(runs)
+    }
+
+    fn check(&self, found: &fs::Metadata) -> Result<(), StoreError> {
+        let why = if !found.is_dir() {
+            "it is not a directory; move it away"
+        } else if found.uid() != rustix::process::geteuid().as_raw() {
+            "it belongs to another user; set `XDG_STATE_HOME` to a directory of your own"
+        } else if found.mode() & 0o022 != 0 {
+            "others may write there; run `chmod 700` on it"
+        } else {
+            return Ok(());
+        };
+        Err(StoreError::Unsafe {
+            path: self.root.clone(),
+            why: why.to_owned(),
+        })
+    }
+}
