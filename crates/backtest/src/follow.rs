@@ -3,7 +3,7 @@
 use interlock_core::{
     Decision, Reply,
     call::CallResult,
-    command::{AGENT, Answer, Ask, Command, TransitionRequest},
+    command::{AGENT, Answer, Command, CommandKind, TransitionRequest},
     decide,
     event::Event,
     evolve,
@@ -28,9 +28,16 @@ pub(crate) struct Told {
     change: Option<u32>,
 }
 
-fn ask(nodes: &Nodes, run: &Run, ask: Ask) -> Decision {
+fn ask(nodes: &Nodes, run: &Run, command: CommandKind) -> Decision {
     // Nothing that is followed hangs on the time.
-    decide(nodes.machine(), run, &Command { at_ms: 0, ask })
+    decide(
+        nodes.machine(),
+        run,
+        &Command {
+            at_ms: 0,
+            kind: command,
+        },
+    )
 }
 
 /// Asks the engine about a call where a node stands.
@@ -50,7 +57,11 @@ pub(crate) fn told(nodes: &mut Nodes, node: u32, call: &JudgedCall, options: Opt
             ..plain(Verdict::Deny)
         };
     }
-    let decision = ask(nodes, &at.run, Ask::Propose(Box::new(proposed.clone())));
+    let decision = ask(
+        nodes,
+        &at.run,
+        CommandKind::Propose(Box::new(proposed.clone())),
+    );
     match decision.reply {
         Reply::Refused(refusal) => Told {
             refusal: Some(refusal),
@@ -60,7 +71,7 @@ pub(crate) fn told(nodes: &mut Nodes, node: u32, call: &JudgedCall, options: Opt
             refusal: Some(refusal),
             ..plain(Verdict::Ask)
         },
-        Reply::Accepted | Reply::Parked { .. } => Told {
+        Reply::Accepted | Reply::Pending { .. } => Told {
             change: change(nodes, &decision.events, call, options),
             ..plain(Verdict::Allow)
         },
@@ -118,13 +129,13 @@ pub(crate) fn performed(
     let proposed = call.call.as_ref().ok()?;
     let mut run = nodes.get(node)?.run.clone();
     let mut all = Vec::new();
-    let mut apply = |nodes: &Nodes, asked: Ask| {
+    let mut apply = |nodes: &Nodes, asked: CommandKind| {
         let decision = ask(nodes, &run, asked);
         run = decision.events.iter().fold(run.clone(), evolve);
         all.extend(decision.events);
         (run.clone(), decision.reply)
     };
-    let propose = || Ask::Propose(Box::new(proposed.clone()));
+    let propose = || CommandKind::Propose(Box::new(proposed.clone()));
     let (asked, mut reply) = apply(nodes, propose());
     if matches!(reply, Reply::Ask(_)) {
         let id = asked.requests.last()?.id();
@@ -134,7 +145,7 @@ pub(crate) fn performed(
             ..Answer::default()
         };
         let yes = interlock_simulate::with_what_it_takes(nodes.machine(), &asked, yes);
-        apply(nodes, Ask::Approve(yes));
+        apply(nodes, CommandKind::Approve(yes));
         reply = apply(nodes, propose()).1;
     }
     if reply != Reply::Accepted {
@@ -149,9 +160,9 @@ pub(crate) fn performed(
             by: AGENT.to_owned(),
             approved_by: None,
         };
-        apply(nodes, Ask::Transition(request));
+        apply(nodes, CommandKind::Transition(request));
     }
-    let (open, _) = apply(nodes, Ask::Advance);
+    let (open, _) = apply(nodes, CommandKind::Advance);
     let checked = match options.assume_exit {
         true => nodes.abstraction().best_report(&open),
         false => Default::default(),
@@ -165,6 +176,6 @@ pub(crate) fn performed(
         commands: Vec::new(),
         checked,
     };
-    apply(nodes, Ask::Record(result));
+    apply(nodes, CommandKind::Record(result));
     Some((nodes.number(run), all))
 }

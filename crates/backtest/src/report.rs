@@ -2,7 +2,7 @@
 
 use indexmap::IndexMap;
 use interlock_core::{
-    command::{AGENT, Ask, Command, TransitionRequest},
+    command::{AGENT, Command, CommandKind, TransitionRequest},
     decide,
     event::Event,
     machine::Object,
@@ -293,7 +293,7 @@ fn waits_for(nodes: &Nodes, node: u32) -> Vec<String> {
             .called(frame.machine.as_ref())
             .and_then(|machine| machine.states.get(&frame.at));
         for event in state.into_iter().flat_map(|state| state.on.keys()) {
-            let ask = Ask::Transition(TransitionRequest {
+            let command = CommandKind::Transition(TransitionRequest {
                 event: event.to_string(),
                 data: Object::new(),
                 branch: (!path.is_root()).then(|| path.to_string()),
@@ -301,7 +301,14 @@ fn waits_for(nodes: &Nodes, node: u32) -> Vec<String> {
                 by: AGENT.to_owned(),
                 approved_by: None,
             });
-            let decision = decide(machine, run, &Command { at_ms: 0, ask });
+            let decision = decide(
+                machine,
+                run,
+                &Command {
+                    at_ms: 0,
+                    kind: command,
+                },
+            );
             if let interlock_core::Reply::Refused(refusal) = decision.reply
                 && matches!(refusal.code, Code::GuardFailed | Code::NoBranchMatched)
                 && !said.contains(&refusal.message)

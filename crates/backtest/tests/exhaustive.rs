@@ -9,7 +9,7 @@ use interlock_backtest::{Backtester, Options};
 use interlock_core::{
     Reply,
     call::{CallResult, ToolCall},
-    command::{AGENT, Answer, Ask, Command, TransitionRequest},
+    command::{AGENT, Answer, Command, CommandKind, TransitionRequest},
     decide, evolve,
     machine::{Machine, Object},
     names::RunId,
@@ -142,8 +142,15 @@ fn session(calls: &[(usize, bool)]) -> Session {
     }
 }
 
-fn ask(machine: &Machine, run: &Run, ask: Ask) -> (Run, Reply) {
-    let decision = decide(machine, run, &Command { at_ms: 0, ask });
+fn ask(machine: &Machine, run: &Run, command: CommandKind) -> (Run, Reply) {
+    let decision = decide(
+        machine,
+        run,
+        &Command {
+            at_ms: 0,
+            kind: command,
+        },
+    );
     (
         decision.events.iter().fold(run.clone(), evolve),
         decision.reply,
@@ -180,7 +187,7 @@ fn reached(machine: &Machine, from: &Run) -> Vec<Run> {
     while let Some(run) = all.get(at).cloned() {
         at += 1;
         let events = (0..3).map(|at| {
-            Ask::Transition(TransitionRequest {
+            CommandKind::Transition(TransitionRequest {
                 event: format!("E{at}"),
                 data: Object::new(),
                 branch: None,
@@ -189,7 +196,10 @@ fn reached(machine: &Machine, from: &Run) -> Vec<Run> {
                 approved_by: None,
             })
         });
-        let answers = [Ask::Approve(by_a_person()), Ask::Reject(by_a_person())];
+        let answers = [
+            CommandKind::Approve(by_a_person()),
+            CommandKind::Reject(by_a_person()),
+        ];
         for asked in events.chain(answers) {
             let (next, reply) = ask(machine, &run, asked);
             if !matches!(reply, Reply::Refused(_)) && !seen.contains(&key(&next)) {
@@ -209,7 +219,7 @@ fn exhaustive(machine: &Machine, run: &Run, calls: &[Call], passes: &mut [bool])
     let (passed, later) = passes.split_first_mut().unwrap();
     let mut fewest = u64::MAX;
     for run in reached(machine, run) {
-        let propose = Ask::Propose(Box::new(proposed(first)));
+        let propose = CommandKind::Propose(Box::new(proposed(first)));
         let (next, reply) = ask(machine, &run, propose);
         if reply == Reply::Accepted && !run.is_over() {
             *passed = true;
@@ -222,7 +232,7 @@ fn exhaustive(machine: &Machine, run: &Run, calls: &[Call], passes: &mut [bool])
                 commands: Vec::new(),
                 checked: Default::default(),
             };
-            let (next, _) = ask(machine, &next, Ask::Record(end));
+            let (next, _) = ask(machine, &next, CommandKind::Record(end));
             fewest = fewest.min(exhaustive(machine, &next, rest, later));
         } else {
             fewest = fewest.min(1 + exhaustive(machine, &run, rest, later));
@@ -245,7 +255,7 @@ proptest! {
         let session = session(&calls);
         let mut tester = Backtester::new(&machine, Options::default()).unwrap();
         let found = tester.place(&session, &Scenario::default());
-        let start = Ask::Start { input: Object::new(), by: "x".to_owned(), durable: None };
+        let start = CommandKind::Start { input: Object::new(), by: "x".to_owned(), durable: None };
         let (run, _) = ask(&machine, &Run::new(RunId::new("x")), start);
         let mut passes = vec![false; calls.len()];
         let fewest = exhaustive(&machine, &run, &session.calls, &mut passes);

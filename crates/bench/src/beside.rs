@@ -8,7 +8,7 @@ use std::{
 use anyhow::{Context as _, Result, ensure};
 use interlock_core::{
     Reply,
-    command::{Ask, TransitionRequest},
+    command::{CommandKind, TransitionRequest},
     decide, evolve,
     machine::Object,
     names::RunId,
@@ -69,7 +69,7 @@ fn one() -> Result<Duration> {
             by: "agent".to_owned(),
             approved_by: None,
         };
-        let decision = decide(&machine, &run, &command(Ask::Transition(request)));
+        let decision = decide(&machine, &run, &command(CommandKind::Transition(request)));
         if decision.reply != Reply::Accepted {
             refused = Some(decision.reply);
         }

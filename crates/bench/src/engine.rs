@@ -7,7 +7,7 @@ use interlock_clients::{ClientId, tool};
 use interlock_core::{
     Reply,
     call::ToolCall,
-    command::{Ask, Command},
+    command::{Command, CommandKind},
     decide as answer, evolve,
     machine::{Machine, Object},
     names::{CallId, RunId},
@@ -34,7 +34,7 @@ pub(crate) fn decide(_: &Arguments, table: &mut Table) -> Result<()> {
             false,
         ),
     ] {
-        let command = command(Ask::Propose(Box::new(call(tool, &input))));
+        let command = command(CommandKind::Propose(Box::new(call(tool, &input))));
         let decision = answer(&machine, &run, &command);
         ensure!(
             (decision.reply == Reply::Accepted) == allowed,
@@ -53,7 +53,7 @@ pub(crate) fn decide(_: &Arguments, table: &mut Table) -> Result<()> {
 /// Returns a run of the machine in its first state.
 pub(crate) fn begun(machine: &Machine) -> Run {
     let run = Run::new(RunId::new("bench"));
-    let start = command(Ask::Start {
+    let start = command(CommandKind::Start {
         input: Object::new(),
         by: "bench".to_owned(),
         durable: None,
@@ -63,8 +63,11 @@ pub(crate) fn begun(machine: &Machine) -> Run {
 }
 
 /// Gives a command a time.
-pub(crate) fn command(ask: Ask) -> Command {
-    Command { at_ms: 1_000, ask }
+pub(crate) fn command(ask: CommandKind) -> Command {
+    Command {
+        at_ms: 1_000,
+        kind: ask,
+    }
 }
 
 /// Makes a call of one of the tools of Claude Code.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use anyhow::{Result, ensure};
 use interlock_core::{
     call::CallResult,
-    command::{Ask, Command},
+    command::{Command, CommandKind},
     evolve,
     machine::Object,
     names::CallId,
@@ -103,9 +103,20 @@ fn written(home: &Home) -> Result<RunLog> {
             commands: Vec::new(),
             checked: interlock_core::substance::Checked::default(),
         };
-        for ask in [Ask::Propose(Box::new(call)), Ask::Record(result)] {
+        for command in [
+            CommandKind::Propose(Box::new(call)),
+            CommandKind::Record(result),
+        ] {
             let at_ms = 1_000 + number;
-            submit(&mut log, &machine, &mut run, &Command { at_ms, ask })?;
+            submit(
+                &mut log,
+                &machine,
+                &mut run,
+                &Command {
+                    at_ms,
+                    kind: command,
+                },
+            )?;
         }
     }
     Ok(log)

@@ -4,7 +4,7 @@ use std::{fs, time::Duration};
 
 use anyhow::{Result, ensure};
 use interlock_clients::{ClientId, tool};
-use interlock_core::{command::Ask, decide, names::CallId};
+use interlock_core::{command::CommandKind, decide, names::CallId};
 use interlock_facts::{CallContext, Proposal, RealDisk, facts};
 use serde_json::{Value, json};
 
@@ -49,7 +49,11 @@ pub(crate) fn judge(_: &Arguments, table: &mut Table) -> Result<()> {
         let input = json!({"command": line});
         let judged = || {
             let call = facts(proposal(&input), &call_context, &disk);
-            decide(&machine, &run, &command(Ask::Propose(Box::new(call))))
+            decide(
+                &machine,
+                &run,
+                &command(CommandKind::Propose(Box::new(call))),
+            )
         };
         let call = facts(proposal(&input), &call_context, &disk);
         let shell = call.facts.shell.as_ref();

@@ -1,7 +1,7 @@
 //! A run is asked something by a person, and answers them.
 
 use interlock_clients::forget_held;
-use interlock_core::{command::Ask, run::Run};
+use interlock_core::{command::CommandKind, run::Run};
 use serde_json::{Value, json};
 
 use crate::{
@@ -21,14 +21,14 @@ pub(crate) fn after(run: &Run) {
 }
 
 /// Asks the run, prints its answer, and makes a refusal the exit code.
-pub(crate) fn ask_run(app: &App, mut live: Live, ask: Ask, as_json: bool) -> Done {
-    let (word, meant) = match &ask {
-        Ask::Approve(answer) => ("approved", review::meant(&live, answer.path.as_deref())),
-        Ask::Reject(answer) => ("denied", review::meant(&live, answer.path.as_deref())),
+pub(crate) fn ask_run(app: &App, mut live: Live, command: CommandKind, as_json: bool) -> Done {
+    let (word, meant) = match &command {
+        CommandKind::Approve(answer) => ("approved", review::meant(&live, answer.path.as_deref())),
+        CommandKind::Reject(answer) => ("denied", review::meant(&live, answer.path.as_deref())),
         _ => ("", Vec::new()),
     };
     let before = live.run.clone();
-    let decision = live.ask(ask)?;
+    let decision = live.ask(command)?;
     after(&live.run);
     let (ok, code, mut message) = live::reply(&decision.reply);
     if ok && !meant.is_empty() {

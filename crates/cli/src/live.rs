@@ -4,7 +4,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use interlock_core::{
     Decision, Reply,
-    command::{Ask, Command},
+    command::{Command, CommandKind},
     machine::{Machine, Object},
     run::Run,
     visible::visible,
@@ -45,10 +45,10 @@ pub(crate) fn open(app: &App, wanted: Option<&str>) -> Result<Live, Failure> {
 
 impl Live {
     /// Asks the run and records what follows.
-    pub(crate) fn ask(&mut self, ask: Ask) -> Result<Decision, Failure> {
+    pub(crate) fn ask(&mut self, command: CommandKind) -> Result<Decision, Failure> {
         let command = Command {
             at_ms: now_ms(),
-            ask,
+            kind: command,
         };
         Ok(submit(
             &mut self.log,
@@ -63,7 +63,7 @@ impl Live {
 pub(crate) fn reply(reply: &Reply) -> (bool, Option<&'static str>, String) {
     match reply {
         Reply::Accepted => (true, None, String::new()),
-        Reply::Parked { message, id } => (
+        Reply::Pending { message, id } => (
             true,
             None,
             format!("a person has to approve this ({id}): {}", visible(message)),

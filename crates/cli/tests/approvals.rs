@@ -11,7 +11,7 @@ use std::{
 };
 
 use interlock_core::{
-    command::{Ask, Command},
+    command::{Command, CommandKind},
     names::RunId,
 };
 use interlock_store::{EventLog as _, Home, submit};
@@ -222,12 +222,12 @@ fn a_clock_set_back_wakes_no_old_answer() {
     let mut log = home.open_run(&RunId::new(scene.run.as_str())).unwrap();
     let machine = log.machine().unwrap();
     let mut run = log.load().unwrap();
-    for ask in [
-        Ask::Reject(interlock_core::command::Answer {
+    for command in [
+        CommandKind::Reject(interlock_core::command::Answer {
             by: "ana".to_owned(),
             ..Default::default()
         }),
-        Ask::Transition(interlock_core::command::TransitionRequest {
+        CommandKind::Transition(interlock_core::command::TransitionRequest {
             event: "SHIP".to_owned(),
             data: Default::default(),
             branch: None,
@@ -236,7 +236,16 @@ fn a_clock_set_back_wakes_no_old_answer() {
             approved_by: None,
         }),
     ] {
-        submit(&mut log, &machine, &mut run, &Command { at_ms: 5, ask }).unwrap();
+        submit(
+            &mut log,
+            &machine,
+            &mut run,
+            &Command {
+                at_ms: 5,
+                kind: command,
+            },
+        )
+        .unwrap();
     }
     let late = scene.says(&["approve", &scene.run, &first]);
     assert_eq!(late["code"], "nothing_pending", "{late}");

@@ -28,7 +28,7 @@ mod clients;
 
 use interlock_clients::ClientId;
 use interlock_core::{
-    command::{Ask, Command, LineEnd, LineStart},
+    command::{Command, CommandKind, LineEnd, LineStart},
     event::ProbedCommand,
 };
 use interlock_sandbox::Level;
@@ -333,7 +333,7 @@ impl Play {
         let mut log = home.open_run(&ticket.run).unwrap();
         let machine = log.machine().unwrap();
         let mut run = log.load().unwrap();
-        let start = Ask::StartLine(LineStart {
+        let start = CommandKind::StartLine(LineStart {
             call: ticket.call.clone(),
             level: "files".to_owned(),
             not_held: Vec::new(),
@@ -344,7 +344,7 @@ impl Play {
             &result.reports,
             &result.frozen,
         );
-        let end = Ask::EndLine(LineEnd {
+        let end = CommandKind::EndLine(LineEnd {
             call: ticket.call,
             path: ticket.path,
             exit: ticket.proves.then_some(exit),
@@ -353,8 +353,17 @@ impl Play {
             unseen: true,
             checked,
         });
-        for ask in [start, end] {
-            submit(&mut log, &machine, &mut run, &Command { at_ms, ask }).unwrap();
+        for command in [start, end] {
+            submit(
+                &mut log,
+                &machine,
+                &mut run,
+                &Command {
+                    at_ms,
+                    kind: command,
+                },
+            )
+            .unwrap();
         }
     }
 

@@ -12,7 +12,7 @@ use std::{
     process::{self, Output, Stdio},
 };
 
-use interlock_core::command::{Ask, Command};
+use interlock_core::command::{Command, CommandKind};
 use interlock_store::{EventLog as _, Home, submit};
 use interlock_testkit::{interlock::Interlock, room::Room, terminal};
 use serde_json::{Value, json};
@@ -215,11 +215,20 @@ fn a_paused_run_lets_nothing_begin() {
     let home = Home::at(session.room.state().join("interlock"));
     let mut log = home.open_run(&session.run.as_str().into()).unwrap();
     let (machine, mut run) = (log.machine().unwrap(), log.load().unwrap());
-    let ask = Ask::Pause {
+    let command = CommandKind::Pause {
         by: "a person".to_owned(),
         reason: None,
     };
-    submit(&mut log, &machine, &mut run, &Command { at_ms: 1, ask }).unwrap();
+    submit(
+        &mut log,
+        &machine,
+        &mut run,
+        &Command {
+            at_ms: 1,
+            kind: command,
+        },
+    )
+    .unwrap();
     let refused = session.shell(&carried).output().unwrap();
     assert_eq!(refused.status.code(), Some(126));
     assert!(complained(&refused).contains("paused"), "{refused:?}");

@@ -1,6 +1,6 @@
 //! The end of the agent's work: of its turn, and of the last task of its own list.
 
-use interlock_core::{Reply, command::Ask};
+use interlock_core::{Reply, command::CommandKind};
 use interlock_project::Environment;
 use interlock_view::briefing_as;
 
@@ -18,7 +18,7 @@ fn refused(guarded: &mut Guarded, input: &Input) -> Result<Option<Answer>, Strin
         return Ok(None);
     }
     let decision = guarded
-        .ask(Ask::Finish)
+        .ask(CommandKind::Finish)
         .map_err(|error| error.to_string())?;
     let Reply::Refused(refusal) = decision.reply else {
         return Ok(None);

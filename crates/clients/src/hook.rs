@@ -16,7 +16,7 @@ use std::{
 
 use interlock_core::{
     call::CallResult,
-    command::Ask,
+    command::CommandKind,
     event::{Event as RunEvent, PromptEnd},
     names::AgentId,
 };
@@ -390,7 +390,7 @@ fn open(environment: &Environment, binding: Binding) -> Result<Guarded, String> 
 fn released(guarded: &mut Guarded, input: &Input) -> Result<Answer, String> {
     if let Some(agent) = input.agent.clone() {
         guarded
-            .ask(Ask::ReleaseAgent { agent })
+            .ask(CommandKind::ReleaseAgent { agent })
             .map_err(|error| error.to_string())?;
     }
     Ok(Say::Nothing.into())
@@ -507,7 +507,7 @@ fn after_tool(
         checked: interlock_core::substance::Checked::default(),
     };
     let decision = guarded
-        .ask(Ask::Record(result))
+        .ask(CommandKind::Record(result))
         .map_err(|error| error.to_string())?;
     keep_output(guarded, &decision.events, response)?;
     let told = notice(&guarded.machine, &guarded.run, &decision.events);

@@ -7,7 +7,7 @@ use std::path::Path;
 use interlock_core::{
     Question, Reply,
     call::{CallKind, ControlTool, ToolCall},
-    command::{Ask, TransitionRequest},
+    command::{CommandKind, TransitionRequest},
     machine::Object,
     names::{CallId, FramePath, RunId},
     refusal::Refusal,
@@ -55,15 +55,15 @@ pub(crate) fn before_tool(
         _ => None,
     };
     let decision = guarded
-        .ask(Ask::Propose(Box::new(call)))
+        .ask(CommandKind::Propose(Box::new(call)))
         .map_err(|error| error.to_string())?;
     match (decision.reply, control) {
-        (Reply::Accepted | Reply::Parked { .. }, Some(tool)) => {
+        (Reply::Accepted | Reply::Pending { .. }, Some(tool)) => {
             let_control_pass(environment, guarded, input, used, tool)
         }
         (reply, _) => {
             let asks = matches!(reply, Reply::Ask(_));
-            let passes = matches!(reply, Reply::Accepted | Reply::Parked { .. });
+            let passes = matches!(reply, Reply::Accepted | Reply::Pending { .. });
             let attended = rewrite::is_attended(environment, input);
             if !served.is_empty() && (passes || asks && attended) {
                 let binding = &guarded.binding;
@@ -91,7 +91,7 @@ fn answer(
 ) -> Answer {
     let reason = |refusal: &Refusal| reason(guarded, input, path, refusal);
     match reply {
-        Reply::Accepted | Reply::Parked { .. } => Say::Nothing.into(),
+        Reply::Accepted | Reply::Pending { .. } => Say::Nothing.into(),
         Reply::Ask(refusal) if rewrite::is_attended(environment, input) => {
             Say::Ask(in_prompt(&reason(&refusal))).into()
         }

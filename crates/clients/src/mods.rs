@@ -12,7 +12,7 @@ mod marketplace;
 
 use std::path::Path;
 
-use interlock_core::command::Ask;
+use interlock_core::command::CommandKind;
 use interlock_project::Environment;
 use interlock_store::{ClientMod, Home, StoreError};
 
@@ -94,7 +94,7 @@ pub(crate) fn stop(
         paths.join(", ")
     );
     guarded
-        .ask(Ask::Pause {
+        .ask(CommandKind::Pause {
             by: "interlock".to_owned(),
             reason: Some(reason.clone()),
         })

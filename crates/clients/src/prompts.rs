@@ -1,7 +1,7 @@
 //! Questions in a client's own prompt: what the person reads, and when a question is over.
 
 use interlock_core::{
-    command::{Ask, TransitionRequest},
+    command::{CommandKind, TransitionRequest},
     event::{PromptCall, PromptEnd},
     names::CallId,
     pending::{About, Pending, asked_since},
@@ -28,7 +28,7 @@ pub(crate) fn ask(
     call: CallId,
 ) -> Result<Option<String>, StoreError> {
     let before = guarded.run.seq;
-    guarded.ask(Ask::AskInPrompt {
+    guarded.ask(CommandKind::AskInPrompt {
         request,
         prompt: PromptCall {
             session: guarded.binding.session.session.clone(),
@@ -95,7 +95,7 @@ pub(crate) fn close_as(
         return Ok(());
     }
     let agent = input.agent.clone();
-    guarded.ask(Ask::ClosePrompts {
+    guarded.ask(CommandKind::ClosePrompts {
         session,
         agent,
         call,

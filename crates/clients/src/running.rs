@@ -3,7 +3,7 @@
 //! What came between the hook and the tool (another hook, a plugin's code) may have skipped the
 //! hook, overruled its answer or changed the arguments. Only what was allowed, as it was allowed, runs.
 
-use interlock_core::{call::CallResult, command::Ask, names::CallId, run::OpenCall};
+use interlock_core::{call::CallResult, command::CommandKind, names::CallId, run::OpenCall};
 use interlock_project::Environment;
 
 use crate::{
@@ -103,7 +103,7 @@ fn forget(guarded: &mut Guarded, used: &ToolUse) -> Result<(), String> {
         checked: interlock_core::substance::Checked::default(),
     };
     guarded
-        .ask(Ask::Record(result))
+        .ask(CommandKind::Record(result))
         .map(drop)
         .map_err(|error| error.to_string())
 }

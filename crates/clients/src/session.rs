@@ -11,7 +11,7 @@ use std::{
 use interlock_confine::call_site;
 use interlock_core::{
     Decision,
-    command::{Ask, Command},
+    command::{Command, CommandKind},
     machine::Machine,
     names::RunId,
     run::Run,
@@ -313,15 +313,15 @@ impl Guarded {
     }
 
     /// Asks the run and records what follows.
-    pub(crate) fn ask(&mut self, mut ask: Ask) -> Result<Decision, StoreError> {
-        if let Ask::Propose(call) = &mut ask
+    pub(crate) fn ask(&mut self, mut command: CommandKind) -> Result<Decision, StoreError> {
+        if let CommandKind::Propose(call) = &mut command
             && self.token_in_call
         {
             refuse_for_token(call);
         }
         let command = Command {
             at_ms: self.at_ms,
-            ask,
+            kind: command,
         };
         submit(&mut self.log, &self.machine, &mut self.run, &command)
     }

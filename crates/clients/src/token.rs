@@ -1,6 +1,6 @@
 //! The person's token where a client's agent has it: in its calls, its results, its environment.
 
-use interlock_core::{command::Ask, event::TokenPlace, names::RunId};
+use interlock_core::{command::CommandKind, event::TokenPlace, names::RunId};
 use interlock_project::Environment;
 use interlock_store::StoreError;
 
@@ -46,7 +46,9 @@ pub(crate) fn look(
     }
     let mut sentences = Vec::new();
     for (place, sentence) in news {
-        guarded.ask(Ask::ReportToken { place }).map_err(said)?;
+        guarded
+            .ask(CommandKind::ReportToken { place })
+            .map_err(said)?;
         sentences.push(sentence);
     }
     Ok((!sentences.is_empty()).then(|| sentences.join(" ")))

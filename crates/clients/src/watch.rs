@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use interlock_core::{command::Ask, event::ProtectedChange};
+use interlock_core::{command::CommandKind, event::ProtectedChange};
 use interlock_facts::{Baseline, CallContext, Quiet, RealDisk};
 use interlock_project::Environment;
 use interlock_store::{BASELINE, QUIET, RunLog, StoreError};
@@ -114,7 +114,7 @@ pub(crate) fn compare(
         return Ok(None);
     }
     let decision = guarded
-        .ask(Ask::ReportProtected { changes })
+        .ask(CommandKind::ReportProtected { changes })
         .map_err(said)?;
     if decision.events.is_empty() {
         return Ok(None);

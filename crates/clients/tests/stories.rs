@@ -31,7 +31,7 @@ use std::{fs, path::Path};
 use interlock_clients::{ClientId, control_tool, hook::respond, read};
 use interlock_core::{
     Reply,
-    command::{Ask, Command, LineEnd, LineStart, TransitionRequest},
+    command::{Command, CommandKind, LineEnd, LineStart, TransitionRequest},
     machine::Object,
     names::FramePath,
 };
@@ -191,7 +191,7 @@ impl Story {
         };
         let command = Command {
             at_ms: 2_000,
-            ask: Ask::Transition(request),
+            kind: CommandKind::Transition(request),
         };
         submit(&mut log, &machine, &mut run, &command)
             .unwrap()
@@ -200,12 +200,12 @@ impl Story {
 
     /// Says what `interlock exec` would, had it carried the line of a call.
     fn end_line(&self, exit: i64, call: &str) {
-        let start = Ask::StartLine(LineStart {
+        let start = CommandKind::StartLine(LineStart {
             call: call.into(),
             level: "files".to_owned(),
             not_held: Vec::new(),
         });
-        let end = Ask::EndLine(LineEnd {
+        let end = CommandKind::EndLine(LineEnd {
             call: call.into(),
             path: FramePath::root(),
             exit: Some(exit),
@@ -218,7 +218,7 @@ impl Story {
     }
 
     /// Submits commands to the run of the first session.
-    fn submit<const N: usize>(&self, asks: [Ask; N]) {
+    fn submit<const N: usize>(&self, commands: [CommandKind; N]) {
         let home = &self.environment.home;
         let key = SessionKey::new(self.client.word(), SESSION);
         let Lookup::Bound(binding) = home.look_up(&key, &self.project()).unwrap() else {
@@ -227,8 +227,11 @@ impl Story {
         let mut log = home.open_run(&binding.run).unwrap();
         let machine = log.machine().unwrap();
         let mut run = log.load().unwrap();
-        for ask in asks {
-            let command = Command { at_ms: 2_000, ask };
+        for command in commands {
+            let command = Command {
+                at_ms: 2_000,
+                kind: command,
+            };
             submit(&mut log, &machine, &mut run, &command).unwrap();
         }
     }
@@ -263,7 +266,7 @@ impl Story {
             return Ok(());
         }
         if let Some(by) = step["pause"].as_str() {
-            let pause = Ask::Pause {
+            let pause = CommandKind::Pause {
                 by: by.to_owned(),
                 reason: None,
             };

@@ -11,7 +11,7 @@ use axum::http::StatusCode;
 use interlock_clients::doctor::Report;
 use interlock_core::{
     Decision,
-    command::{Ask, Command},
+    command::{Command, CommandKind},
     machine::Machine,
     names::RunId,
     run::Run,
@@ -249,13 +249,13 @@ impl Shared {
         }
         reported.insert(agent.run.clone(), Instant::now());
         drop(reported);
-        let ask = Ask::ReportConsole {
+        let command = CommandKind::ReportConsole {
             pid: agent.pid,
             program: agent.program.clone(),
             request: request.to_owned(),
         };
         // It is refused whether the log takes it or not.
-        let _ = self.open(&agent.run).map(|mut opened| opened.ask(ask));
+        let _ = self.open(&agent.run).map(|mut opened| opened.ask(command));
     }
 
     pub(crate) fn open(&self, id: &RunId) -> Result<Opened, Problem> {
@@ -276,10 +276,10 @@ impl Shared {
 }
 
 impl Opened {
-    pub(crate) fn ask(&mut self, ask: Ask) -> Result<Decision, Problem> {
+    pub(crate) fn ask(&mut self, command: CommandKind) -> Result<Decision, Problem> {
         let command = Command {
             at_ms: now_ms(),
-            ask,
+            kind: command,
         };
         Ok(submit(
             &mut self.log,

@@ -18,7 +18,7 @@ pub struct ModelMessage {
     /// Its calls, in order.
     pub calls: Vec<MessageCall>,
     /// Its text as an answer, where the stage ends with one; `None`: it has no text.
-    pub answer: Option<Handed>,
+    pub answer: Option<Submission>,
     /// What it cost.
     pub usage: Usage,
     /// Duration from the request to the end, in milliseconds.
@@ -27,7 +27,7 @@ pub struct ModelMessage {
 
 /// What a model hands in.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Handed {
+pub struct Submission {
     /// The value.
     pub payload: Value,
     /// What is wrong with it, each with its place and what was wanted, at most 10; none: it fits.
@@ -71,7 +71,7 @@ pub enum MessageCallKind {
         reads: bool,
     },
     /// The completion tool.
-    Completion(Handed),
+    Completion(Submission),
     /// It cannot be judged at all: no such tool, or no JSON.
     Fault(Refusal),
 }
@@ -180,7 +180,7 @@ pub struct PendingCall {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub reads: bool,
     /// What became of it so far.
-    pub fate: CallStatus,
+    pub status: CallStatus,
 }
 
 /// What became of a call of a message so far.
@@ -199,7 +199,7 @@ pub enum CallStatus {
     /// It was denied, or has ended.
     Settled,
     /// It hands something in; judged after all others.
-    Completion(Handed),
+    Completion(Submission),
     /// It cannot be judged at all; answered when its turn comes.
     Fault(Refusal),
 }
@@ -217,13 +217,13 @@ impl StageAttempt {
     pub(crate) fn places(&self, is: impl Fn(&CallStatus) -> bool) -> Vec<usize> {
         let calls = self.calls.iter().enumerate();
         calls
-            .filter(|(_, call)| is(&call.fate))
+            .filter(|(_, call)| is(&call.status))
             .map(|(at, _)| at)
             .collect()
     }
 
     pub(crate) fn place(&self, is: impl Fn(&CallStatus) -> bool) -> Option<usize> {
-        self.calls.iter().position(|call| is(&call.fate))
+        self.calls.iter().position(|call| is(&call.status))
     }
 
     /// Tells whether the call at `next` may begin while those at `running` go on.
@@ -231,7 +231,7 @@ impl StageAttempt {
         let reads = |at: &usize| {
             self.calls
                 .get(*at)
-                .is_some_and(|call| call.fate == CallStatus::Running { reads: true })
+                .is_some_and(|call| call.status == CallStatus::Running { reads: true })
         };
         let next = self.calls.get(next);
         running.iter().all(reads) && next.is_some_and(|call| call.reads)

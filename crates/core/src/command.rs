@@ -2,7 +2,7 @@
 
 mod node;
 mod stage;
-mod there;
+mod tools;
 
 use std::sync::Arc;
 
@@ -19,23 +19,23 @@ use crate::{
     substance::{Checked, FrozenChange},
 };
 
-pub use node::NodeAsk;
-pub use stage::{CALLS_MAX, StageAsk};
-pub use there::ToolThere;
-pub(crate) use there::offered;
+pub use node::NodeCommand;
+pub use stage::{CALLS_MAX, StageCommand};
+pub use tools::AvailableTool;
+pub(crate) use tools::offered;
 
-/// A command, with the time it is given at.
+/// A command, with the time at which it is given.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Command {
     /// Milliseconds since 1970, as the caller's clock has it.
     pub at_ms: u64,
     /// What the run is to do or is told.
-    pub ask: Ask,
+    pub kind: CommandKind,
 }
 
 /// What a run is to do, or is told.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Ask {
+pub enum CommandKind {
     /// Start the run, with keys that patch the machine's context.
     Start {
         /// Patches the context, key by key.
@@ -168,7 +168,7 @@ pub enum Ask {
         /// The attempt that is meant.
         attempt: u32,
         /// Command to the stage.
-        ask: StageAsk,
+        command: StageCommand,
     },
     /// A node under way does or has done something.
     Node {
@@ -177,7 +177,7 @@ pub enum Ask {
         /// The try that is meant.
         attempt: u32,
         /// Command to the node.
-        ask: NodeAsk,
+        command: NodeCommand,
     },
     /// Time has passed; waits that are due end, and tries that are due begin.
     Advance,
@@ -195,7 +195,7 @@ pub enum Ask {
         /// Path of the state; `None`: the only one.
         path: Option<String>,
         /// What a person says became of the effect.
-        how: EffectFate,
+        how: EffectSettlement,
         /// Name of the person who says so.
         by: String,
     },
@@ -222,7 +222,7 @@ pub enum Ask {
 
 /// What became of an effect that was lost.
 #[derive(Debug, Clone, PartialEq)]
-pub enum EffectFate {
+pub enum EffectSettlement {
     /// It is to be started again.
     Again,
     /// It counts as failed, with this code.
@@ -367,19 +367,19 @@ pub struct Effect {
     /// The context key that its output goes to.
     pub key: Option<String>,
     /// What is to be done with it.
-    pub stage: EffectStatus,
-    /// When its time is over, in milliseconds since 1970: [`Ask::Advance`] ends it then. `None`: it has no bound.
+    pub status: EffectStatus,
+    /// When its time is over, in milliseconds since 1970: [`CommandKind::Advance`] ends it then. `None`: it has no bound.
     pub late_ms: Option<u64>,
 }
 
 /// What is to be done with an effect.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum EffectStatus {
-    /// The state's texts need these files first, by absolute path; see [`Ask::Supply`].
+    /// The state's texts need these files first, by absolute path; see [`CommandKind::Supply`].
     Reading(Vec<String>),
     /// It is to be carried out.
     Running,
-    /// Nothing, until [`Ask::Advance`] at this time, in milliseconds since 1970.
+    /// Nothing, until [`CommandKind::Advance`] at this time, in milliseconds since 1970.
     Waiting(u64),
     /// A person answers or resumes.
     Person,

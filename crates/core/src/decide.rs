@@ -31,7 +31,7 @@ use std::sync::Arc;
 use conversation::opened;
 
 use crate::{
-    command::{Ask, Command},
+    command::{Command, CommandKind},
     event::Event,
     evolve,
     machine::{Machine, Object},
@@ -61,7 +61,7 @@ pub enum Reply {
     /// Done, or the call may run.
     Accepted,
     /// Taken to a person: the transition is pending.
-    Parked {
+    Pending {
         /// What the person is asked.
         message: String,
         /// The id that names it.
@@ -78,7 +78,7 @@ pub enum Reply {
 /// Total and pure: same inputs, same decision; never panics.
 #[must_use]
 pub fn decide(machine: &Machine, run: &Run, command: &Command) -> Decision {
-    if let (Ask::Propose(call), Phase::Open) = (&command.ask, &run.phase) {
+    if let (CommandKind::Propose(call), Phase::Open) = (&command.kind, &run.phase) {
         // The path taken most: no copy of the run is made.
         return calls::propose(machine, run, call, command.at_ms);
     }
@@ -93,54 +93,62 @@ pub fn decide(machine: &Machine, run: &Run, command: &Command) -> Decision {
         moves: 0,
         items_started: 0,
     };
-    let reply = match &command.ask {
-        Ask::Start { input, by, durable } => work.start(input, by, durable.as_ref()),
-        Ask::Propose(_) => work.propose_outside_a_run(),
-        Ask::Record(result) => work.record(result),
-        Ask::StartLine(start) => work.start_line(start),
-        Ask::EndLine(end) => work.end_line(end),
-        Ask::Transition(request) => work.transition(request),
-        Ask::AskInPrompt { request, prompt } => work.ask_in_prompt(request, prompt),
-        Ask::ClosePrompts {
+    let reply = match &command.kind {
+        CommandKind::Start { input, by, durable } => work.start(input, by, durable.as_ref()),
+        CommandKind::Propose(_) => work.propose_outside_a_run(),
+        CommandKind::Record(result) => work.record(result),
+        CommandKind::StartLine(start) => work.start_line(start),
+        CommandKind::EndLine(end) => work.end_line(end),
+        CommandKind::Transition(request) => work.transition(request),
+        CommandKind::AskInPrompt { request, prompt } => work.ask_in_prompt(request, prompt),
+        CommandKind::ClosePrompts {
             session,
             agent,
             call,
             why,
         } => work.close_prompts(session, agent.as_ref(), call.as_ref(), *why),
-        Ask::ReleaseAgent { agent } => work.release_agent(agent),
-        Ask::Finish => work.end_of_work(),
-        Ask::Approve(answer) => work.approve(answer),
-        Ask::Reject(answer) => work.reject(answer),
-        Ask::Stage { path, attempt, ask } => work.stage(path, *attempt, ask),
-        Ask::Node { path, attempt, ask } => work.node(path, *attempt, ask),
-        Ask::EndActivity { path, outcome } => work.end_activity(path.as_deref(), outcome),
-        Ask::Pause { by, reason } => work.pause(by, reason.as_ref()),
-        Ask::Resume { by } => work.resume(by),
-        Ask::ReportFrozen { changes } => work.report_frozen(changes),
-        Ask::ReportFiles { files, before } => work.report_files(files, before.as_ref()),
-        Ask::ReportProtected { changes } => work.report_protected(changes),
-        Ask::ReportConsole {
+        CommandKind::ReleaseAgent { agent } => work.release_agent(agent),
+        CommandKind::Finish => work.end_of_work(),
+        CommandKind::Approve(answer) => work.approve(answer),
+        CommandKind::Reject(answer) => work.reject(answer),
+        CommandKind::Stage {
+            path,
+            attempt,
+            command,
+        } => work.stage(path, *attempt, command),
+        CommandKind::Node {
+            path,
+            attempt,
+            command,
+        } => work.node(path, *attempt, command),
+        CommandKind::EndActivity { path, outcome } => work.end_activity(path.as_deref(), outcome),
+        CommandKind::Pause { by, reason } => work.pause(by, reason.as_ref()),
+        CommandKind::Resume { by } => work.resume(by),
+        CommandKind::ReportFrozen { changes } => work.report_frozen(changes),
+        CommandKind::ReportFiles { files, before } => work.report_files(files, before.as_ref()),
+        CommandKind::ReportProtected { changes } => work.report_protected(changes),
+        CommandKind::ReportConsole {
             pid,
             program,
             request,
         } => work.report_console(*pid, program, request),
-        Ask::ReportToken { place } => work.report_token(*place),
-        Ask::ReportTool(change) => work.report_tool(change),
-        Ask::AcceptTool { server, tool, by } => work.accept_tool(server, tool, by),
-        Ask::DecideTrust {
+        CommandKind::ReportToken { place } => work.report_token(*place),
+        CommandKind::ReportTool(change) => work.report_tool(change),
+        CommandKind::AcceptTool { server, tool, by } => work.accept_tool(server, tool, by),
+        CommandKind::DecideTrust {
             project,
             word,
             digest,
             by,
         } => work.decide_trust(project, word, digest, by),
-        Ask::Cancel { by } => work.cancel(by),
-        Ask::Advance => work.advance(),
-        Ask::Supply { path, files } => work.supply(path, files),
-        Ask::LoseEffects => work.lose_effects(),
-        Ask::SettleEffect { path, how, by } => work.settle_effect(path.as_deref(), how, by),
-        Ask::Reopen { by } => work.reopen(by),
-        Ask::Adopt { machine, by } => work.adopt(machine, by),
-        Ask::SetVariables { values, by } => work.set_variables(values, by),
+        CommandKind::Cancel { by } => work.cancel(by),
+        CommandKind::Advance => work.advance(),
+        CommandKind::Supply { path, files } => work.supply(path, files),
+        CommandKind::LoseEffects => work.lose_effects(),
+        CommandKind::SettleEffect { path, how, by } => work.settle_effect(path.as_deref(), how, by),
+        CommandKind::Reopen { by } => work.reopen(by),
+        CommandKind::Adopt { machine, by } => work.adopt(machine, by),
+        CommandKind::SetVariables { values, by } => work.set_variables(values, by),
     };
     let reply = reply
         .and_then(|reply| work.begin_due().map(|()| reply))

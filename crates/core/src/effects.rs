@@ -30,9 +30,9 @@ pub fn effects(machine: &Machine, run: &Run) -> Vec<Effect> {
 
 /// Returns the files that the texts of the state at `path` still need, by absolute path.
 ///
-/// With `files` read so far; empty: a [`crate::command::Ask::Supply`] has all it needs.
+/// With `files` read so far; empty: a [`crate::command::CommandKind::Supply`] has all it needs.
 #[must_use]
-pub fn lacking(machine: &Machine, run: &Run, path: &FramePath, files: &Files) -> Vec<String> {
+pub fn missing_files(machine: &Machine, run: &Run, path: &FramePath, files: &Files) -> Vec<String> {
     let Some((frame, state)) = stand(machine, run, path) else {
         return Vec::new();
     };
@@ -53,8 +53,8 @@ pub fn lacking(machine: &Machine, run: &Run, path: &FramePath, files: &Files) ->
 /// `None`: the state is not there, or has no texts.
 ///
 /// # Errors
-/// A file lacks, see [`lacking`], or a text cannot be filled.
-pub fn refill(
+/// A file lacks, see [`missing_files`], or a text cannot be filled.
+pub fn fill_now(
     machine: &Machine,
     run: &Run,
     path: &FramePath,
@@ -107,7 +107,7 @@ fn effect(machine: &Machine, run: &Run, path: &FramePath) -> Option<Effect> {
             Some(Capture::Key(key)) => Some(key.clone()),
             _ => None,
         },
-        stage: EffectStatus::Running,
+        status: EffectStatus::Running,
         late_ms: None,
     };
     if let Some(running) = &frame.stay.effect {
@@ -115,7 +115,7 @@ fn effect(machine: &Machine, run: &Run, path: &FramePath) -> Option<Effect> {
         effect.kind.clone_from(&running.kind);
         effect.input = Arc::clone(&running.input);
         effect.file.clone_from(&running.file);
-        effect.stage = match running.at {
+        effect.status = match running.at {
             RunningAt::Started if asks(frame) => EffectStatus::Person,
             RunningAt::Started => started(state),
             RunningAt::Waiting(until) => EffectStatus::Waiting(until),
@@ -148,7 +148,7 @@ pub fn asks(frame: &Frame) -> bool {
         .flat_map(|progress| &progress.calls);
     calls
         .into_iter()
-        .any(|call| matches!(call.fate, CallStatus::Asked))
+        .any(|call| matches!(call.status, CallStatus::Asked))
 }
 
 const fn started(state: &State) -> EffectStatus {
@@ -163,7 +163,7 @@ fn not_started(run: &Run, frame: &Frame, state: &State, mut effect: Effect) -> O
     match &state.activity {
         Activity::Wait { wait_ms } => {
             effect.input = Arc::new(json!({ "wait_ms": wait_ms }));
-            effect.stage = EffectStatus::Waiting(frame.stay.entered_ms.saturating_add(*wait_ms));
+            effect.status = EffectStatus::Waiting(frame.stay.entered_ms.saturating_add(*wait_ms));
             Some(effect)
         }
         Activity::Task(_)
@@ -172,22 +172,22 @@ fn not_started(run: &Run, frame: &Frame, state: &State, mut effect: Effect) -> O
         | Activity::Pause(_)
         | Activity::Test(_) => {
             match fill(state, frame, run.places(), &Files::new(), None) {
-                Err(MissingInput::File(file)) => effect.stage = EffectStatus::Reading(vec![file]),
+                Err(MissingInput::File(file)) => effect.status = EffectStatus::Reading(vec![file]),
                 Ok(Filled::Work(input, file)) => {
                     effect.input = Arc::new(input);
                     effect.file = file;
-                    effect.stage = started(state);
+                    effect.status = started(state);
                 }
                 Ok(Filled::Nothing | Filled::Tested(..)) | Err(MissingInput::Wrong(_)) => {
                     effect.input = Arc::new(Value::Null);
-                    effect.stage = started(state);
+                    effect.status = started(state);
                 }
             }
             Some(effect)
         }
         Activity::Parallel(_) if frame.stay.items.is_some() => {
             // One command starts only so many items: the next are due at once.
-            effect.stage = EffectStatus::Waiting(frame.stay.entered_ms);
+            effect.status = EffectStatus::Waiting(frame.stay.entered_ms);
             Some(effect)
         }
         Activity::Await

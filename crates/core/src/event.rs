@@ -4,10 +4,10 @@ mod name;
 
 pub use crate::parts::{
     About, AllowSource, ApprovalKind, BranchStart, CallMarks, CallRecord, Cause, EvidenceMark,
-    GrantThen, How, InterruptHit, JoinedNext, Merged, MergedConversation, MessageRange, NoAnswer,
+    GrantThen, InterruptHit, JoinedNext, Merged, MergedConversation, MessageRange, NoAnswer,
     Passing, PendingGrant, PendingTransition, ProbeMark, ProbedCommand, PromptCall, PromptEnd,
     ProtectedChange, ProtectedFate, RegionKind, RegionOutcome, RegionsStart, RequestKind,
-    SeenCondition, TokenPlace, ToolChange, VoidReason, WatchedFile,
+    SeenCondition, TokenPlace, ToolChange, TransitionKind, VoidReason, WatchedFile,
 };
 
 use serde::{Deserialize, Serialize};
@@ -514,7 +514,7 @@ pub enum Event {
         /// The state entered.
         to: StateName,
         /// How the target was found.
-        how: How,
+        how: TransitionKind,
         /// Merged into the context.
         data: Object,
         /// Name of whoever asked.

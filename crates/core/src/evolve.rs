@@ -23,7 +23,7 @@ use calls::{CallOutcome, allow, bind, end_call, end_line, remember, start_line};
 use changes::{accept_changes, accept_tool, report_files, report_protected, report_tool};
 
 use crate::{
-    event::{Event, How, InterruptHit},
+    event::{Event, InterruptHit, TransitionKind},
     machine::Object,
     names::{FramePath, StateName},
     run::{Confined, Frame, Handling, Pause, Phase, Region, Run, RunKind, ShellLine, Stay},
@@ -287,14 +287,14 @@ fn take_transition(
     path: &FramePath,
     from: &StateName,
     to: &StateName,
-    how: How,
+    how: TransitionKind,
     data: &Object,
     at_ms: u64,
 ) {
     let seq = run.seq;
     if let Some(frame) = run.frame_mut(path) {
         merge(frame, data);
-        if how == How::Returned {
+        if how == TransitionKind::Returned {
             frame.line.handling = None;
         } else if from != to {
             frame.line.handling = None;

@@ -43,7 +43,7 @@ pub use address::addressed;
 pub use decide::{
     Decision, Question, Reply, decide, question, shell_finding, stage_task, stage_text, text_digest,
 };
-pub use effects::{asks, effects, lacking, refill};
+pub use effects::{asks, effects, fill_now, missing_files};
 pub use evolve::evolve;
 pub use judge::{
     Finding, Hold, Objection, ShellRule, hold, hold_at, is_contained, judge_written, keys,

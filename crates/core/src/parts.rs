@@ -20,7 +20,7 @@ use crate::{
 /// How the target of a transition was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum How {
+pub enum TransitionKind {
     /// The event's own transition.
     Written,
     /// The state's `safe_next`.

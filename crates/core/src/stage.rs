@@ -1,7 +1,7 @@
 //! What is to be done next for a model stage.
 //!
 //! One attempt goes Setup, Init, Act, Assert, Exit, Next. [`step`] says what
-//! whoever carries the stage out does next; it answers with a [`StageAsk`](crate::command::StageAsk).
+//! whoever carries the stage out does next; it answers with a [`StageCommand`](crate::command::StageCommand).
 
 use crate::{
     attempt::CallStatus,
@@ -15,22 +15,22 @@ use crate::{
 /// What is to be done next for a stage.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Step {
-    /// The tools that are there are to be told: [`StageAsk::Begin`](crate::command::StageAsk::Begin).
+    /// The tools that are there are to be told: [`StageCommand::Begin`](crate::command::StageCommand::Begin).
     Begin,
-    /// A model is to be called: [`StageAsk::CallModel`](crate::command::StageAsk::CallModel), then its end.
+    /// A model is to be called: [`StageCommand::CallModel`](crate::command::StageCommand::CallModel), then its end.
     Model {
         /// The number of the message to come, from 1.
         turn: u32,
         /// Whether the call is in the log already, and its end is not.
         logged: bool,
     },
-    /// The conversation is too long, and is to be condensed first: [`StageAsk::Condensed`](crate::command::StageAsk::Condensed).
+    /// The conversation is too long, and is to be condensed first: [`StageCommand::Condensed`](crate::command::StageCommand::Condensed).
     Condense,
     /// The model is called again at this time, in milliseconds since 1970, and not before.
     Wait(u64),
-    /// The call at this place of the last message is to be judged: [`StageAsk::Propose`](crate::command::StageAsk::Propose).
+    /// The call at this place of the last message is to be judged: [`StageCommand::Propose`](crate::command::StageCommand::Propose).
     Propose(usize),
-    /// The calls at these places run, or are to be run again after a crash: [`StageAsk::Record`](crate::command::StageAsk::Record).
+    /// The calls at these places run, or are to be run again after a crash: [`StageCommand::Record`](crate::command::StageCommand::Record).
     Run(Vec<usize>),
     /// A person is asked about the call at this place.
     Person(usize),
@@ -48,12 +48,13 @@ pub fn step(machine: &Machine, run: &Run, path: &FramePath) -> Option<Step> {
     let Some(progress) = frame.stay.stage_attempt() else {
         return Some(Step::Begin);
     };
-    if let Some(at) = progress.place(|fate| matches!(fate, CallStatus::Asked)) {
+    if let Some(at) = progress.place(|status| matches!(status, CallStatus::Asked)) {
         return Some(Step::Person(at));
     }
-    let running: Vec<usize> = progress.places(|fate| matches!(fate, CallStatus::Running { .. }));
-    let reading = progress.places(|fate| matches!(fate, CallStatus::Running { reads: true }));
-    let waiting = progress.place(|fate| matches!(fate, CallStatus::Waiting));
+    let running: Vec<usize> =
+        progress.places(|status| matches!(status, CallStatus::Running { .. }));
+    let reading = progress.places(|status| matches!(status, CallStatus::Running { reads: true }));
+    let waiting = progress.place(|status| matches!(status, CallStatus::Waiting));
     if !running.is_empty() {
         // Calls that only read may run beside each other; judged one after the other all the same.
         return Some(match waiting {

@@ -7,7 +7,7 @@
 
 use interlock_core::{
     Reply,
-    command::{ActivityOutcome, Ask, Command},
+    command::{ActivityOutcome, Command, CommandKind},
     decide, effects,
     event::Cause,
     evolve,
@@ -28,7 +28,7 @@ impl Driven {
     fn start(machine: Machine) -> Self {
         let run = Run::new(RunId::new("r"));
         let mut driven = Self { machine, run };
-        driven.accept(Ask::Start {
+        driven.accept(CommandKind::Start {
             input: json!({}).as_object().unwrap().clone(),
             by: "ana".to_owned(),
             durable: Some(DurableRun {
@@ -39,26 +39,29 @@ impl Driven {
         driven
     }
 
-    fn ask(&mut self, ask: Ask) -> Reply {
-        let command = Command { at_ms: 1_000, ask };
+    fn ask(&mut self, ask: CommandKind) -> Reply {
+        let command = Command {
+            at_ms: 1_000,
+            kind: ask,
+        };
         let decision = decide(&self.machine, &self.run, &command);
         self.run = decision.events.iter().fold(self.run.clone(), evolve);
         decision.reply
     }
 
-    fn accept(&mut self, ask: Ask) {
+    fn accept(&mut self, ask: CommandKind) {
         assert_eq!(self.ask(ask), Reply::Accepted);
     }
 
     fn end(&mut self, outcome: ActivityOutcome) {
-        self.accept(Ask::EndActivity {
+        self.accept(CommandKind::EndActivity {
             path: None,
             outcome,
         });
     }
 
     fn adopt(&mut self, machine: &Machine) -> Reply {
-        let reply = self.ask(Ask::Adopt {
+        let reply = self.ask(CommandKind::Adopt {
             machine: Box::new(machine.clone()),
             by: "ana".to_owned(),
         });
@@ -132,11 +135,11 @@ fn a_failed_run_moves_and_then_goes_on() {
     let other = machine("a", &json!({}), &states);
     assert_eq!(driven.adopt(&other), Reply::Accepted);
     assert!(driven.running().is_empty(), "it is over still");
-    driven.accept(Ask::SetVariables {
+    driven.accept(CommandKind::SetVariables {
         values: json!({ "x": "3" }).as_object().unwrap().clone(),
         by: "ana".to_owned(),
     });
-    driven.accept(Ask::Reopen {
+    driven.accept(CommandKind::Reopen {
         by: "ana".to_owned(),
     });
     assert_eq!(driven.running(), [("a".to_owned(), "new a".to_owned())]);
@@ -161,7 +164,7 @@ fn a_completed_run_moves_nowhere_and_takes_no_variables() {
     driven.end(ActivityOutcome::done(""));
     assert!(matches!(driven.run.phase, Phase::Ended { .. }));
     assert!(matches!(driven.adopt(&first()), Reply::Refused(_)));
-    let reply = driven.ask(Ask::SetVariables {
+    let reply = driven.ask(CommandKind::SetVariables {
         values: json!({ "x": "3" }).as_object().unwrap().clone(),
         by: "ana".to_owned(),
     });
@@ -188,7 +191,7 @@ fn forked(second: &str) -> Machine {
 #[test]
 fn branches_that_ended_stay_ended() {
     let mut driven = Driven::start(forked("y"));
-    let ended = |path: &str| Ask::EndActivity {
+    let ended = |path: &str| CommandKind::EndActivity {
         path: Some(path.to_owned()),
         outcome: ActivityOutcome::done(""),
     };

@@ -8,7 +8,7 @@ mod started;
 use interlock_core::{
     Reply,
     call::{CallFacts, CallKind, CallResult, ToolCall},
-    command::{Answer, Ask, Command},
+    command::{Answer, Command, CommandKind},
     decide,
     event::PromptEnd,
     evolve,
@@ -49,8 +49,15 @@ impl Played {
         Self { machine, run }
     }
 
-    fn ask(&mut self, ask: Ask) -> Reply {
-        let decision = decide(&self.machine, &self.run, &Command { at_ms: 1, ask });
+    fn ask(&mut self, command: CommandKind) -> Reply {
+        let decision = decide(
+            &self.machine,
+            &self.run,
+            &Command {
+                at_ms: 1,
+                kind: command,
+            },
+        );
         self.run = decision.events.iter().fold(self.run.clone(), evolve);
         decision.reply
     }
@@ -60,7 +67,7 @@ impl Played {
         let mut facts = json!(CallFacts::default());
         facts["writes"] = json!([{"path": "/p/a", "relative": "a", "place": "project", "by": tool, "removes": false,
             "recursive": false, "lines": null, "before": null}]);
-        let reply = self.ask(Ask::Propose(Box::new(ToolCall {
+        let reply = self.ask(CommandKind::Propose(Box::new(ToolCall {
             id: CallId::new(id),
             tool: tool.to_owned(),
             common: None,
@@ -107,8 +114,8 @@ fn an_answer_without_a_name_is_for_one_place() {
                 ..Answer::default()
             };
             let reply = match yes {
-                true => played.ask(Ask::Approve(answer)),
-                false => played.ask(Ask::Reject(answer)),
+                true => played.ask(CommandKind::Approve(answer)),
+                false => played.ask(CommandKind::Reject(answer)),
             };
             assert_eq!(reply == Reply::Accepted, meant, "{branches:?}: {reply:?}");
             assert_eq!(played.waiting().is_empty(), meant, "{branches:?}");
@@ -124,14 +131,14 @@ fn a_call_that_runs_settles_no_question_of_another_branch() {
         played.proposes(second, "c2", "Write");
         assert_eq!(played.waiting(), [first, second]);
         // Its question has been closed before it runs.
-        played.ask(Ask::ClosePrompts {
+        played.ask(CommandKind::ClosePrompts {
             session: "s".to_owned(),
             agent: None,
             call: Some(CallId::new("c2")),
             why: PromptEnd::NextCall,
         });
         assert_eq!(played.waiting(), [second]);
-        played.ask(Ask::Record(CallResult {
+        played.ask(CommandKind::Record(CallResult {
             id: Some(CallId::new("c1")),
             ok: true,
             exit: None,

@@ -7,7 +7,7 @@ mod started;
 
 use interlock_core::{
     Reply,
-    command::{Answer, Ask, Command, TransitionRequest},
+    command::{Answer, Command, CommandKind, TransitionRequest},
     decide, evolve,
     machine::{Limits, Machine, Object},
     pending::pending,
@@ -38,14 +38,21 @@ impl Play {
         Self { machine, run }
     }
 
-    fn ask(&mut self, ask: Ask) -> bool {
-        let decision = decide(&self.machine, &self.run, &Command { at_ms: 1, ask });
+    fn ask(&mut self, command: CommandKind) -> bool {
+        let decision = decide(
+            &self.machine,
+            &self.run,
+            &Command {
+                at_ms: 1,
+                kind: command,
+            },
+        );
         self.run = decision.events.iter().fold(self.run.clone(), evolve);
         !matches!(decision.reply, Reply::Refused(_))
     }
 
     fn send(&mut self, event: &str, data: &Value) -> bool {
-        self.ask(Ask::Transition(TransitionRequest {
+        self.ask(CommandKind::Transition(TransitionRequest {
             event: event.to_owned(),
             data: object(data),
             branch: None,
@@ -56,7 +63,7 @@ impl Play {
     }
 
     fn approve(&mut self, data: &Value) -> bool {
-        self.ask(Ask::Approve(Answer {
+        self.ask(CommandKind::Approve(Answer {
             by: "ana".to_owned(),
             data: object(data),
             ..Answer::default()

@@ -12,7 +12,7 @@ use interlock_core::{
     Reply,
     attempt::{Finish, MessageCall, MessageCallKind, ModelMessage, Usage},
     call::{CallFacts, CallKind, ToolCall},
-    command::{ActivityOutcome, Answer, Ask, Command, StageAsk},
+    command::{ActivityOutcome, Answer, Command, CommandKind, StageCommand},
     decide,
     dialogue::RunInput,
     event::{About, Cause, Event, Passing},
@@ -51,7 +51,7 @@ impl Driven {
             now_ms: 0,
             events: Vec::new(),
         };
-        let reply = driven.ask(Ask::Start {
+        let reply = driven.ask(CommandKind::Start {
             input: Default::default(),
             by: "ana".to_owned(),
             durable: Some(DurableRun {
@@ -66,10 +66,10 @@ impl Driven {
         driven
     }
 
-    fn ask(&mut self, ask: Ask) -> Reply {
+    fn ask(&mut self, command: CommandKind) -> Reply {
         let command = Command {
             at_ms: self.now_ms,
-            ask,
+            kind: command,
         };
         let decision = decide(&self.machine, &self.run, &command);
         for event in &decision.events {
@@ -85,18 +85,18 @@ impl Driven {
     }
 
     fn ends(&mut self, path: Option<&str>, output: &str) {
-        let reply = self.ask(Ask::EndActivity {
+        let reply = self.ask(CommandKind::EndActivity {
             path: path.map(str::to_owned),
             outcome: ActivityOutcome::done(output),
         });
         assert_eq!(reply, Reply::Accepted);
     }
 
-    fn stage(&mut self, ask: StageAsk) -> Reply {
-        self.ask(Ask::Stage {
+    fn stage(&mut self, command: StageCommand) -> Reply {
+        self.ask(CommandKind::Stage {
             path: FramePath::root(),
             attempt: 1,
-            ask,
+            command,
         })
     }
 
@@ -240,11 +240,11 @@ fn an_edit_takes_the_output_back_and_the_way_on_is_chosen_again() {
         ..Answer::default()
     };
     let before = driven.run.clone();
-    let reply = driven.ask(Ask::Approve(answer(Some(" "), None)));
+    let reply = driven.ask(CommandKind::Approve(answer(Some(" "), None)));
     assert!(matches!(reply, Reply::Refused(refusal) if refusal.code == Code::InvalidArguments));
     assert_eq!(driven.run.root, before.root);
 
-    driven.ask(Ask::Approve(answer(Some(r#"{"count": 9}"#), None)));
+    driven.ask(CommandKind::Approve(answer(Some(r#"{"count": 9}"#), None)));
     assert_eq!(driven.at(), "big");
     assert_eq!(
         driven.context(),
@@ -259,11 +259,14 @@ fn an_edit_takes_the_output_back_and_the_way_on_is_chosen_again() {
     // The same state again needs no second yes.
     let mut same = driven.run.clone();
     std::mem::swap(&mut driven.run, &mut same);
-    driven.ask(Ask::Approve(answer(Some(r#"{"count": 10}"#), None)));
+    driven.ask(CommandKind::Approve(answer(Some(r#"{"count": 10}"#), None)));
     assert!(driven.at() == "big" && driven.run.root.stay.effect.is_some());
     driven.run = same;
 
-    driven.ask(Ask::Approve(answer(None, Some(r#"{"mood": "calm"}"#))));
+    driven.ask(CommandKind::Approve(answer(
+        None,
+        Some(r#"{"mood": "calm"}"#),
+    )));
     assert_eq!(driven.said().last(), Some(&r#"{"mood": "calm"}"#));
     assert_eq!(driven.context()["mood"], "calm");
     assert!(driven.run.root.stay.effect.is_some(), "the state has begun");
@@ -276,7 +279,7 @@ fn the_input_can_be_edited_before_the_first_state() {
         "a": { "on": to("end"), "approval_before": gate }, "end": end(),
     });
     let mut driven = Driven::begin(machine("a", false, states), r#"{"count": 1}"#);
-    driven.ask(Ask::Approve(Answer {
+    driven.ask(CommandKind::Approve(Answer {
         by: "ana".to_owned(),
         edit: Some(r#"{"other": 2}"#.to_owned()),
         ..Answer::default()
@@ -300,16 +303,16 @@ fn stage(history: bool, retry: Value) -> Value {
     })
 }
 
-fn failed(passing: bool, after_ms: Option<u64>) -> StageAsk {
-    StageAsk::ModelFailed {
+fn failed(passing: bool, after_ms: Option<u64>) -> StageCommand {
+    StageCommand::ModelFailed {
         code: "model_error".to_owned(),
         message: "it answered 503".to_owned(),
         passing: passing.then_some(Passing { after_ms }),
     }
 }
 
-fn call() -> StageAsk {
-    StageAsk::CallModel {
+fn call() -> StageCommand {
+    StageCommand::CallModel {
         provider: "p".to_owned(),
         model: "m".to_owned(),
         request: Digest::new("d"),
@@ -323,7 +326,7 @@ fn a_model_is_called_again_on_the_same_transcript_after_the_waits_of_the_policy(
     });
     let states = json!({ "a": stage(true, retry), "end": end() });
     let mut driven = Driven::begin(machine("a", false, states), r#"{"count": 1}"#);
-    driven.stage(StageAsk::Begin { tools: Vec::new() });
+    driven.stage(StageCommand::Begin { tools: Vec::new() });
     let task = stage_task(&driven.machine, &driven.run, &FramePath::root());
     assert_eq!(task, Some(Ok("Look at 1".to_owned())));
     let mut tried = Vec::new();
@@ -355,7 +358,7 @@ fn what_will_not_pass_is_tried_once() {
     });
     let states = json!({ "a": stage(true, retry), "end": end() });
     let mut driven = Driven::begin(machine("a", false, states), "go");
-    driven.stage(StageAsk::Begin { tools: Vec::new() });
+    driven.stage(StageCommand::Begin { tools: Vec::new() });
     driven.stage(call());
     driven.stage(failed(false, None));
     assert!(driven.failure().is_some());
@@ -371,10 +374,10 @@ fn a_long_conversation_is_condensed_once_before_a_stage_sees_it() {
     let mut driven = Driven::begin(machine, "go");
     driven.ends(None, "one");
     driven.ends(None, "two");
-    driven.stage(StageAsk::Begin { tools: Vec::new() });
+    driven.stage(StageCommand::Begin { tools: Vec::new() });
     let next = |driven: &Driven| step(&driven.machine, &driven.run, &FramePath::root());
     assert_eq!(next(&driven), Some(Step::Condense));
-    driven.stage(StageAsk::Condensed {
+    driven.stage(StageCommand::Condensed {
         summary: Some("one and two".to_owned()),
         model: "p/m".to_owned(),
         usage: Usage {
@@ -428,7 +431,7 @@ fn where_lines_met_the_output_of_each_can_be_edited() {
     };
     let before = driven.run.root.clone();
     for of in [None, Some("a")] {
-        let reply = driven.ask(Ask::Approve(edit(of)));
+        let reply = driven.ask(CommandKind::Approve(edit(of)));
         let told = format!("{reply:?}");
         assert!(
             told.contains("Refused") && told.contains("`b` or `c`"),
@@ -436,7 +439,10 @@ fn where_lines_met_the_output_of_each_can_be_edited() {
         );
         assert_eq!(driven.run.root, before);
     }
-    assert_eq!(driven.ask(Ask::Approve(edit(Some("c")))), Reply::Accepted);
+    assert_eq!(
+        driven.ask(CommandKind::Approve(edit(Some("c")))),
+        Reply::Accepted
+    );
     let frame = driven.run.frame(&line).unwrap();
     assert!(
         frame.at.as_str() == "d" && frame.stay.effect.is_some(),
@@ -460,9 +466,9 @@ fn stage_with(calls: Vec<MessageCall>) -> Driven {
     let mut machine = machine("a", false, states);
     machine["stages"] = json!({ "mode": "yolo" });
     let mut driven = Driven::begin(machine, "go");
-    driven.stage(StageAsk::Begin { tools: Vec::new() });
+    driven.stage(StageCommand::Begin { tools: Vec::new() });
     driven.stage(call());
-    driven.stage(StageAsk::Message(Box::new(ModelMessage {
+    driven.stage(StageCommand::Message(Box::new(ModelMessage {
         digest: Digest::new("m"),
         finish: Finish::ToolCalls,
         calls,
@@ -474,8 +480,8 @@ fn stage_with(calls: Vec<MessageCall>) -> Driven {
 }
 
 /// A call of a server's tool, which mode `yolo` lets pass.
-fn proposed(id: &CallId, tool: &str, digest: &str) -> StageAsk {
-    StageAsk::Propose(Box::new(ToolCall {
+fn proposed(id: &CallId, tool: &str, digest: &str) -> StageCommand {
+    StageCommand::Propose(Box::new(ToolCall {
         id: id.clone(),
         tool: tool.to_owned(),
         common: None,
@@ -527,11 +533,11 @@ fn a_stage_whose_writing_call_was_cut_off_waits_for_a_person_and_another_begins_
         }]);
         let progress = driven.run.root.stay.stage_attempt().cloned().unwrap();
         let mut proposed = proposed(&progress.calls[0].id, "s__one", "d1");
-        if let StageAsk::Propose(call) = &mut proposed {
+        if let StageCommand::Propose(call) = &mut proposed {
             call.facts.only_reads = reads;
         }
         assert_eq!(driven.stage(proposed), Reply::Accepted);
-        assert_eq!(driven.ask(Ask::LoseEffects), Reply::Accepted);
+        assert_eq!(driven.ask(CommandKind::LoseEffects), Reply::Accepted);
         let effect = driven.run.root.stay.effect.as_ref().unwrap();
         let started = effect.at == RunningAt::Started;
         assert_eq!(started, again, "{effect:?}");

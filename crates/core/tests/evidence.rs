@@ -8,7 +8,7 @@ mod started;
 use interlock_core::{
     Reply,
     call::{CallFacts, CallKind, CallResult, ToolCall, WrittenPath},
-    command::{Ask, Command, LineEnd, LineStart, TransitionRequest},
+    command::{Command, CommandKind, LineEnd, LineStart, TransitionRequest},
     decide, evolve,
     machine::Machine,
     names::{AgentId, CallId, Digest, FramePath},
@@ -97,10 +97,10 @@ fn call(id: &str) -> ToolCall {
 }
 
 /// Tells what the client says of a call: `id`, or `id:path` of one that was seen to write.
-fn result(text: &str, ok: bool) -> Ask {
+fn result(text: &str, ok: bool) -> CommandKind {
     let mut parts = text.split(':');
     let id = parts.next().unwrap();
-    Ask::Record(CallResult {
+    CommandKind::Record(CallResult {
         id: Some(CallId::new(id)),
         ok,
         exit: None,
@@ -121,13 +121,13 @@ fn written(path: &str) -> WrittenPath {
 /// Tells what `interlock exec` would of a line: `id:exit`, or `id:exit:path` of one that wrote.
 ///
 /// Behind `id?` its writes could not be seen; `-` is an exit that is not known.
-fn line_end(text: &str) -> Ask {
+fn line_end(text: &str) -> CommandKind {
     let mut parts = text.split(':');
     let named = parts.next().unwrap();
     let id = named.trim_end_matches('?');
     let exit = parts.next().and_then(|exit| exit.parse().ok());
     let wrote = parts.map(written);
-    Ask::EndLine(LineEnd {
+    CommandKind::EndLine(LineEnd {
         call: CallId::new(id),
         path: FramePath::root(),
         exit,
@@ -138,8 +138,8 @@ fn line_end(text: &str) -> Ask {
     })
 }
 
-fn transition() -> Ask {
-    Ask::Transition(TransitionRequest {
+fn transition() -> CommandKind {
+    CommandKind::Transition(TransitionRequest {
         event: "DONE".to_owned(),
         data: Default::default(),
         branch: None,
@@ -156,22 +156,29 @@ fn transition() -> Ask {
 fn play(steps: &str) -> (Run, bool) {
     let machine = machine();
     let mut run = started(&machine);
-    let mut ask = |ask: Ask| {
-        let decision = decide(&machine, &run, &Command { at_ms: 1_000, ask });
+    let mut ask = |command: CommandKind| {
+        let decision = decide(
+            &machine,
+            &run,
+            &Command {
+                at_ms: 1_000,
+                kind: command,
+            },
+        );
         run = decision.events.iter().fold(run.clone(), evolve);
         decision.reply
     };
     for step in steps.split(' ') {
         let (sign, id) = step.split_at(1);
         let reply = match sign {
-            "+" => ask(Ask::Propose(Box::new(call(id)))),
-            ">" => ask(Ask::StartLine(LineStart {
+            "+" => ask(CommandKind::Propose(Box::new(call(id)))),
+            ">" => ask(CommandKind::StartLine(LineStart {
                 call: CallId::new(id),
                 level: "full".to_owned(),
                 not_held: Vec::new(),
             })),
             "<" => ask(line_end(id)),
-            "~" => ask(Ask::ReleaseAgent {
+            "~" => ask(CommandKind::ReleaseAgent {
                 agent: AgentId::new(id),
             }),
             "?" => {
@@ -189,7 +196,7 @@ fn play(steps: &str) -> (Run, bool) {
         &run,
         &Command {
             at_ms: 1_000,
-            ask: transition(),
+            kind: transition(),
         },
     );
     (stands, !matches!(decision.reply, Reply::Refused(_)))

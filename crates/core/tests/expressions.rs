@@ -5,7 +5,7 @@
 mod choice;
 
 use interlock_core::{
-    command::{Ask, Command},
+    command::{Command, CommandKind},
     decide,
     event::Event,
     evolve,
@@ -33,12 +33,19 @@ fn outcome(expression: &Expression, context: &Value) -> Outcome {
         json!({ "inline": { "expression": { "text": "n > 10", "expression": expression } } });
     let machine = choice(&guard, &json!({}), context);
     let run = Run::new(RunId::new("r"));
-    let ask = Ask::Start {
+    let command = CommandKind::Start {
         input: json!({}).as_object().unwrap().clone(),
         by: "ana".to_owned(),
         durable: None,
     };
-    let decision = decide(&machine, &run, &Command { at_ms: 1, ask });
+    let decision = decide(
+        &machine,
+        &run,
+        &Command {
+            at_ms: 1,
+            kind: command,
+        },
+    );
     let ended = decision.events.iter().fold(run, |run, event| {
         let text = serde_json::to_string(event).unwrap();
         evolve(run, &serde_json::from_str::<Event>(&text).unwrap())

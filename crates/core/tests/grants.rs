@@ -12,7 +12,7 @@ use interlock_core::{
     Decision, Reply,
     attempt::{Finish, MessageCall, MessageCallKind, ModelMessage, Usage},
     call::{CallFacts, CallKind, CallResult, ToolCall},
-    command::{Answer, Ask, Command, StageAsk, ToolThere},
+    command::{Answer, AvailableTool, Command, CommandKind, StageCommand},
     decide,
     event::{AllowSource, Event, NoAnswer},
     evolve,
@@ -114,7 +114,7 @@ impl Played {
             requests: BTreeMap::new(),
             at_ms: 1,
         };
-        let started = played.ask(Ask::Start {
+        let started = played.ask(CommandKind::Start {
             input: Object::new(),
             by: "ana".to_owned(),
             durable: Some(DurableRun::default()),
@@ -124,9 +124,16 @@ impl Played {
         played
     }
 
-    fn ask(&mut self, ask: Ask) -> Decision {
+    fn ask(&mut self, command: CommandKind) -> Decision {
         let at_ms = self.at_ms;
-        let decision = decide(&self.machine, &self.run, &Command { at_ms, ask });
+        let decision = decide(
+            &self.machine,
+            &self.run,
+            &Command {
+                at_ms,
+                kind: command,
+            },
+        );
         for event in &decision.events {
             self.run = evolve(self.run.clone(), event);
             self.events.push(event.clone());
@@ -145,14 +152,14 @@ impl Played {
         decision
     }
 
-    fn ask_stage(&mut self, path: &FramePath, ask: StageAsk) -> Decision {
+    fn ask_stage(&mut self, path: &FramePath, command: StageCommand) -> Decision {
         let frame = self.run.frame(path);
         let effect = frame.and_then(|frame| frame.stay.effect.as_ref());
         let attempt = effect.map_or(1, |effect| effect.attempt);
-        self.ask(Ask::Stage {
+        self.ask(CommandKind::Stage {
             path: path.clone(),
             attempt,
-            ask,
+            command,
         })
     }
 
@@ -163,32 +170,32 @@ impl Played {
     /// Does what the stages want done, until each waits for its model or a person.
     fn go_on(&mut self) {
         for path in [Self::path(true), Self::path(false)] {
-            while let Some(ask) = self.wanted(&path) {
-                let decision = self.ask_stage(&path, ask);
+            while let Some(command) = self.wanted(&path) {
+                let decision = self.ask_stage(&path, command);
                 assert!(!decision.events.is_empty(), "{decision:?}");
             }
         }
     }
 
-    fn wanted(&self, path: &FramePath) -> Option<StageAsk> {
+    fn wanted(&self, path: &FramePath) -> Option<StageCommand> {
         let call = |at: usize| {
             let frame = self.run.frame(path)?;
             frame.stay.stage_attempt()?.calls.get(at).cloned()
         };
         Some(match step(&self.machine, &self.run, path)? {
-            Step::Begin => StageAsk::Begin {
-                tools: ["Read", "Fetch"].map(ToolThere::own).to_vec(),
+            Step::Begin => StageCommand::Begin {
+                tools: ["Read", "Fetch"].map(AvailableTool::own).to_vec(),
             },
-            Step::Model { logged: false, .. } => StageAsk::CallModel {
+            Step::Model { logged: false, .. } => StageCommand::CallModel {
                 provider: "p".to_owned(),
                 model: "m".to_owned(),
                 request: Digest::new("request"),
             },
             Step::Propose(at) => {
                 let call = call(at)?;
-                StageAsk::Propose(Box::new(proposed(&call.id, &call.tool, &call.digest)))
+                StageCommand::Propose(Box::new(proposed(&call.id, &call.tool, &call.digest)))
             }
-            Step::Run(places) => StageAsk::Record {
+            Step::Run(places) => StageCommand::Record {
                 result: CallResult {
                     id: Some(call(*places.first()?)?.id),
                     ok: true,
@@ -213,7 +220,7 @@ impl Played {
                 if let Some(Step::Model { logged: true, .. }) =
                     step(&self.machine, &self.run, &path)
                 {
-                    self.ask_stage(&path, StageAsk::Message(Box::new(message(calls))));
+                    self.ask_stage(&path, StageCommand::Message(Box::new(message(calls))));
                 }
             }
             Happens::Answer(yes, which) => {
@@ -224,13 +231,13 @@ impl Played {
             Happens::AnswerWhatever(yes) => self.answer(*yes, None),
             Happens::Close(left) => {
                 let why = NoAnswer::NoChannel;
-                self.ask_stage(&Self::path(*left), StageAsk::CloseGrant { why });
+                self.ask_stage(&Self::path(*left), StageCommand::CloseGrant { why });
             }
             Happens::Forged(left, number) => self.forge(*left, *number),
-            Happens::Lost => drop(self.ask(Ask::LoseEffects)),
+            Happens::Lost => drop(self.ask(CommandKind::LoseEffects)),
             Happens::Later => {
                 self.at_ms += 600;
-                self.ask(Ask::Advance);
+                self.ask(CommandKind::Advance);
             }
         }
         self.go_on();
@@ -242,12 +249,12 @@ impl Played {
             path,
             ..Answer::default()
         };
-        let ask = if yes {
-            Ask::Approve(answer)
+        let command = if yes {
+            CommandKind::Approve(answer)
         } else {
-            Ask::Reject(answer)
+            CommandKind::Reject(answer)
         };
-        self.ask(ask);
+        self.ask(command);
     }
 
     /// Proposes a call under the id of another, as one who has seen a yes would.
@@ -262,7 +269,7 @@ impl Played {
                 continue;
             }
             let other = proposed(&call.id, tool(number), &digest(number));
-            let decision = self.ask_stage(&path, StageAsk::Propose(Box::new(other)));
+            let decision = self.ask_stage(&path, StageCommand::Propose(Box::new(other)));
             assert!(decision.events.is_empty(), "{decision:?}");
             assert!(matches!(decision.reply, Reply::Refused(_)));
         }
@@ -402,7 +409,7 @@ fn the_failure_that_ends_a_fork_cuts_off_its_other_branches() {
     assert_eq!(pending(&played.machine, &played.run).len(), 1);
     played.ask_stage(
         &Played::path(true),
-        StageAsk::End {
+        StageCommand::End {
             code: "timeout".to_owned(),
             message: "out of time".to_owned(),
         },
@@ -428,12 +435,12 @@ fn after_the_first_of_two(reads: bool, only_reads: bool) -> Option<Step> {
     for call in &mut said.calls {
         call.kind = MessageCallKind::Tool { reads };
     }
-    played.ask_stage(&path, StageAsk::Message(Box::new(said)));
+    played.ask_stage(&path, StageCommand::Message(Box::new(said)));
     let frame = played.run.frame(&path).unwrap();
     let first = frame.stay.stage_attempt().unwrap().calls[0].clone();
     let mut call = proposed(&first.id, &first.tool, &first.digest);
     call.facts.only_reads = only_reads;
-    played.ask_stage(&path, StageAsk::Propose(Box::new(call)));
+    played.ask_stage(&path, StageCommand::Propose(Box::new(call)));
     step(&played.machine, &played.run, &path)
 }
 

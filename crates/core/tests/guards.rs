@@ -14,7 +14,7 @@ mod started;
 use std::sync::Arc;
 
 use interlock_core::{
-    command::{Ask, Command},
+    command::{Command, CommandKind},
     decide,
     event::Event,
     guard::{Guard, GuardRef},
@@ -482,7 +482,7 @@ fn what_conditions_saw_is_told_up_to_the_way_that_was_taken() {
         },
     }))
     .unwrap();
-    let ask = Ask::Start {
+    let command = CommandKind::Start {
         input: Default::default(),
         by: "ana".to_owned(),
         durable: None,
@@ -490,7 +490,10 @@ fn what_conditions_saw_is_told_up_to_the_way_that_was_taken() {
     let decision = decide(
         &machine,
         &Run::new(RunId::new("r")),
-        &Command { at_ms: 1, ask },
+        &Command {
+            at_ms: 1,
+            kind: command,
+        },
     );
     let seen: Vec<_> = decision
         .events

@@ -7,7 +7,7 @@ mod started;
 use interlock_core::{
     call::WrittenPath,
     call::{CallFacts, CallKind, CallResult, FileWrite, PathArea, ToolCall},
-    command::{Ask, Command},
+    command::{Command, CommandKind},
     decide, evolve,
     machine::Machine,
     names::{CallId, Digest},
@@ -63,8 +63,18 @@ fn plays(machine: &Machine, mut run: Run, id: &str, foreseen: &[&str], seen: &[&
         commands: Vec::new(),
         checked: interlock_core::substance::Checked::default(),
     };
-    for ask in [Ask::Propose(Box::new(call)), Ask::Record(ended)] {
-        let decision = decide(machine, &run, &Command { at_ms: 1, ask });
+    for command in [
+        CommandKind::Propose(Box::new(call)),
+        CommandKind::Record(ended),
+    ] {
+        let decision = decide(
+            machine,
+            &run,
+            &Command {
+                at_ms: 1,
+                kind: command,
+            },
+        );
         run = decision.events.iter().fold(run, evolve);
     }
     run

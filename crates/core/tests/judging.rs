@@ -11,7 +11,7 @@ mod started;
 use interlock_core::{
     Reply,
     call::{CallFacts, CallKind, ToolCall},
-    command::{Ask, Command},
+    command::{Command, CommandKind},
     decide,
     machine::Machine,
     names::{CallId, Digest},
@@ -45,8 +45,17 @@ fn judged(policy: &Value, kind: CallKind, tool: &str, given: &Value) -> String {
         prompts_in: None,
         facts: serde_json::from_value(facts).unwrap(),
     };
-    let ask = Ask::Propose(Box::new(call));
-    match decide(&machine, &started(&machine), &Command { at_ms: 1, ask }).reply {
+    let command = CommandKind::Propose(Box::new(call));
+    match decide(
+        &machine,
+        &started(&machine),
+        &Command {
+            at_ms: 1,
+            kind: command,
+        },
+    )
+    .reply
+    {
         Reply::Refused(refusal) | Reply::Ask(refusal) => refusal.code.as_str().to_owned(),
         _ => String::new(),
     }

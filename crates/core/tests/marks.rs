@@ -10,7 +10,7 @@ mod started;
 
 use interlock_core::{
     call::{CallFacts, CallKind, ToolCall},
-    command::{Ask, Command},
+    command::{Command, CommandKind},
     decide,
     event::Event,
     machine::Machine,
@@ -63,8 +63,15 @@ fn marks(machine: &Value, kind: CallKind, tool: &str, given: &Value) -> Value {
         prompts_in: None,
         facts: serde_json::from_value(facts).unwrap(),
     };
-    let ask = Ask::Propose(Box::new(call));
-    let decision = decide(&machine, &started(&machine), &Command { at_ms: 1, ask });
+    let ask = CommandKind::Propose(Box::new(call));
+    let decision = decide(
+        &machine,
+        &started(&machine),
+        &Command {
+            at_ms: 1,
+            kind: ask,
+        },
+    );
     let allowed = decision.events.iter().find_map(|event| match event {
         Event::CallAllowed { marks, .. } => Some(json!(marks)),
         _ => None,

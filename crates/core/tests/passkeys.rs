@@ -8,7 +8,7 @@
 use interlock_core::{
     Decision, Reply,
     call::{CallFacts, CallKind, CallResult, ToolCall},
-    command::{Answer, Ask, Command, Consent, TransitionRequest},
+    command::{Answer, Command, CommandKind, Consent, TransitionRequest},
     decide,
     event::{Event, PromptCall},
     evolve,
@@ -55,7 +55,7 @@ impl Played {
             run: Run::new(RunId::new("r")),
             events: Vec::new(),
         };
-        played.ask(Ask::Start {
+        played.ask(CommandKind::Start {
             input: Object::new(),
             by: "ana".to_owned(),
             durable: None,
@@ -63,8 +63,11 @@ impl Played {
         played
     }
 
-    fn ask(&mut self, ask: Ask) -> Decision {
-        let command = Command { at_ms: 1, ask };
+    fn ask(&mut self, command: CommandKind) -> Decision {
+        let command = Command {
+            at_ms: 1,
+            kind: command,
+        };
         let decision = decide(&self.machine, &self.run, &command);
         for event in &decision.events {
             self.run = evolve(self.run.clone(), event);
@@ -74,11 +77,11 @@ impl Played {
     }
 
     fn sends(&mut self, event: &str, approved_by: Option<Consent>) -> Decision {
-        self.ask(Ask::Transition(request(event, approved_by)))
+        self.ask(CommandKind::Transition(request(event, approved_by)))
     }
 
     fn proposes(&mut self, id: &str) -> Decision {
-        self.ask(Ask::Propose(Box::new(call(id))))
+        self.ask(CommandKind::Propose(Box::new(call(id))))
     }
 
     /// The yes that a passkey signed to the only thing that waits.
@@ -104,7 +107,7 @@ impl Played {
     /// Returns the code with which a yes is refused; what waits goes on waiting.
     fn refused(&mut self, yes: Answer) -> Code {
         let (before, waiting) = (self.run.clone(), pending(&self.machine, &self.run));
-        let Reply::Refused(refusal) = self.ask(Ask::Approve(yes)).reply else {
+        let Reply::Refused(refusal) = self.ask(CommandKind::Approve(yes)).reply else {
             unreachable!("a yes that is none was taken");
         };
         assert_eq!(pending(&self.machine, &self.run), waiting);
@@ -160,7 +163,10 @@ fn a_transition_takes_a_passkey_and_nothing_else() {
     };
     assert_eq!(played.refused(named), Code::PasskeyRequired);
     let yes = played.yes();
-    assert_eq!(played.ask(Ask::Approve(yes.clone())).reply, Reply::Accepted);
+    assert_eq!(
+        played.ask(CommandKind::Approve(yes.clone())).reply,
+        Reply::Accepted
+    );
     assert_eq!(played.run.root.at.as_str(), "done");
     let recorded = played.events.iter().find_map(|event| match event {
         Event::RequestAnswered { passkey, .. } => passkey.clone(),
@@ -173,7 +179,10 @@ fn a_transition_takes_a_passkey_and_nothing_else() {
 fn a_no_takes_none() {
     let mut played = Played::new();
     played.sends("SHIP", None);
-    assert_eq!(played.ask(Ask::Reject(plain_yes())).reply, Reply::Accepted);
+    assert_eq!(
+        played.ask(CommandKind::Reject(plain_yes())).reply,
+        Reply::Accepted
+    );
     assert_eq!(pending(&played.machine, &played.run), []);
     assert_eq!(played.run.root.at.as_str(), "work");
 }
@@ -202,7 +211,7 @@ fn an_assertion_is_for_its_request_moment_and_answer() {
         assert_eq!(played.refused(changed(&moved)), invalid, "{seq}");
     }
     // Asked again, it is another request.
-    played.ask(Ask::Reject(plain_yes()));
+    played.ask(CommandKind::Reject(plain_yes()));
     played.sends("SHIP", None);
     assert_eq!(played.refused(first), invalid, "a replay");
     let mut elsewhere = played.yes();
@@ -226,7 +235,7 @@ fn the_prompt_of_a_client_neither_asks_nor_answers() {
         agent: None,
         call: CallId::new("t1"),
     };
-    let asked = played.ask(Ask::AskInPrompt {
+    let asked = played.ask(CommandKind::AskInPrompt {
         request: ship.clone(),
         prompt,
     });
@@ -234,13 +243,13 @@ fn the_prompt_of_a_client_neither_asks_nor_answers() {
     // Whoever says that a prompt has said yes has the question wait.
     played.sends("SHIP", None);
     let digest = pending(&played.machine, &played.run)[0].digest().clone();
-    played.ask(Ask::Reject(plain_yes()));
+    played.ask(CommandKind::Reject(plain_yes()));
     let consent = Consent {
         by: "ana".to_owned(),
         question: digest,
     };
     let told = played.sends("SHIP", Some(consent));
-    assert!(matches!(told.reply, Reply::Parked { .. }), "{told:?}");
+    assert!(matches!(told.reply, Reply::Pending { .. }), "{told:?}");
     assert_eq!(played.run.root.at.as_str(), "work");
 }
 
@@ -253,7 +262,7 @@ fn a_call_is_refused_until_a_passkey_grants_it() {
     assert!(!pending(&played.machine, &played.run)[0].is_in_prompt());
     assert!(played.proposes("t2").events.is_empty(), "asked already");
     // A call that runs all the same is no yes, and leaves no trace of one.
-    played.ask(Ask::Record(CallResult {
+    played.ask(CommandKind::Record(CallResult {
         id: Some(CallId::new("t1")),
         ok: true,
         exit: None,
@@ -267,7 +276,7 @@ fn a_call_is_refused_until_a_passkey_grants_it() {
     assert_eq!(played.refused(plain_yes()), Code::PasskeyRequired);
     assert!(matches!(played.proposes("t3").reply, Reply::Refused(_)));
     let yes = played.yes();
-    assert_eq!(played.ask(Ask::Approve(yes)).reply, Reply::Accepted);
+    assert_eq!(played.ask(CommandKind::Approve(yes)).reply, Reply::Accepted);
     assert_eq!(played.proposes("t4").reply, Reply::Accepted);
     assert!(
         matches!(played.proposes("t5").reply, Reply::Refused(_)),

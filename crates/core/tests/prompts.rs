@@ -8,7 +8,7 @@
 use interlock_core::{
     Decision, Reply,
     call::{CallFacts, CallKind, CallResult, ToolCall},
-    command::{Answer, Ask, Command, Consent, TransitionRequest},
+    command::{Answer, Command, CommandKind, Consent, TransitionRequest},
     decide,
     event::{About, Event, PromptCall, PromptEnd},
     evolve,
@@ -57,7 +57,7 @@ impl Played {
             events: Vec::new(),
             at_ms: 1_000,
         };
-        played.ask(Ask::Start {
+        played.ask(CommandKind::Start {
             input: Default::default(),
             by: "ana".to_owned(),
             durable: None,
@@ -65,11 +65,11 @@ impl Played {
         played
     }
 
-    fn ask(&mut self, ask: Ask) -> Decision {
+    fn ask(&mut self, command: CommandKind) -> Decision {
         self.at_ms += 1;
         let command = Command {
             at_ms: self.at_ms,
-            ask,
+            kind: command,
         };
         let decision = decide(&self.machine, &self.run, &command);
         for event in &decision.events {
@@ -89,9 +89,9 @@ impl Played {
         let request = ship(agent, None);
         let asked = question(&self.machine, &self.run, &request).unwrap();
         let prompt = prompt(session, agent, call);
-        let decision = self.ask(Ask::AskInPrompt { request, prompt });
+        let decision = self.ask(CommandKind::AskInPrompt { request, prompt });
         assert!(
-            matches!(decision.reply, Reply::Parked { .. }),
+            matches!(decision.reply, Reply::Pending { .. }),
             "{decision:?}"
         );
         asked.digest
@@ -99,11 +99,11 @@ impl Played {
 
     fn proposes(&mut self, id: &str, tool: &str, writes: bool, session: Option<&str>) -> Decision {
         let call = call(id, tool, writes, session);
-        self.ask(Ask::Propose(Box::new(call)))
+        self.ask(CommandKind::Propose(Box::new(call)))
     }
 
     fn closes(&mut self, session: &str, agent: Option<&str>, call: Option<&str>, why: PromptEnd) {
-        self.ask(Ask::ClosePrompts {
+        self.ask(CommandKind::ClosePrompts {
             session: session.to_owned(),
             agent: agent.map(AgentId::new),
             call: call.map(CallId::new),
@@ -112,7 +112,7 @@ impl Played {
     }
 
     fn ends(&mut self, id: &str) {
-        self.ask(Ask::Record(CallResult {
+        self.ask(CommandKind::Record(CallResult {
             id: Some(CallId::new(id)),
             ok: true,
             exit: None,
@@ -217,7 +217,7 @@ fn the_call_that_comes_is_the_yes_and_closes_it() {
     let mut played = Played::new();
     let asked = played.asks("s", None, "t1");
     let id = played.open()[0].clone();
-    let decision = played.ask(Ask::Transition(ship(None, Some(asked))));
+    let decision = played.ask(CommandKind::Transition(ship(None, Some(asked))));
     assert_eq!(decision.reply, Reply::Accepted);
     assert_eq!(played.state(), "done");
     let granted = decision.events.iter().find_map(|event| match event {
@@ -246,7 +246,7 @@ fn a_yes_counts_for_nothing_but_an_open_question_of_its_asker() {
     let rejected = |played: &mut Played| {
         let asked = played.asks("s", None, "t1");
         let id = played.open().remove(0);
-        played.ask(Ask::Reject(Answer {
+        played.ask(CommandKind::Reject(Answer {
             by: "ana".to_owned(),
             path: Some(id),
             ..Answer::default()
@@ -256,7 +256,7 @@ fn a_yes_counts_for_nothing_but_an_open_question_of_its_asker() {
     let left = |played: &mut Played| {
         let asked = played.asks("s", None, "t1");
         for event in ["AWAY", "BACK"] {
-            played.ask(Ask::Transition(TransitionRequest {
+            played.ask(CommandKind::Transition(TransitionRequest {
                 event: event.to_owned(),
                 data: Default::default(),
                 ..ship(None, None)
@@ -275,9 +275,9 @@ fn a_yes_counts_for_nothing_but_an_open_question_of_its_asker() {
     for (number, forge) in all.into_iter().enumerate() {
         let mut played = Played::new();
         let asked = forge(&mut played);
-        let decision = played.ask(Ask::Transition(ship(None, Some(asked))));
+        let decision = played.ask(CommandKind::Transition(ship(None, Some(asked))));
         assert!(
-            matches!(decision.reply, Reply::Parked { .. }),
+            matches!(decision.reply, Reply::Pending { .. }),
             "{number}: {decision:?}"
         );
         assert_eq!(played.state(), "work", "{number}");
@@ -319,7 +319,7 @@ fn a_person_may_answer_it_elsewhere() {
     let mut played = Played::new();
     played.asks("s", None, "t1");
     let id = played.open().remove(0);
-    let decision = played.ask(Ask::Approve(Answer {
+    let decision = played.ask(CommandKind::Approve(Answer {
         by: "ana".to_owned(),
         path: Some(id),
         ..Answer::default()
@@ -387,7 +387,7 @@ fn a_result_without_an_id_is_of_no_call_that_is_still_asked_about() {
     let mut played = Played::new();
     played.proposes("t1", "Read", false, None);
     played.proposes("t2", "Write", true, Some("s"));
-    played.ask(Ask::Record(CallResult {
+    played.ask(CommandKind::Record(CallResult {
         id: None,
         ok: true,
         exit: None,
@@ -488,7 +488,7 @@ fn data_goes_with_an_answer_that_is_not_about_calls_alone() {
         if transition {
             played.asks("s", None, "t1");
         }
-        let decision = played.ask(Ask::Approve(Answer {
+        let decision = played.ask(CommandKind::Approve(Answer {
             by: "ana".to_owned(),
             data: data.clone(),
             ..Answer::default()

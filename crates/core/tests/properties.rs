@@ -18,7 +18,9 @@ mod history;
 mod reference;
 
 use generate::{Dice, command, machine};
-use interlock_core::{Reply, command::Ask, decide, event::Event, evolve, names::RunId, run::Run};
+use interlock_core::{
+    Reply, command::CommandKind, decide, event::Event, evolve, names::RunId, run::Run,
+};
 use reference::Reference;
 
 const SEQUENCES: u64 = 15_000;
@@ -50,8 +52,8 @@ fn play(seed: u64) {
             "seed {seed} step {step}: same inputs, other decision"
         );
         let refused = matches!(
-            (&command.ask, &decision.reply),
-            (Ask::Transition(_), Reply::Refused(_))
+            (&command.kind, &decision.reply),
+            (CommandKind::Transition(_), Reply::Refused(_))
         );
         let moved =
             |event: &Event| matches!(event, Event::TransitionTaken { by, .. } if by == "agent");

@@ -3,7 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a failed test panics")]
 
 use interlock_core::{
-    command::{Ask, Command},
+    command::{Command, CommandKind},
     decide,
     event::{Event, ProtectedChange, ProtectedFate},
     evolve,
@@ -22,7 +22,7 @@ fn started() -> Run {
     let input = Object::new();
     let (run, _) = ask(
         Run::new(RunId::new("r")),
-        Ask::Start {
+        CommandKind::Start {
             input,
             by,
             durable: None,
@@ -32,8 +32,11 @@ fn started() -> Run {
 }
 
 /// Asks a run and returns it with the names of what happened.
-fn ask(run: Run, ask: Ask) -> (Run, Vec<&'static str>) {
-    let command = Command { at_ms: 0, ask };
+fn ask(run: Run, command: CommandKind) -> (Run, Vec<&'static str>) {
+    let command = Command {
+        at_ms: 0,
+        kind: command,
+    };
     let events = decide(&machine(), &run, &command).events;
     let names = events.iter().map(Event::name).collect();
     (events.iter().fold(run, evolve), names)
@@ -49,14 +52,14 @@ fn change(path: &str, digest: Option<&str>) -> ProtectedChange {
     }
 }
 
-fn report(changes: &[ProtectedChange]) -> Ask {
-    Ask::ReportProtected {
+fn report(changes: &[ProtectedChange]) -> CommandKind {
+    CommandKind::ReportProtected {
         changes: changes.to_vec(),
     }
 }
 
-fn resume() -> Ask {
-    Ask::Resume {
+fn resume() -> CommandKind {
+    CommandKind::Resume {
         by: "ana".to_owned(),
     }
 }
@@ -105,7 +108,7 @@ fn what_was_put_back_is_told_each_time() {
 
 #[test]
 fn a_persons_own_pause_stays_the_reason() {
-    let pause = Ask::Pause {
+    let pause = CommandKind::Pause {
         by: "ana".to_owned(),
         reason: Some("lunch".to_owned()),
     };

@@ -6,7 +6,7 @@ use interlock_core::{
     Reply,
     attempt::{Finish, MessageCall, MessageCallKind, ModelMessage, Usage},
     call::{CallFacts, CallKind, CallResult, ToolCall},
-    command::{Answer, Ask, Command, EffectStatus, StageAsk, ToolThere},
+    command::{Answer, AvailableTool, Command, CommandKind, EffectStatus, StageCommand},
     decide, effects, evolve,
     machine::Machine,
     names::{CallId, Digest, FramePath, RunId},
@@ -53,7 +53,7 @@ impl Stage {
             machine,
             run: Run::new(RunId::new("r")),
         };
-        stage.accept(Ask::Start {
+        stage.accept(CommandKind::Start {
             input: Default::default(),
             by: "ana".to_owned(),
             durable: Some(DurableRun::default()),
@@ -71,38 +71,45 @@ impl Stage {
             usage: Usage::default(),
             ms: 1,
         };
-        let there = TOOLS.iter().map(|(name, _)| ToolThere::own(name));
-        for ask in [
-            StageAsk::Begin {
+        let there = TOOLS.iter().map(|(name, _)| AvailableTool::own(name));
+        for command in [
+            StageCommand::Begin {
                 tools: there.collect(),
             },
-            StageAsk::CallModel {
+            StageCommand::CallModel {
                 provider: "p".to_owned(),
                 model: "m".to_owned(),
                 request: Digest::new("r"),
             },
-            StageAsk::Message(Box::new(message)),
+            StageCommand::Message(Box::new(message)),
         ] {
-            assert_eq!(stage.asks(ask), Reply::Accepted);
+            assert_eq!(stage.asks(command), Reply::Accepted);
         }
         stage
     }
 
-    fn ask(&mut self, ask: Ask) -> Reply {
-        let decision = decide(&self.machine, &self.run, &Command { at_ms: 1, ask });
+    fn ask(&mut self, command: CommandKind) -> Reply {
+        let decision = decide(
+            &self.machine,
+            &self.run,
+            &Command {
+                at_ms: 1,
+                kind: command,
+            },
+        );
         self.run = decision.events.iter().fold(self.run.clone(), evolve);
         decision.reply
     }
 
-    fn accept(&mut self, ask: Ask) {
-        assert_eq!(self.ask(ask), Reply::Accepted);
+    fn accept(&mut self, command: CommandKind) {
+        assert_eq!(self.ask(command), Reply::Accepted);
     }
 
-    fn asks(&mut self, ask: StageAsk) -> Reply {
-        self.ask(Ask::Stage {
+    fn asks(&mut self, command: StageCommand) -> Reply {
+        self.ask(CommandKind::Stage {
             path: FramePath::root(),
             attempt: 1,
-            ask,
+            command,
         })
     }
 
@@ -134,13 +141,13 @@ impl Stage {
             prompts_in: None,
             facts: serde_json::from_value(facts).unwrap(),
         };
-        self.asks(StageAsk::Propose(Box::new(call)))
+        self.asks(StageCommand::Propose(Box::new(call)))
     }
 
     /// Lets the call at `at` run, with a person's yes where one is needed.
     fn runs(&mut self, at: usize, tool: &str) {
         if matches!(self.proposes(at, tool), Reply::Ask(_)) {
-            self.accept(Ask::Approve(Answer {
+            self.accept(CommandKind::Approve(Answer {
                 by: "ana".to_owned(),
                 ..Answer::default()
             }));
@@ -148,7 +155,7 @@ impl Stage {
     }
 
     fn ends(&mut self, id: CallId) -> Reply {
-        self.asks(StageAsk::Record {
+        self.asks(StageCommand::Record {
             result: CallResult {
                 id: Some(id),
                 ok: true,
@@ -187,8 +194,8 @@ fn after_a_crash_a_person_is_asked_where_the_call_that_ran_may_have_written() {
             assert_eq!(stage.ends(id), Reply::Accepted, "{tools:?}");
         }
         stage.runs(before.len(), last);
-        stage.accept(Ask::LoseEffects);
-        let status = &effects(&stage.machine, &stage.run)[0].stage;
+        stage.accept(CommandKind::LoseEffects);
+        let status = &effects(&stage.machine, &stage.run)[0].status;
         assert_eq!(*status == EffectStatus::Lost, asks, "{tools:?}: {status:?}");
     }
 }
@@ -211,7 +218,7 @@ fn a_result_is_of_a_call_that_runs() {
     refuses(&mut stage, &first, "a second time");
     assert!(matches!(stage.proposes(1, "Write"), Reply::Ask(_)));
     refuses(&mut stage, &second, "while a person is asked");
-    stage.accept(Ask::Reject(Answer {
+    stage.accept(CommandKind::Reject(Answer {
         by: "ana".to_owned(),
         ..Answer::default()
     }));

@@ -4,7 +4,7 @@
 
 use interlock_core::{
     Reply,
-    command::{Ask, Command},
+    command::{Command, CommandKind},
     decide,
     event::{Event, ToolChange},
     evolve,
@@ -24,7 +24,7 @@ fn started() -> Run {
     let input = Object::new();
     ask(
         Run::new(RunId::new("r")),
-        Ask::Start {
+        CommandKind::Start {
             input,
             by,
             durable: None,
@@ -33,23 +33,30 @@ fn started() -> Run {
     .0
 }
 
-fn ask(run: Run, ask: Ask) -> (Run, Vec<&'static str>, Reply) {
-    let decision = decide(&machine(), &run, &Command { at_ms: 0, ask });
+fn ask(run: Run, command: CommandKind) -> (Run, Vec<&'static str>, Reply) {
+    let decision = decide(
+        &machine(),
+        &run,
+        &Command {
+            at_ms: 0,
+            kind: command,
+        },
+    );
     let names = decision.events.iter().map(Event::name).collect();
     let run = decision.events.iter().fold(run, evolve);
     (run, names, decision.reply)
 }
 
-fn report(found: &str) -> Ask {
+fn report(found: &str) -> CommandKind {
     report_of("look", found)
 }
 
-fn report_of(tool: &str, found: &str) -> Ask {
+fn report_of(tool: &str, found: &str) -> CommandKind {
     report_at("web", tool, found)
 }
 
-fn report_at(server: &str, tool: &str, found: &str) -> Ask {
-    Ask::ReportTool(ToolChange {
+fn report_at(server: &str, tool: &str, found: &str) -> CommandKind {
+    CommandKind::ReportTool(ToolChange {
         server: server.to_owned(),
         tool: tool.to_owned(),
         pinned: Digest::new("0"),
@@ -58,8 +65,8 @@ fn report_at(server: &str, tool: &str, found: &str) -> Ask {
     })
 }
 
-fn accept(tool: &str) -> Ask {
-    Ask::AcceptTool {
+fn accept(tool: &str) -> CommandKind {
+    CommandKind::AcceptTool {
         server: "web".to_owned(),
         tool: tool.to_owned(),
         by: "ana".to_owned(),

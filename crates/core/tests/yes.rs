@@ -8,7 +8,7 @@ mod started;
 use interlock_core::{
     Reply,
     call::{CallFacts, CallKind, ToolCall},
-    command::{Answer, Ask, Command},
+    command::{Answer, Command, CommandKind},
     decide, evolve,
     machine::Machine,
     names::{AgentId, CallId, Digest},
@@ -76,19 +76,22 @@ impl Allowed {
             by: "ana".to_owned(),
             ..Answer::default()
         };
-        assert_eq!(allowed.ask(Ask::Approve(yes)), Reply::Accepted);
+        assert_eq!(allowed.ask(CommandKind::Approve(yes)), Reply::Accepted);
         allowed
     }
 
-    fn ask(&mut self, ask: Ask) -> Reply {
-        let command = Command { at_ms: 1_000, ask };
+    fn ask(&mut self, command: CommandKind) -> Reply {
+        let command = Command {
+            at_ms: 1_000,
+            kind: command,
+        };
         let decision = decide(&self.machine, &self.run, &command);
         self.run = decision.events.iter().fold(self.run.clone(), evolve);
         decision.reply
     }
 
     fn proposes(&mut self, call: ToolCall) -> Reply {
-        self.ask(Ask::Propose(Box::new(call)))
+        self.ask(CommandKind::Propose(Box::new(call)))
     }
 
     #[track_caller]

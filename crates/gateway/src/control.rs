@@ -14,7 +14,7 @@ use interlock_clients::notify;
 use interlock_core::{
     Reply,
     call::ControlTool,
-    command::{Ask, Consent, TransitionRequest},
+    command::{CommandKind, Consent, TransitionRequest},
     machine::Object,
     names::{ApprovalId, CallId, Digest, RunId},
     pending::pending,
@@ -208,7 +208,7 @@ impl Control {
             event: event.clone(),
         };
         let before = live.run.seq;
-        let decision = live.ask(incoming.at_ms, Ask::Transition(request))?;
+        let decision = live.ask(incoming.at_ms, CommandKind::Transition(request))?;
         notify::tell(
             self.settings.environment.configuration.as_deref(),
             &self.project_root,
@@ -225,7 +225,7 @@ impl Control {
             Reply::Accepted => {
                 said.message = live.brought_about(&decision.events, &format!("`{event}` taken"))
             }
-            Reply::Parked { message, id } => {
+            Reply::Pending { message, id } => {
                 let waiting = pending(&live.machine, &live.run);
                 let by_passkey = waiting
                     .iter()
@@ -282,7 +282,7 @@ impl Control {
             .map(str::to_owned);
         let decision = live.ask(
             incoming.at_ms,
-            Ask::Pause {
+            CommandKind::Pause {
                 by: AGENT.to_owned(),
                 reason,
             },
@@ -296,7 +296,7 @@ impl Control {
             focus: None,
         };
         match decision.reply {
-            Reply::Accepted | Reply::Parked { .. } => Ok(Answer::of_run(&live, &said)),
+            Reply::Accepted | Reply::Pending { .. } => Ok(Answer::of_run(&live, &said)),
             Reply::Ask(_) | Reply::Refused(_) => {
                 Ok(Answer::no(&live, &refusal(&decision.reply), &said))
             }

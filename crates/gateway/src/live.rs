@@ -6,7 +6,7 @@ use interlock_clients::Watched;
 use interlock_core::{
     Decision, Reply, addressed,
     call::{CallFacts, CallKind, ControlTool, ToolCall},
-    command::{Ask, Command},
+    command::{Command, CommandKind},
     decide,
     event::Event,
     machine::Machine,
@@ -83,7 +83,7 @@ impl Live {
     ) -> Result<(), StoreError> {
         let changes = watched.changes(&self.log, &self.run.accepted, context, at_ms)?;
         if !changes.is_empty() {
-            self.ask(at_ms, Ask::ReportProtected { changes })?;
+            self.ask(at_ms, CommandKind::ReportProtected { changes })?;
         }
         Ok(())
     }
@@ -115,12 +115,15 @@ impl Live {
     }
 
     /// Asks the run and records what follows.
-    pub(crate) fn ask(&mut self, at_ms: u64, ask: Ask) -> Result<Decision, StoreError> {
+    pub(crate) fn ask(&mut self, at_ms: u64, command: CommandKind) -> Result<Decision, StoreError> {
         submit(
             &mut self.log,
             &self.machine,
             &mut self.run,
-            &Command { at_ms, ask },
+            &Command {
+                at_ms,
+                kind: command,
+            },
         )
     }
 
@@ -128,7 +131,7 @@ impl Live {
     pub(crate) fn ask_made(
         &mut self,
         at_ms: u64,
-        mut ask: impl FnMut(&Machine, &Run) -> Ask,
+        mut ask: impl FnMut(&Machine, &Run) -> CommandKind,
     ) -> Result<Decision, StoreError> {
         let machine = &self.machine;
         submit_made(&mut self.log, machine, &mut self.run, at_ms, |run| {
@@ -145,7 +148,7 @@ impl Live {
     ) -> Result<Result<(), (Refusal, Decision)>, StoreError> {
         let command = Command {
             at_ms: proposed.at_ms,
-            ask: Ask::Propose(Box::new(proposed.call())),
+            kind: CommandKind::Propose(Box::new(proposed.call())),
         };
         let foreseen = decide(&self.machine, &self.run, &command);
         if !matches!(foreseen.reply, Reply::Refused(_) | Reply::Ask(_)) {
@@ -154,7 +157,7 @@ impl Live {
         let decision = submit(&mut self.log, &self.machine, &mut self.run, &command)?;
         Ok(match &decision.reply {
             Reply::Refused(refusal) | Reply::Ask(refusal) => Err((refusal.clone(), decision)),
-            Reply::Accepted | Reply::Parked { .. } => Ok(()),
+            Reply::Accepted | Reply::Pending { .. } => Ok(()),
         })
     }
 
@@ -235,7 +238,7 @@ fn rest(times: i32) -> bool {
 pub(crate) fn refusal(reply: &Reply) -> Refusal {
     match reply {
         Reply::Refused(refusal) | Reply::Ask(refusal) => refusal.clone(),
-        Reply::Accepted | Reply::Parked { .. } => {
+        Reply::Accepted | Reply::Pending { .. } => {
             Refusal::new(Code::NothingPending, "nothing was refused")
         }
     }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use interlock_core::{
-    event::{Event, How, RegionOutcome, RegionsStart},
+    event::{Event, RegionOutcome, RegionsStart, TransitionKind},
     machine::Outcome,
     names::{EventName, FramePath, InterruptName, MachineId, StateName},
     run::{Frame, Phase, Run},
@@ -191,9 +191,11 @@ impl Trace {
                 ..
             } => {
                 let step = match how {
-                    How::Written => Step::Written(from.clone(), event.clone(), to.clone()),
-                    How::SafeNext => Step::SafeNext(from.clone()),
-                    How::Returned => Step::Returned(from.clone(), event.clone()),
+                    TransitionKind::Written => {
+                        Step::Written(from.clone(), event.clone(), to.clone())
+                    }
+                    TransitionKind::SafeNext => Step::SafeNext(from.clone()),
+                    TransitionKind::Returned => Step::Returned(from.clone(), event.clone()),
                 };
                 self.move_to(way, path, step, to);
             }

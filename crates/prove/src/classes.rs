@@ -8,7 +8,7 @@ use std::{
 use interlock_core::{
     Reply,
     call::{CallKind, FileWrite, ToolCall},
-    command::{Ask, Command},
+    command::{Command, CommandKind},
     decide,
     event::{CallMarks, Event},
     facts::SimpleCommand,
@@ -330,7 +330,7 @@ fn of_state(model: &Model, run: &Run, class: usize, counts_files: bool) -> Optio
     let known = model.classes.get(class)?;
     let command = Command {
         at_ms: 0,
-        ask: Ask::Propose(Box::new(known.call.clone())),
+        kind: CommandKind::Propose(Box::new(known.call.clone())),
     };
     let decision = decide(&model.machine, run, &command);
     let (marks, asked) = decision.events.iter().find_map(|event| match event {

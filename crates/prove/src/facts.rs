@@ -2,7 +2,7 @@
 
 use interlock_core::{
     call::{CallKind, ToolCall},
-    event::{Event, How, RequestKind},
+    event::{Event, RequestKind, TransitionKind},
     glob::path_matches,
     guard::GuardRef,
     holds::{Scope, unmet},
@@ -141,7 +141,7 @@ fn taken(
     (machine, from): (&Option<MachineId>, &StateName),
     event: &str,
     to: &StateName,
-    how: How,
+    how: TransitionKind,
 ) -> Vec<Taken> {
     let Some(rule) = model
         .state(machine.as_ref(), from)
@@ -170,7 +170,7 @@ fn taken(
     }
     let fits = |target: &Target| match target {
         Target::State(state) => state == to,
-        Target::Return => how == How::Returned,
+        Target::Return => how == TransitionKind::Returned,
         Target::End(_) => false,
     };
     let all = rule

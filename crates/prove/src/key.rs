@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use interlock_core::{
     Reply,
-    command::{Answer, Ask, Command},
+    command::{Answer, Command, CommandKind},
     decide,
     event::About,
     guard::Since,
@@ -221,7 +221,7 @@ fn still_valid(model: &Model, run: &Run) -> Vec<(FramePath, bool)> {
         .map(|path| {
             let yes = Command {
                 at_ms: 0,
-                ask: Ask::Approve(with_what_it_takes(
+                kind: CommandKind::Approve(with_what_it_takes(
                     &model.machine,
                     run,
                     Answer {

@@ -3,7 +3,7 @@
 use interlock_core::{
     Reply,
     call::{CallResult, WrittenPath},
-    command::{AGENT, Answer, Ask, Command, TransitionRequest},
+    command::{AGENT, Answer, Command, CommandKind, TransitionRequest},
     decide,
     event::Event,
     evolve,
@@ -78,12 +78,12 @@ pub(crate) fn starts(model: &Model) -> Vec<Done> {
     let fresh = Run::new(RunId::new("sim"));
     let mut all = Vec::new();
     for (index, data) in model.cells.data.iter().enumerate() {
-        let ask = Ask::Start {
+        let command = CommandKind::Start {
             input: data.clone(),
             by: "simulate".to_owned(),
             durable: None,
         };
-        let (run, events, reply) = apply(model, &fresh, ask);
+        let (run, events, reply) = apply(model, &fresh, command);
         if reply == Reply::Accepted {
             all.push(done(
                 model,
@@ -100,8 +100,11 @@ pub(crate) fn starts(model: &Model) -> Vec<Done> {
 }
 
 /// Gives the engine a command, and folds what it says.
-fn apply(model: &Model, run: &Run, ask: Ask) -> (Run, Vec<Event>, Reply) {
-    let command = Command { at_ms: 0, ask };
+fn apply(model: &Model, run: &Run, command: CommandKind) -> (Run, Vec<Event>, Reply) {
+    let command = Command {
+        at_ms: 0,
+        kind: command,
+    };
     let decision = decide(&model.machine, run, &command);
     let after = decision.events.iter().fold(run.clone(), evolve);
     (after, decision.events, decision.reply)
@@ -243,7 +246,7 @@ pub(crate) fn attempt(model: &Model, run: &Run, leaf: &Leaf, what: &Try) -> Trie
     match what {
         Try::No => {
             let named = answer_path(run, path);
-            let no = Ask::Reject(Answer {
+            let no = CommandKind::Reject(Answer {
                 by: "a person".to_owned(),
                 path: named.clone(),
                 ..Answer::default()
@@ -263,7 +266,7 @@ pub(crate) fn attempt(model: &Model, run: &Run, leaf: &Leaf, what: &Try) -> Trie
                 path: named.clone(),
                 ..Answer::default()
             };
-            let yes = Ask::Approve(with_what_it_takes(&model.machine, run, yes));
+            let yes = CommandKind::Approve(with_what_it_takes(&model.machine, run, yes));
             let (after, events, reply) = apply(model, run, yes);
             let act = Act::Approve {
                 data: *index,
@@ -278,8 +281,8 @@ pub(crate) fn attempt(model: &Model, run: &Run, leaf: &Leaf, what: &Try) -> Trie
         }
         Try::Event(event, index) => {
             let data = model.cells.data.get(*index).cloned().unwrap_or_default();
-            let ask = Ask::Transition(request(event, &data, path));
-            let (after, events, reply) = apply(model, run, ask);
+            let command = CommandKind::Transition(request(event, &data, path));
+            let (after, events, reply) = apply(model, run, command);
             if matches!(reply, Reply::Refused(_)) {
                 return Tried {
                     done: None,
@@ -356,7 +359,7 @@ pub(crate) fn call(model: &Model, run: &Run, path: &FramePath, act: Act) -> Opti
     let mut call = known.call.clone();
     call.branch = branch(path);
     let mut events = Vec::new();
-    let propose = Ask::Propose(Box::new(call.clone()));
+    let propose = CommandKind::Propose(Box::new(call.clone()));
     let (mut now, mut said, mut reply) = apply(model, run, propose.clone());
     events.append(&mut said);
     let was_asked = events
@@ -372,9 +375,9 @@ pub(crate) fn call(model: &Model, run: &Run, path: &FramePath, act: Act) -> Opti
             path: Some(id.to_string()),
             ..Answer::default()
         };
-        let yes = Ask::Approve(with_what_it_takes(&model.machine, &now, yes));
-        for ask in [yes, propose] {
-            (now, said, reply) = apply(model, &now, ask);
+        let yes = CommandKind::Approve(with_what_it_takes(&model.machine, &now, yes));
+        for command in [yes, propose] {
+            (now, said, reply) = apply(model, &now, command);
             events.append(&mut said);
         }
     }
@@ -385,7 +388,7 @@ pub(crate) fn call(model: &Model, run: &Run, path: &FramePath, act: Act) -> Opti
         path: format!("/project/{path}"),
         relative: Some(path.clone()),
     });
-    let ended = Ask::Record(CallResult {
+    let ended = CommandKind::Record(CallResult {
         id: Some(CallId::new("prove")),
         ok: end.ok,
         exit: end.exit,

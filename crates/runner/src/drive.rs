@@ -7,11 +7,12 @@ use std::{collections::BTreeMap, mem, sync::Arc};
 
 use interlock_core::{
     Decision, Reply,
-    command::{ActivityOutcome, Ask, Command, Effect, EffectStatus},
+    command::{ActivityOutcome, Command, CommandKind, Effect, EffectStatus},
     decide, effects,
     event::Cause,
-    evolve, lacking,
+    evolve,
     machine::{EffectKind, Machine},
+    missing_files,
     names::FramePath,
     refusal::{Code, Refusal},
     run::Run,
@@ -98,7 +99,7 @@ pub fn lose_effects<H: Host>(
     machine: &Machine,
     host: &mut H,
 ) -> Result<Decision, DriveError<H::Error>> {
-    command(machine, host, &Ask::LoseEffects)
+    command(machine, host, &CommandKind::LoseEffects)
 }
 
 /// Answers a command of a person on the run of `host`, which nobody drives.
@@ -108,7 +109,7 @@ pub fn lose_effects<H: Host>(
 pub fn command<H: Host>(
     machine: &Machine,
     host: &mut H,
-    ask: &Ask,
+    ask: &CommandKind,
 ) -> Result<Decision, DriveError<H::Error>> {
     let mut drive = Drive::begin(machine, host)?;
     drive.submit(ask.clone())
@@ -210,12 +211,12 @@ impl<'a, H: Host> Drive<'a, H> {
     /// Brings the files that texts name; tells whether the run went on by it.
     fn feed(&mut self, list: &[Effect]) -> Result<bool, DriveError<H::Error>> {
         for effect in list {
-            let EffectStatus::Reading(wanted) = &effect.stage else {
+            let EffectStatus::Reading(wanted) = &effect.status else {
                 continue;
             };
             let path = effect.frame.clone();
             let files = read_files(self.machine, &self.run, self.host, &path, wanted);
-            let decision = self.submit(Ask::Supply { path, files })?;
+            let decision = self.submit(CommandKind::Supply { path, files })?;
             // Refused: the state was left meanwhile, and the list is another.
             if !matches!(decision.reply, Reply::Refused(_)) || self.has_moved(effect) {
                 return Ok(true);
@@ -228,13 +229,13 @@ impl<'a, H: Host> Drive<'a, H> {
     fn has_moved(&self, effect: &Effect) -> bool {
         !effects(self.machine, &self.run)
             .iter()
-            .any(|now| now.id == effect.id && now.stage == effect.stage)
+            .any(|now| now.id == effect.id && now.status == effect.status)
     }
 
     /// Fails what a person cannot be asked; tells whether there was any.
     fn refuse_faults(&mut self, list: &[Effect]) -> Result<bool, DriveError<H::Error>> {
         for effect in list {
-            let is_asked = effect.stage == EffectStatus::Person && !self.is_stage(effect);
+            let is_asked = effect.status == EffectStatus::Person && !self.is_stage(effect);
             if !is_asked || self.flights.contains_key(&effect.id) {
                 continue;
             }
@@ -260,8 +261,9 @@ impl<'a, H: Host> Drive<'a, H> {
         for effect in list {
             let is_stage = self.is_stage(effect);
             // A pause is resumed from outside; only questions are asked here.
-            let is_ours =
-                effect.stage == EffectStatus::Running || effect.kind == EffectKind::Ask || is_stage;
+            let is_ours = effect.status == EffectStatus::Running
+                || effect.kind == EffectKind::Ask
+                || is_stage;
             if !is_open(effect) || !is_ours || self.flights.contains_key(&effect.id) {
                 continue;
             }
@@ -306,7 +308,7 @@ impl<'a, H: Host> Drive<'a, H> {
         }
         let waits = list
             .iter()
-            .any(|effect| matches!(effect.stage, EffectStatus::Waiting(_)));
+            .any(|effect| matches!(effect.status, EffectStatus::Waiting(_)));
         (!waits).then_some(Halt::Standing)
     }
 
@@ -325,9 +327,9 @@ impl<'a, H: Host> Drive<'a, H> {
             }),
             Happening::Asked(question) => self.asked(question),
             Happening::Said { id, said } => self.said(&id, &said),
-            Happening::CancelAsked { by } => self.submit(Ask::Cancel { by }).map(drop),
+            Happening::CancelAsked { by } => self.submit(CommandKind::Cancel { by }).map(drop),
             Happening::LogGrew => self.reload(),
-            Happening::Tick => self.submit(Ask::Advance).map(drop),
+            Happening::Tick => self.submit(CommandKind::Advance).map(drop),
         }
     }
 
@@ -363,7 +365,7 @@ impl<'a, H: Host> Drive<'a, H> {
         } = landed;
         let Some(mut outcome) = outcome else {
             let by = "the person at the terminal".to_owned();
-            return self.submit(Ask::Cancel { by }).map(drop);
+            return self.submit(CommandKind::Cancel { by }).map(drop);
         };
         for _ in 0..TRIES_MAX {
             // A person was first: it is told once the run goes on.
@@ -378,12 +380,12 @@ impl<'a, H: Host> Drive<'a, H> {
             let Some(effect) = self.meant(&id, attempt) else {
                 return Ok(());
             };
-            let mut command = command_of(Ask::EndActivity {
+            let mut command = command_of(CommandKind::EndActivity {
                 path: Some(effect.frame.to_string()),
                 outcome,
             });
             let (decision, appended) = self.try_submit(&mut command)?;
-            let Ask::EndActivity { outcome: told, .. } = command.ask else {
+            let CommandKind::EndActivity { outcome: told, .. } = command.kind else {
                 return Ok(());
             };
             outcome = match (decision.reply, appended) {
@@ -402,7 +404,7 @@ impl<'a, H: Host> Drive<'a, H> {
             .find(|effect| is_open(effect) && effect.id == id && effect.attempt == attempt)
     }
 
-    fn submit(&mut self, ask: Ask) -> Result<Decision, DriveError<H::Error>> {
+    fn submit(&mut self, ask: CommandKind) -> Result<Decision, DriveError<H::Error>> {
         let mut command = command_of(ask);
         for _ in 0..TRIES_MAX {
             if let (decision, Appended::Kept) = self.try_submit(&mut command)? {
@@ -439,8 +441,11 @@ impl<'a, H: Host> Drive<'a, H> {
 }
 
 /// Makes a command whose time is set when it is given.
-const fn command_of(ask: Ask) -> Command {
-    Command { at_ms: 0, ask }
+const fn command_of(ask: CommandKind) -> Command {
+    Command {
+        at_ms: 0,
+        kind: ask,
+    }
 }
 
 /// Reads the files that the texts of the state at `path` name, `wanted` first.
@@ -455,19 +460,19 @@ pub(crate) fn read_files<H: Host>(
     let mut wanted = wanted.to_vec();
     while !wanted.is_empty() && files.len() <= FILES_MAX {
         files.extend(host.read(&wanted));
-        wanted = lacking(machine, run, path, &files);
+        wanted = missing_files(machine, run, path, &files);
     }
     files
 }
 
 /// Tells whether somebody here may carry an effect out.
 const fn is_open(effect: &Effect) -> bool {
-    matches!(effect.stage, EffectStatus::Running | EffectStatus::Person)
+    matches!(effect.status, EffectStatus::Running | EffectStatus::Person)
 }
 
 /// Returns when the run is to be advanced for an effect.
 fn due(effect: &Effect) -> Option<u64> {
-    let waits = match effect.stage {
+    let waits = match effect.status {
         EffectStatus::Waiting(until) => Some(until),
         _ => None,
     };

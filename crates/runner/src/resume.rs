@@ -2,10 +2,10 @@
 
 use interlock_core::{
     Decision, Reply,
-    command::{ActivityOutcome, Ask, Effect, EffectStatus},
-    effects, lacking,
+    command::{ActivityOutcome, CommandKind, Effect, EffectStatus},
+    effects, fill_now,
     machine::{EffectKind, Machine},
-    refill,
+    missing_files,
 };
 use interlock_expr::text::{Files, MissingInput};
 use interlock_process::Cancel;
@@ -44,20 +44,20 @@ pub fn resume_pause<H: Host>(
     let run = host.load().map_err(DriveError::Host)?;
     let paused = effects(machine, &run)
         .into_iter()
-        .find(|effect| effect.stage == EffectStatus::Person && effect.kind == EffectKind::Pause);
+        .find(|effect| effect.status == EffectStatus::Person && effect.kind == EffectKind::Pause);
     let Some(effect) = paused else {
         return Ok(Resumed::NothingPaused);
     };
-    let wanted = lacking(machine, &run, &effect.frame, &Files::new());
+    let wanted = missing_files(machine, &run, &effect.frame, &Files::new());
     let files = drive::read_files(machine, &run, host, &effect.frame, &wanted);
-    let unmet = match refill(machine, &run, &effect.frame, &files) {
+    let unmet = match fill_now(machine, &run, &effect.frame, &files) {
         Ok(input) => unmet(&effect, &input.unwrap_or_default(), context),
         Err(lack) => Some(unfilled(&effect, lack)),
     };
     if let Some(failed) = unmet {
         return Ok(Resumed::NotYet(failed));
     }
-    let ask = Ask::EndActivity {
+    let ask = CommandKind::EndActivity {
         path: Some(effect.frame.to_string()),
         outcome: ActivityOutcome::done(""),
     };
@@ -128,7 +128,7 @@ pub fn answer<H: Host>(
     let run = host.load().map_err(DriveError::Host)?;
     let asked = effects(machine, &run)
         .into_iter()
-        .find(|effect| effect.stage == EffectStatus::Person && effect.kind == EffectKind::Ask);
+        .find(|effect| effect.status == EffectStatus::Person && effect.kind == EffectKind::Ask);
     let Some(effect) = asked else {
         return Ok(None);
     };
@@ -140,7 +140,7 @@ pub fn answer<H: Host>(
         Ok(stored) => stored,
         Err(why) => return Ok(Some(Err(why))),
     };
-    let ask = Ask::EndActivity {
+    let ask = CommandKind::EndActivity {
         path: Some(effect.frame.to_string()),
         outcome: ActivityOutcome::done(stored),
     };

@@ -7,9 +7,9 @@ use interlock_clients::ClientId;
 use interlock_core::{
     Decision, Reply,
     call::ToolCall,
-    command::{Ask, Command},
+    command::{Command, CommandKind},
     decide,
-    event::{CallRecord, Event, How},
+    event::{CallRecord, Event, TransitionKind},
     evolve,
     machine::{Machine, Object},
     names::{EventName, FramePath, StateName},
@@ -166,7 +166,7 @@ pub fn explain_call(
 pub fn told(machine: &Machine, run: &Run, path: &FramePath, call: &ToolCall) -> Option<Told> {
     let command = Command {
         at_ms: 0,
-        ask: Ask::Propose(Box::new(call.clone())),
+        kind: CommandKind::Propose(Box::new(call.clone())),
     };
     let Decision {
         reply,
@@ -177,7 +177,7 @@ pub fn told(machine: &Machine, run: &Run, path: &FramePath, call: &ToolCall) -> 
         return None;
     }
     let (verdict, refusal) = match reply {
-        Reply::Accepted | Reply::Parked { .. } => (Verdict::Allow, None),
+        Reply::Accepted | Reply::Pending { .. } => (Verdict::Allow, None),
         Reply::Ask(refusal) => (Verdict::Ask, Some(refusal)),
         Reply::Refused(refusal) => (Verdict::Deny, Some(refusal)),
     };
@@ -198,7 +198,7 @@ pub fn standing_in(run: &Run, path: &FramePath, state: &StateName) -> Run {
         event: EventName::from("(looked at)"),
         from: frame.at.clone(),
         to: state.clone(),
-        how: How::Written,
+        how: TransitionKind::Written,
         data: Object::new(),
         by: String::new(),
         at_ms: 0,

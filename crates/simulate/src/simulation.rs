@@ -11,7 +11,7 @@ mod wording;
 use interlock_core::{
     Decision, Finding, Reply,
     call::{ToolCall, WrittenPath},
-    command::{ActivityOutcome, Answer, Ask, Command, TransitionRequest},
+    command::{ActivityOutcome, Answer, Command, CommandKind, TransitionRequest},
     decide,
     dialogue::RunInput,
     event::Event,
@@ -88,7 +88,7 @@ impl Simulation {
             project: "/project".to_owned(),
             home: "/home".to_owned(),
         });
-        simulation.command(Ask::Start {
+        simulation.command(CommandKind::Start {
             input,
             by: "simulate".to_owned(),
             durable: places.map(|places| DurableRun {
@@ -253,7 +253,7 @@ impl Simulation {
                 if passkey {
                     yes = with_passkey(&self.machine, &self.run, yes);
                 }
-                self.answer(Ask::Approve(yes), said, focus)
+                self.answer(CommandKind::Approve(yes), said, focus)
             }
             InputLine::Reject(line) => {
                 let note = line
@@ -262,16 +262,18 @@ impl Simulation {
                     .map_or_else(String::new, |note| format!(": {note}"));
                 let said = format!("{} said no{note}", line.by);
                 let focus = line.path.is_some();
-                self.answer(Ask::Reject(answer(line)), said, focus)
+                self.answer(CommandKind::Reject(answer(line)), said, focus)
             }
             InputLine::Stopped(agent) => {
                 let said = format!("sub-agent `{agent}` has stopped");
                 let agent = AgentId::new(agent);
-                self.answer(Ask::ReleaseAgent { agent }, said, false)
+                self.answer(CommandKind::ReleaseAgent { agent }, said, false)
             }
-            InputLine::Finish => {
-                self.answer(Ask::Finish, "the agent may end its work".to_owned(), false)
-            }
+            InputLine::Finish => self.answer(
+                CommandKind::Finish,
+                "the agent may end its work".to_owned(),
+                false,
+            ),
             InputLine::Activity(line) => {
                 if let ActivityOutcome::Done { output, .. } = &line.outcome
                     && let Some(answer) = self.hand_in(line.path.as_deref(), output)
@@ -284,7 +286,7 @@ impl Simulation {
                     return answer;
                 }
                 let focus = line.path.is_some();
-                let ask = Ask::EndActivity {
+                let ask = CommandKind::EndActivity {
                     path: line.path,
                     outcome: line.outcome,
                 };
@@ -292,20 +294,24 @@ impl Simulation {
             }
             InputLine::Pause => {
                 let (by, reason) = (PERSON.to_owned(), None);
-                self.answer(Ask::Pause { by, reason }, "paused".to_owned(), false)
+                self.answer(
+                    CommandKind::Pause { by, reason },
+                    "paused".to_owned(),
+                    false,
+                )
             }
             InputLine::Resume => {
                 let by = PERSON.to_owned();
-                self.answer(Ask::Resume { by }, "resumed".to_owned(), false)
+                self.answer(CommandKind::Resume { by }, "resumed".to_owned(), false)
             }
             InputLine::Cancel => {
                 let by = PERSON.to_owned();
-                self.answer(Ask::Cancel { by }, "cancelled".to_owned(), false)
+                self.answer(CommandKind::Cancel { by }, "cancelled".to_owned(), false)
             }
             InputLine::Advance(ms) => {
                 self.now_ms = self.now_ms.saturating_add(ms);
                 let said = format!("it is {} ms later", ms);
-                self.answer(Ask::Advance, said, false)
+                self.answer(CommandKind::Advance, said, false)
             }
             InputLine::Result(result) => self.record(result),
             InputLine::LineStarted(id) => self.line_started(&id),
@@ -339,10 +345,10 @@ impl Simulation {
         let line = call.facts.shell.as_ref();
         self.commands = line.map_or_else(Vec::new, |line| line.commands.clone());
         let branch = call.branch.is_some() || call.agent.is_some();
-        let decision = self.command(Ask::Propose(Box::new(call)));
+        let decision = self.command(CommandKind::Propose(Box::new(call)));
         self.open_call = decision.reply == Reply::Accepted && !self.run.is_over();
         let verdict = match &decision.reply {
-            Reply::Accepted | Reply::Parked { .. } => Verdict::Allow,
+            Reply::Accepted | Reply::Pending { .. } => Verdict::Allow,
             Reply::Ask(_) => Verdict::Ask,
             Reply::Refused(_) => Verdict::Deny,
         };
@@ -369,7 +375,7 @@ impl Simulation {
             by: AGENT.to_owned(),
             approved_by: None,
         };
-        self.answer(Ask::Transition(request), said, named)
+        self.answer(CommandKind::Transition(request), said, named)
     }
 
     fn record(&mut self, result: ResultLine) -> OutputLine {
@@ -393,7 +399,7 @@ impl Simulation {
             &result.reports,
             &result.frozen,
         );
-        let ask = Ask::Record(result.into_result(wrote, commands, checked));
+        let ask = CommandKind::Record(result.into_result(wrote, commands, checked));
         self.answer(ask, "the outcome is recorded".to_owned(), false)
     }
 
@@ -411,7 +417,7 @@ impl Simulation {
         if !std::mem::take(&mut self.open_call) {
             return Vec::new();
         }
-        let ask = Ask::Record(ResultLine::default().into_result(
+        let ask = CommandKind::Record(ResultLine::default().into_result(
             Vec::new(),
             Vec::new(),
             Checked::default(),
@@ -419,10 +425,10 @@ impl Simulation {
         names(&self.command(ask).events)
     }
 
-    fn command(&mut self, ask: Ask) -> Decision {
+    fn command(&mut self, ask: CommandKind) -> Decision {
         let command = Command {
             at_ms: self.now_ms,
-            ask,
+            kind: ask,
         };
         let decision = decide(&self.machine, &self.run, &command);
         self.notes.extend(talk::notes(&decision.events));
@@ -434,7 +440,7 @@ impl Simulation {
         decision
     }
 
-    fn answer(&mut self, ask: Ask, said: String, named: bool) -> OutputLine {
+    fn answer(&mut self, ask: CommandKind, said: String, named: bool) -> OutputLine {
         let decision = self.command(ask);
         let focus = named.then(|| decision.path.clone());
         self.answered(decision, said, focus.as_ref())
@@ -448,7 +454,7 @@ impl Simulation {
                 let message = wording::accepted(&self.machine, &self.run, &decision.events, said);
                 (true, None, message)
             }
-            Reply::Parked { message, .. } => (
+            Reply::Pending { message, .. } => (
                 true,
                 None,
                 format!("a person has to approve this: {message}"),

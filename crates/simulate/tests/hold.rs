@@ -4,7 +4,7 @@
 use interlock_clients::{ClientId, tool};
 use interlock_core::{
     call::ToolCall,
-    command::{Ask, Command},
+    command::{Command, CommandKind},
     decide, evolve, hold, hold_at, judge_written,
     machine::Machine,
     names::{CallId, FramePath, RunId},
@@ -46,12 +46,19 @@ fn machine(state: &str) -> Machine {
 
 fn started(machine: &Machine) -> Run {
     let run = Run::new(RunId::new("r"));
-    let ask = Ask::Start {
+    let command = CommandKind::Start {
         input: Default::default(),
         by: "ana".to_owned(),
         durable: None,
     };
-    let decision = decide(machine, &run, &Command { at_ms: 1, ask });
+    let decision = decide(
+        machine,
+        &run,
+        &Command {
+            at_ms: 1,
+            kind: command,
+        },
+    );
     decision.events.iter().fold(run, evolve)
 }
 

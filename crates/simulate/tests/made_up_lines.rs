@@ -8,7 +8,7 @@
 
 use interlock_core::{
     Reply,
-    command::{ActivityOutcome, Answer, Ask, Command, EffectFate, EffectStatus},
+    command::{ActivityOutcome, Answer, Command, CommandKind, EffectSettlement, EffectStatus},
     conversation::outputs_before,
     decide,
     dialogue::RunInput,
@@ -134,11 +134,11 @@ struct Play {
 }
 
 impl Play {
-    fn ask(&mut self, ask: Ask) -> Reply {
+    fn ask(&mut self, command: CommandKind) -> Reply {
         self.now_ms += 1;
         let command = Command {
             at_ms: self.now_ms,
-            ask,
+            kind: command,
         };
         let decision = decide(&self.machine, &self.run, &command);
         for event in &decision.events {
@@ -148,9 +148,9 @@ impl Play {
         decision.reply
     }
 
-    fn must(&mut self, ask: Ask) {
-        let told = format!("{ask:?}");
-        let reply = self.ask(ask);
+    fn must(&mut self, command: CommandKind) {
+        let told = format!("{command:?}");
+        let reply = self.ask(command);
         assert_eq!(reply, Reply::Accepted, "{}: {told}", self.what);
     }
 
@@ -159,28 +159,28 @@ impl Play {
         let due = effects(&self.machine, &self.run);
         let asked = pending(&self.machine, &self.run);
         if dice.once_in(10) && !due.is_empty() {
-            self.must(Ask::LoseEffects);
+            self.must(CommandKind::LoseEffects);
             return true;
         }
         if !due.is_empty() && (asked.is_empty() || dice.once_in(2)) {
             let effect = &due[dice.index(due.len())];
             let path = Some(effect.frame.to_string());
-            let ask = match effect.stage {
-                EffectStatus::Lost => Ask::SettleEffect {
+            let command = match effect.status {
+                EffectStatus::Lost => CommandKind::SettleEffect {
                     path,
-                    how: EffectFate::Again,
+                    how: EffectSettlement::Again,
                     by: "ana".to_owned(),
                 },
-                _ if dice.once_in(9) => Ask::EndActivity {
+                _ if dice.once_in(9) => CommandKind::EndActivity {
                     path,
                     outcome: ActivityOutcome::Failed(Cause::new("tool_failed", "no")),
                 },
-                _ => Ask::EndActivity {
+                _ => CommandKind::EndActivity {
                     path,
                     outcome: ActivityOutcome::done(output(dice)),
                 },
             };
-            self.must(ask);
+            self.must(command);
             return true;
         }
         if asked.is_empty() {
@@ -201,7 +201,7 @@ impl Play {
                 answer.edit = output(dice).as_str().map(str::to_owned);
             }
         }
-        self.must(Ask::Approve(answer));
+        self.must(CommandKind::Approve(answer));
         true
     }
 
@@ -230,7 +230,7 @@ fn play(machine: &Machine, dice: &mut Dice, what: String) -> bool {
         now_ms: 0,
         what,
     };
-    play.must(Ask::Start {
+    play.must(CommandKind::Start {
         input: serde_json::Map::new(),
         by: "ana".to_owned(),
         durable: Some(DurableRun {
@@ -253,12 +253,12 @@ fn play(machine: &Machine, dice: &mut Dice, what: String) -> bool {
                 break;
             }
             reopened += 1;
-            play.must(Ask::Reopen {
+            play.must(CommandKind::Reopen {
                 by: "ana".to_owned(),
             });
         } else if !play.step(dice) {
             let before = play.events.len();
-            play.must(Ask::Advance);
+            play.must(CommandKind::Advance);
             let last: Vec<&Event> = play.events.iter().rev().take(8).collect();
             assert!(
                 play.events.len() > before,

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use interlock_core::{
     Decision, Reply,
-    command::{Ask, Command},
+    command::{Command, CommandKind},
     decide,
     event::Event,
     evolve,
@@ -39,7 +39,7 @@ pub enum StartError {
 fn refusal(decision: &Decision) -> &str {
     match &decision.reply {
         Reply::Ask(refusal) | Reply::Refused(refusal) => &refusal.message,
-        Reply::Parked { message, .. } => message,
+        Reply::Pending { message, .. } => message,
         Reply::Accepted => "",
     }
 }
@@ -140,14 +140,14 @@ impl Begun {
         new: &NewRun<'_>,
         (input, by, durable): (Object, &str, Option<DurableRun>),
     ) -> Result<Self, StartError> {
-        let ask = Ask::Start {
+        let command = CommandKind::Start {
             input,
             by: by.to_owned(),
             durable,
         };
         let command = Command {
             at_ms: new.at_ms,
-            ask,
+            kind: command,
         };
         let fresh = Run::new(id.clone());
         let decision = decide(new.machine, &fresh, &command);

@@ -2,7 +2,7 @@
 
 use interlock_core::{
     Decision,
-    command::{Ask, Command},
+    command::{Command, CommandKind},
     decide,
     event::Event,
     evolve,
@@ -33,7 +33,7 @@ pub fn submit(
     run: &mut Run,
     command: &Command,
 ) -> Result<Decision, StoreError> {
-    if rests_on_evidence(&command.ask) {
+    if rests_on_evidence(&command.kind) {
         look_at_files(log, machine, run, command.at_ms)?;
         look_at_frozen(log, machine, run, command.at_ms)?;
     }
@@ -58,16 +58,16 @@ fn look_at_frozen(
     };
     let command = Command {
         at_ms,
-        ask: Ask::ReportFrozen { changes },
+        kind: CommandKind::ReportFrozen { changes },
     };
     record(log, run, at_ms, |run| decide(machine, run, &command)).map(drop)
 }
 
 /// Tells whether guards are evaluated for what is asked.
-const fn rests_on_evidence(ask: &Ask) -> bool {
+const fn rests_on_evidence(command: &CommandKind) -> bool {
     matches!(
-        ask,
-        Ask::Transition(_) | Ask::AskInPrompt { .. } | Ask::Approve(_)
+        command,
+        CommandKind::Transition(_) | CommandKind::AskInPrompt { .. } | CommandKind::Approve(_)
     )
 }
 
@@ -82,11 +82,14 @@ fn look_at_files(
     if files.is_empty() {
         return Ok(());
     }
-    let ask = Ask::ReportFiles {
+    let command = CommandKind::ReportFiles {
         files,
         before: None,
     };
-    let command = Command { at_ms, ask };
+    let command = Command {
+        at_ms,
+        kind: command,
+    };
     record(log, run, at_ms, |run| decide(machine, run, &command)).map(drop)
 }
 
@@ -101,11 +104,18 @@ pub fn submit_made(
     machine: &Machine,
     run: &mut Run,
     at_ms: u64,
-    mut ask: impl FnMut(&Run) -> Ask,
+    mut ask: impl FnMut(&Run) -> CommandKind,
 ) -> Result<Decision, StoreError> {
     record(log, run, at_ms, |run| {
-        let ask = ask(run);
-        decide(machine, run, &Command { at_ms, ask })
+        let command = ask(run);
+        decide(
+            machine,
+            run,
+            &Command {
+                at_ms,
+                kind: command,
+            },
+        )
     })
 }
 

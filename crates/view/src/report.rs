@@ -244,8 +244,8 @@ impl Serialize for Effects<'_> {
     }
 }
 
-const fn stage_word(stage: &EffectStatus) -> &'static str {
-    match stage {
+const fn stage_word(status: &EffectStatus) -> &'static str {
+    match status {
         EffectStatus::Reading(_) => "reading",
         EffectStatus::Running => "running",
         EffectStatus::Waiting(_) => "waiting",
@@ -266,12 +266,12 @@ impl Serialize for EffectReport<'_> {
             title,
             input,
             attempt,
-            stage,
+            status,
             ..
         } = self.0;
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("id", id)?;
-        map.serialize_entry("kind", kind)?;
+        map.serialize_entry("kind", &kind.to_string())?;
         map.serialize_entry("path", path)?;
         if let Some(title) = title {
             map.serialize_entry("title", title)?;
@@ -279,9 +279,9 @@ impl Serialize for EffectReport<'_> {
         if !input.is_null() {
             map.serialize_entry("input", input)?;
         }
-        map.serialize_entry("stage", stage_word(stage))?;
+        map.serialize_entry("stage", stage_word(status))?;
         map.serialize_entry("attempt", attempt)?;
-        if let EffectStatus::Waiting(until) = stage {
+        if let EffectStatus::Waiting(until) = status {
             map.serialize_entry("until_ms", until)?;
         }
         map.end()

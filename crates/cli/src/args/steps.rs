@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use clap_complete::ArgValueCompleter;
-use interlock_core::{command::EffectFate, machine::Mode};
+use interlock_core::{command::EffectSettlement, machine::Mode};
 use interlock_store::name_fault;
 use serde_json::Value;
 
@@ -156,14 +156,14 @@ impl ProceedArgs {
     }
 
     /// Returns what became of what was cut off, where the person says it.
-    pub(crate) fn fate(&self) -> Option<EffectFate> {
+    pub(crate) fn fate(&self) -> Option<EffectSettlement> {
         let failed = self.fail_with.or(self.failed.then_some(1));
         if let Some(code) = failed {
-            return Some(EffectFate::Failed(Value::from(code)));
+            return Some(EffectSettlement::Failed(Value::from(code)));
         }
         if let Some(output) = &self.done {
-            return Some(EffectFate::Done(Value::from(output.as_str())));
+            return Some(EffectSettlement::Done(Value::from(output.as_str())));
         }
-        self.again.then_some(EffectFate::Again)
+        self.again.then_some(EffectSettlement::Again)
     }
 }

@@ -2,7 +2,7 @@
 
 use std::{path::PathBuf, process::Command};
 
-use interlock_core::command::{Answer, Ask, Command as RunCommand};
+use interlock_core::command::{Answer, Command as RunCommand, CommandKind};
 use interlock_project::Library;
 use interlock_store::{Durability, EventLog as _, NewRun, RunLog, SourceFile, submit};
 use serde_json::{Value, json};
@@ -166,7 +166,7 @@ impl<'a> Story<'a> {
         };
         let approve = RunCommand {
             at_ms: now_ms(),
-            ask: Ask::Approve(answer),
+            kind: CommandKind::Approve(answer),
         };
         let decision = submit(&mut self.log, &machine, &mut run, &approve)?;
         if let (false, _, why) = reply(&decision.reply) {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use interlock_clients::process;
 use interlock_core::{
-    command::{Answer, Ask, TransitionRequest},
+    command::{Answer, CommandKind, TransitionRequest},
     conversation::output_before,
     data::parse_output,
     machine::{Activity, Ending},
@@ -42,7 +42,7 @@ pub(crate) fn send(app: &App, args: SendArgs) -> Done {
         by,
         approved_by: None,
     };
-    ask_run(app, live, Ask::Transition(request), args.json)
+    ask_run(app, live, CommandKind::Transition(request), args.json)
 }
 
 pub(crate) fn approve(app: &App, args: ApproveArgs) -> Done {
@@ -74,7 +74,7 @@ pub(crate) fn approve(app: &App, args: ApproveArgs) -> Done {
     ask_run(
         app,
         live,
-        Ask::Approve(Answer {
+        CommandKind::Approve(Answer {
             by,
             data,
             note: None,
@@ -141,7 +141,7 @@ pub(crate) fn reject(app: &App, args: RejectArgs) -> Done {
         before: Some(live.run.seq),
         ..Answer::default()
     };
-    ask_run(app, live, Ask::Reject(answered), args.json)
+    ask_run(app, live, CommandKind::Reject(answered), args.json)
 }
 
 pub(crate) fn pause(app: &App, args: PauseArgs) -> Done {
@@ -150,7 +150,7 @@ pub(crate) fn pause(app: &App, args: PauseArgs) -> Done {
     ask_run(
         app,
         live,
-        Ask::Pause {
+        CommandKind::Pause {
             by,
             reason: args.reason,
         },
@@ -186,7 +186,7 @@ pub(crate) fn resume(app: &App, args: ResumeArgs) -> Done {
     if !live.run.is_over() {
         bind_again(app, &live, args.session.as_deref(), args.next)?;
     }
-    ask_run(app, live, Ask::Resume { by }, args.json)
+    ask_run(app, live, CommandKind::Resume { by }, args.json)
 }
 
 /// Lets a run go on in the project that the command was called in.
@@ -248,7 +248,7 @@ pub(crate) fn cancel(app: &App, args: RunArgs) -> Done {
         return durable::cancel(app, live, by, args.json);
     }
     let (home, run) = (live.home.clone(), live.run.id.clone());
-    ask_run(app, live, Ask::Cancel { by }, args.json)?;
+    ask_run(app, live, CommandKind::Cancel { by }, args.json)?;
     if home.session_of(&run)?.is_none() {
         // It waits for the next session no more.
         home.lock_bindings()?.release(&run, &app.project())?;

@@ -1,6 +1,6 @@
 //! `tools`: the tools of servers that a run holds to what it saw first.
 
-use interlock_core::command::Ask;
+use interlock_core::command::CommandKind;
 use interlock_store::ToolPin;
 use serde_json::{Value, json};
 
@@ -22,7 +22,7 @@ pub(crate) fn run(app: &App, args: &ToolsArgs) -> Done {
 fn accept(app: &App, args: &ToolsArgs, server: &str, tool: &str) -> Done {
     let by = authority::person(app, None)?;
     let mut live = live::open(app, args.run.as_deref())?;
-    let ask = Ask::AcceptTool {
+    let ask = CommandKind::AcceptTool {
         server: server.to_owned(),
         tool: tool.to_owned(),
         by,

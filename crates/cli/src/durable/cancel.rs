@@ -1,6 +1,6 @@
 //! A person ends a run of steps: whoever carries it out is told, a run that stands ends in its log.
 
-use interlock_core::command::Ask;
+use interlock_core::command::CommandKind;
 use interlock_runner::{BuildError, Builder, EmbeddedError, LeaseError};
 
 use super::world::failed;
@@ -14,7 +14,7 @@ use crate::{
 /// Cancels the run; what a process that died left running is ended too.
 pub(crate) fn cancel(app: &App, live: Live, by: String, json: bool) -> Done {
     let held = end_leftovers(app, &live)?;
-    let ask = Ask::Cancel { by };
+    let ask = CommandKind::Cancel { by };
     ask_run(app, live, ask, json)?;
     if let (Some(process), false) = (held, json) {
         app.output.remark(&format!(

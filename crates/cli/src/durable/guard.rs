@@ -12,7 +12,7 @@ use interlock_clients::{
     install::{Hold, Site, Start, hold},
 };
 use interlock_core::{
-    command::{Ask, Command},
+    command::{Command, CommandKind},
     machine::{Machine, Object, Outcome},
     names::RunId,
     run::{Phase, Run},
@@ -217,7 +217,7 @@ fn client(tool: &str) -> anyhow::Result<ClientId> {
 fn cancel(log: &mut RunLog, machine: &Machine, run: &mut Run, by: &str) -> anyhow::Result<()> {
     let command = Command {
         at_ms: live::now_ms(),
-        ask: Ask::Cancel { by: by.to_owned() },
+        kind: CommandKind::Cancel { by: by.to_owned() },
     };
     submit(log, machine, run, &command)?;
     Ok(())

@@ -2,7 +2,7 @@
 
 use interlock_core::{
     Reply,
-    command::{Ask, EffectFate},
+    command::{CommandKind, EffectSettlement},
     machine::{Machine, Outcome},
     refusal::{Code, Refusal},
     run::{Phase, Run},
@@ -32,7 +32,7 @@ pub(crate) struct Wishes {
     /// Variables to be set.
     pub(crate) variables: Vec<(String, String)>,
     /// What became of what was cut off; left out: it runs again.
-    pub(crate) fate: Option<EffectFate>,
+    pub(crate) fate: Option<EffectSettlement>,
     /// The state that this is about.
     pub(crate) state: Option<String>,
     /// Whether the run moves to the workflow file as it is now.
@@ -67,7 +67,7 @@ pub(crate) fn proceed(app: &App, live: Live, wishes: &Wishes, terms: &Terms) -> 
     if live.run.paused.is_some() && wishes.is_plain() && holder(live.log.folder().work()).is_some()
     {
         let by = wishes.by.clone();
-        return ask_run(app, live, Ask::Resume { by }, terms.json);
+        return ask_run(app, live, CommandKind::Resume { by }, terms.json);
     }
     same_mode(&live.run, terms)?;
     let Live {
@@ -162,7 +162,7 @@ impl Going<'_> {
         Ok(waits(&self.machine, &run))
     }
 
-    fn ask(&mut self, ask: &Ask) -> Done {
+    fn ask(&mut self, ask: &CommandKind) -> Done {
         let decision = command(&self.machine, self.carrying.host(), ask)
             .map_err(|error| anyhow::anyhow!("{error}"))?;
         match decision.reply {
@@ -187,7 +187,7 @@ impl Going<'_> {
         let Some(how) = &wishes.fate else {
             return Ok(());
         };
-        self.ask(&Ask::SettleEffect {
+        self.ask(&CommandKind::SettleEffect {
             path: wishes.state.clone(),
             how: how.clone(),
             by: wishes.by.clone(),
@@ -222,7 +222,7 @@ impl Going<'_> {
             return Ok(());
         }
         self.carrying.host().log().keep_machine(&now.machine)?;
-        self.ask(&Ask::Adopt {
+        self.ask(&CommandKind::Adopt {
             machine: Box::new(now.machine.clone()),
             by: wishes.by.clone(),
         })?;
@@ -254,7 +254,7 @@ impl Going<'_> {
                 return Err(failure);
             }
         };
-        self.ask(&Ask::SetVariables {
+        self.ask(&CommandKind::SetVariables {
             values,
             by: wishes.by.clone(),
         })
@@ -265,7 +265,7 @@ impl Going<'_> {
         let by = wishes.by.clone();
         let run = self.run()?;
         if self.was_over {
-            self.ask(&Ask::Reopen { by })?;
+            self.ask(&CommandKind::Reopen { by })?;
             return self.answered(wishes);
         }
         if run.is_over() {
@@ -273,7 +273,7 @@ impl Going<'_> {
             return Ok(false);
         }
         if run.paused.is_some() {
-            self.ask(&Ask::Resume { by: by.clone() })?;
+            self.ask(&CommandKind::Resume { by: by.clone() })?;
         }
         if wishes.fate.is_none() {
             self.run_lost_again(wishes)?;
@@ -306,9 +306,9 @@ impl Going<'_> {
         let lost = waits.filter(|wait| wait.kind == "lost");
         let wanted = lost.filter(|wait| wishes.state.as_ref().is_none_or(|at| *at == wait.path));
         for wait in wanted.collect::<Vec<_>>() {
-            self.ask(&Ask::SettleEffect {
+            self.ask(&CommandKind::SettleEffect {
                 path: Some(wait.path),
-                how: EffectFate::Again,
+                how: EffectSettlement::Again,
                 by: wishes.by.clone(),
             })?;
         }

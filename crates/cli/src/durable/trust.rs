@@ -6,7 +6,7 @@ use std::{
 };
 
 use anyhow::anyhow;
-use interlock_core::{command::Ask, names::Digest};
+use interlock_core::{command::CommandKind, names::Digest};
 use interlock_project::Config;
 use interlock_store::TrustWord;
 use serde_json::{Map, Value, json};
@@ -35,8 +35,8 @@ pub(super) struct TrustAnswer {
 
 impl TrustAnswer {
     /// Makes of it what the run is told.
-    pub(super) fn ask(&self) -> Ask {
-        Ask::DecideTrust {
+    pub(super) fn ask(&self) -> CommandKind {
+        CommandKind::DecideTrust {
             project: self.project.clone(),
             word: self.word.to_owned(),
             digest: self.digest.clone(),

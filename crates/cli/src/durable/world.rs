@@ -3,7 +3,7 @@
 use std::{path::Path, sync::Arc};
 
 use interlock_clients::plugins;
-use interlock_core::{command::Ask, machine::Machine};
+use interlock_core::{command::CommandKind, machine::Machine};
 use interlock_project::Config;
 use interlock_runner::{Approvals, BuildError, Builder, RunConfig};
 
@@ -19,7 +19,7 @@ use crate::{
 pub(crate) struct World {
     pub(super) builder: Builder,
     /// What the run is told that a person was asked meanwhile.
-    pub(super) told: Option<Ask>,
+    pub(super) told: Option<CommandKind>,
 }
 
 impl World {
@@ -59,7 +59,11 @@ impl World {
 }
 
 /// Reads the configuration of person and project, as far as it counts.
-fn config(app: &App, root: &Path, headless: bool) -> Result<(RunConfig, Option<Ask>), Failure> {
+fn config(
+    app: &App,
+    root: &Path,
+    headless: bool,
+) -> Result<(RunConfig, Option<CommandKind>), Failure> {
     let person = Config::of_person(app::configuration().as_deref())?;
     let project = Config::of_project(root)?;
     let (project, said) = trust::counted(app, root, &person, project, headless)?;

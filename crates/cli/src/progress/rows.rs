@@ -92,7 +92,7 @@ fn holding(run: &Run, at: &FramePath, depth: usize, holder: Option<&str>, path: 
 }
 
 fn kind(effect: &Effect) -> Kind {
-    match effect.stage {
+    match effect.status {
         EffectStatus::Reading(_) | EffectStatus::Running => Kind::Runs {
             id: effect.id.clone(),
             attempt: effect.attempt,

@@ -219,7 +219,7 @@ pub(crate) fn waits(machine: &Machine, run: &Run) -> Vec<Wait> {
     let at_terminal = effects(machine, run)
         .into_iter()
         .filter(|effect| {
-            effect.stage == EffectStatus::Running && effect.kind.is_program(INTERACTIVE)
+            effect.status == EffectStatus::Running && effect.kind.is_program(INTERACTIVE)
         })
         .map(|effect| Wait {
             kind: "terminal",

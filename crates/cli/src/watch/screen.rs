@@ -12,7 +12,7 @@ use std::{
 };
 
 use crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
-use interlock_core::command::{Answer, Ask};
+use interlock_core::command::{Answer, CommandKind};
 use ratatui::DefaultTerminal;
 use signal_hook::{
     consts::{SIGHUP, SIGINT, SIGTERM},
@@ -162,9 +162,9 @@ fn give(app: &App, asked: &Waiting, yes: bool, note: Option<String>) -> Result<S
         ..Answer::default()
     };
     let ask = if yes {
-        Ask::Approve(answer)
+        CommandKind::Approve(answer)
     } else {
-        Ask::Reject(answer)
+        CommandKind::Reject(answer)
     };
     let before = live.run.clone();
     let decision = live.ask(ask)?;

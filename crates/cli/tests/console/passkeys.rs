@@ -3,7 +3,7 @@
 use std::process::{Output, Stdio};
 
 use interlock_core::{
-    command::{Answer as Yes, Ask, Command},
+    command::{Answer as Yes, Command, CommandKind},
     machine::Object,
     names::RunId,
     passkey::{PasskeyAssertion, Statement, base64url, unhex},
@@ -409,7 +409,7 @@ fn a_verification_finds_a_yes_that_no_key_has_signed() {
     let forged = PasskeyAssertion::unsigned(said, run.seq, Object::new());
     let command = Command {
         at_ms: 1,
-        ask: Ask::Approve(Yes {
+        kind: CommandKind::Approve(Yes {
             by: "ana".to_owned(),
             passkey: Some(Box::new(forged)),
             ..Yes::default()

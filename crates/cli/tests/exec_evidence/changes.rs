@@ -8,7 +8,7 @@ use std::{
 
 use interlock_core::{
     Reply,
-    command::{AGENT, Ask, Command, TransitionRequest},
+    command::{AGENT, Command, CommandKind, TransitionRequest},
     names::RunId,
 };
 use interlock_store::{EventLog as _, Home, submit};
@@ -55,7 +55,7 @@ impl Session {
         let mut log = home.open_run(&RunId::new(self.run.as_str())).unwrap();
         let machine = log.machine().unwrap();
         let mut run = log.load().unwrap();
-        let ask = Ask::Transition(TransitionRequest {
+        let command = CommandKind::Transition(TransitionRequest {
             event: event.to_owned(),
             data: Default::default(),
             branch: None,
@@ -63,7 +63,10 @@ impl Session {
             by: AGENT.to_owned(),
             approved_by: None,
         });
-        let command = Command { at_ms: 1, ask };
+        let command = Command {
+            at_ms: 1,
+            kind: command,
+        };
         let decision = submit(&mut log, &machine, &mut run, &command).unwrap();
         match decision.reply {
             Reply::Refused(refusal) => Err(refusal.message),

@@ -2,7 +2,7 @@
 
 use std::{fs, os::unix::fs::symlink, process::Command as Program};
 
-use interlock_core::command::{Answer, Ask, Command};
+use interlock_core::command::{Answer, Command, CommandKind};
 use interlock_core::names::RunId;
 use interlock_store::{EventLog as _, Home, submit};
 use serde_json::{Value, json};
@@ -91,11 +91,20 @@ impl Session {
         let mut log = home.open_run(&RunId::new(self.run.as_str())).unwrap();
         let machine = log.machine().unwrap();
         let mut run = log.load().unwrap();
-        let ask = Ask::Approve(Answer {
+        let command = CommandKind::Approve(Answer {
             by: "Ada".to_owned(),
             ..Answer::default()
         });
-        submit(&mut log, &machine, &mut run, &Command { at_ms: 2, ask }).unwrap();
+        submit(
+            &mut log,
+            &machine,
+            &mut run,
+            &Command {
+                at_ms: 2,
+                kind: command,
+            },
+        )
+        .unwrap();
         assert!(run.approved.is_some());
     }
 }

@@ -1,7 +1,7 @@
 //! A shell line before it runs: judged as it will run, and carried by `interlock exec` where it may be.
 
 use interlock_confine::{AllowedLine, Decided};
-use interlock_core::{Hold, Reply, call::ToolCall, command::Ask, hold};
+use interlock_core::{Hold, Reply, call::ToolCall, command::CommandKind, hold};
 use interlock_facts::{CallContext, RealDisk, Shape, locate};
 use interlock_project::Environment;
 use interlock_shell::Dialect;
@@ -46,7 +46,7 @@ pub(super) fn before_line(
     let session = &guarded.binding.session.session;
     call.prompts_in = rewrite::is_attended(environment, input).then(|| session.clone());
     let decision = guarded
-        .ask(Ask::Propose(Box::new(call.clone())))
+        .ask(CommandKind::Propose(Box::new(call.clone())))
         .map_err(|error| error.to_string())?;
     if carried == Rewriting::Keep || decision.reply != Reply::Accepted {
         return Ok(answer(

@@ -12,7 +12,7 @@ use axum::{
 use interlock_clients::review::headline;
 use interlock_core::{
     Reply,
-    command::{Answer, Ask},
+    command::{Answer, CommandKind},
     event::Event,
     machine::Object,
     names::RunId,
@@ -126,8 +126,8 @@ pub(super) async fn answer(
                 ..Answer::default()
             };
             let (word, ask) = match sent.decision {
-                Word::Yes => ("approved", Ask::Approve(answer)),
-                Word::No => ("denied", Ask::Reject(answer)),
+                Word::Yes => ("approved", CommandKind::Approve(answer)),
+                Word::No => ("denied", CommandKind::Reject(answer)),
             };
             shared.take(&mut opened, ask, format!("{word} {said}"))
         })
@@ -142,7 +142,7 @@ pub(super) async fn pause(
 ) -> Answered {
     let reason = note(body::<Because>(sent).await?.reason)?;
     tell(&shared, id, "paused", move |_, by| {
-        Ok(Ask::Pause { by, reason })
+        Ok(CommandKind::Pause { by, reason })
     })
     .await
 }
@@ -153,7 +153,10 @@ pub(super) async fn resume(
     sent: Body,
 ) -> Answered {
     body::<Because>(sent).await?;
-    tell(&shared, id, "resumed", |_, by| Ok(Ask::Resume { by })).await
+    tell(&shared, id, "resumed", |_, by| {
+        Ok(CommandKind::Resume { by })
+    })
+    .await
 }
 
 pub(super) async fn cancel(
@@ -168,7 +171,7 @@ pub(super) async fn cancel(
             "cancel this run with `interlock cancel {}`: it may have programs to end",
             run.id
         ))),
-        false => Ok(Ask::Cancel { by }),
+        false => Ok(CommandKind::Cancel { by }),
     };
     tell(&shared, id, "cancelled", ask).await
 }
@@ -178,7 +181,7 @@ async fn tell(
     shared: &Arc<Shared>,
     id: String,
     word: &'static str,
-    ask: impl FnOnce(&Run, String) -> Result<Ask, Problem> + Send + 'static,
+    ask: impl FnOnce(&Run, String) -> Result<CommandKind, Problem> + Send + 'static,
 ) -> Answered {
     let found = shared
         .blocking(move |shared| {
@@ -195,7 +198,7 @@ impl Shared {
     fn take(
         &self,
         opened: &mut Opened,
-        ask: Ask,
+        ask: CommandKind,
         message: String,
     ) -> Result<serde_json::Value, Problem> {
         let decision = opened.ask(ask)?;

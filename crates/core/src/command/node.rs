@@ -5,9 +5,9 @@ use crate::{
     names::Digest,
 };
 
-/// What the run is told of an effect under way; [`crate::command::Ask::Node`] names the frame.
+/// What the run is told of an effect under way; [`crate::command::CommandKind::Node`] names the frame.
 #[derive(Debug, Clone, PartialEq)]
-pub enum NodeAsk {
+pub enum NodeCommand {
     /// A model is about to be called.
     CallModel {
         /// Which of the node's calls, from 1.

@@ -1,6 +1,6 @@
 //! What an attempt of a model stage is asked.
 
-use super::there::ToolThere;
+use super::tools::AvailableTool;
 use crate::{
     attempt::{ModelMessage, Usage},
     call::{CallResult, ToolCall},
@@ -11,13 +11,13 @@ use crate::{
 /// Calls of one message that are looked at; the rest are answered with `too_many_calls`.
 pub const CALLS_MAX: usize = 64;
 
-/// What the attempt of a stage is asked; [`crate::command::Ask::Stage`] names the frame.
+/// What the attempt of a stage is asked; [`crate::command::CommandKind::Stage`] names the frame.
 #[derive(Debug, Clone, PartialEq)]
-pub enum StageAsk {
+pub enum StageCommand {
     /// Setup and Init: these tools are there now.
     Begin {
         /// All tools of the run that are there, built-in ones too.
-        tools: Vec<ToolThere>,
+        tools: Vec<AvailableTool>,
     },
     /// A model is about to be called.
     CallModel {

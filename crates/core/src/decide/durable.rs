@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::{Answered, Reply, Work, carry::nothing_lost, transitions::state_of};
 use crate::{
     attempt::{CallStatus, PendingCall, StageAttempt},
-    command::EffectFate,
+    command::EffectSettlement,
     event::{Cause, Event},
     machine::{Activity, Object, OnCrash, Outcome},
     names::FramePath,
@@ -92,7 +92,7 @@ impl Work<'_> {
     pub(super) fn settle_effect(
         &mut self,
         wanted: Option<&str>,
-        how: &EffectFate,
+        how: &EffectSettlement,
         by: &str,
     ) -> Answered {
         self.open()?;
@@ -106,9 +106,9 @@ impl Work<'_> {
             return Err(nothing_lost(wanted));
         }
         let word = match how {
-            EffectFate::Again => "again",
-            EffectFate::Failed(_) => "failed",
-            EffectFate::Done(_) => "done",
+            EffectSettlement::Again => "again",
+            EffectSettlement::Failed(_) => "failed",
+            EffectSettlement::Done(_) => "done",
         };
         for path in lost {
             if !self.is_open(&path) {
@@ -125,21 +125,21 @@ impl Work<'_> {
                 .frame(&path)
                 .is_some_and(|frame| frame.stay.stage_attempt().is_some());
             match how {
-                EffectFate::Again => self.start_again(&path)?,
-                EffectFate::Failed(_) if in_stage => {
+                EffectSettlement::Again => self.start_again(&path)?,
+                EffectSettlement::Failed(_) if in_stage => {
                     self.settle_call(&path, false, &format!("{by} said that it failed"))?;
                 }
-                EffectFate::Done(output) if in_stage => {
+                EffectSettlement::Done(output) if in_stage => {
                     let text = output
                         .as_str()
                         .map_or_else(|| output.to_string(), str::to_owned);
                     self.settle_call(&path, true, &text)?;
                 }
-                EffectFate::Failed(code) => {
+                EffectSettlement::Failed(code) => {
                     let message = format!("{by} said that it failed");
                     self.fail_for_good(&path, Cause::new(code.clone(), message))?;
                 }
-                EffectFate::Done(output) => self.finish(&path, output.clone(), "")?,
+                EffectSettlement::Done(output) => self.finish(&path, output.clone(), "")?,
             }
         }
         Ok(Reply::Accepted)
@@ -237,7 +237,7 @@ impl Work<'_> {
 
 /// A stage goes on where it was, unless a call that may have written was cut off.
 fn stage_after_crash(progress: &StageAttempt) -> OnCrash {
-    let writes = |call: &PendingCall| call.fate == CallStatus::Running { reads: false };
+    let writes = |call: &PendingCall| call.status == CallStatus::Running { reads: false };
     if progress.calls.iter().any(writes) {
         OnCrash::Ask
     } else {

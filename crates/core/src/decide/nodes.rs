@@ -2,7 +2,7 @@
 
 use super::{Answered, Reply, Work};
 use crate::{
-    command::NodeAsk,
+    command::NodeCommand,
     event::Event,
     names::FramePath,
     refusal::{Code, Refusal},
@@ -12,7 +12,12 @@ use crate::{
 
 impl Work<'_> {
     /// Takes what the effect under way at `path` tells.
-    pub(super) fn node(&mut self, path: &FramePath, attempt: u32, ask: &NodeAsk) -> Answered {
+    pub(super) fn node(
+        &mut self,
+        path: &FramePath,
+        attempt: u32,
+        command: &NodeCommand,
+    ) -> Answered {
         self.open()?;
         if let Some(pause) = &self.run.paused {
             let message = format!("the run is paused by {}", pause.by);
@@ -28,8 +33,8 @@ impl Work<'_> {
                 format!("try {attempt} is not under way there"),
             ));
         }
-        match ask {
-            NodeAsk::CallModel {
+        match command {
+            NodeCommand::CallModel {
                 number,
                 provider,
                 model,
@@ -47,7 +52,7 @@ impl Work<'_> {
                     digest: request.clone(),
                 });
             }
-            NodeAsk::Answered {
+            NodeCommand::Answered {
                 number,
                 digest,
                 finish,
@@ -62,7 +67,7 @@ impl Work<'_> {
                 usage: *usage,
                 ms: *ms,
             }),
-            NodeAsk::NotAnswered {
+            NodeCommand::NotAnswered {
                 number,
                 code,
                 message,
@@ -73,7 +78,7 @@ impl Work<'_> {
                 message: message.clone(),
                 again_ms: None,
             }),
-            NodeAsk::Note { code, message } => self.note(path, code, message.clone()),
+            NodeCommand::Note { code, message } => self.note(path, code, message.clone()),
         }
         Ok(Reply::Accepted)
     }

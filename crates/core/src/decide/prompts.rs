@@ -5,7 +5,7 @@
 
 use super::{Answered, Reply, Work, decide, people::Asking};
 use crate::{
-    command::{Ask, Command, TransitionRequest},
+    command::{Command, CommandKind, TransitionRequest},
     event::{About, ApprovalKind, Event, PendingTransition, VoidReason},
     machine::Machine,
     names::{AgentId, CallId, Digest, FramePath},
@@ -44,7 +44,7 @@ fn asked_by(
 ) -> Option<(FramePath, PendingTransition, Digest)> {
     let command = Command {
         at_ms,
-        ask: Ask::Transition(request.clone()),
+        kind: CommandKind::Transition(request.clone()),
     };
     let decision = decide(machine, run, &command);
     // The last is the one that parks: a request asks for one transition.
@@ -84,7 +84,7 @@ impl Work<'_> {
             ..Asking::default()
         };
         let id = self.ask(&path, about, question, how);
-        Ok(Reply::Parked { message, id })
+        Ok(Reply::Pending { message, id })
     }
 
     /// Returns who said yes to exactly this question in a client's prompt, and to which request.

@@ -7,7 +7,7 @@ mod message;
 use super::{Answered, Reply, Work, people::Asking, transitions::state_of};
 use crate::{
     attempt::{StageAttempt, Usage},
-    command::{StageAsk, ToolThere, offered},
+    command::{AvailableTool, StageCommand, offered},
     conversation::{beside, complete_task, is_too_long, sent, text_fault},
     dialogue::Conversation,
     event::{About, Event, NoAnswer},
@@ -33,7 +33,12 @@ const BODY_MAX: usize = 256 * 1024;
 
 impl<'a> Work<'a> {
     /// Answers what the attempt of a stage is asked.
-    pub(super) fn stage(&mut self, path: &FramePath, attempt: u32, ask: &StageAsk) -> Answered {
+    pub(super) fn stage(
+        &mut self,
+        path: &FramePath,
+        attempt: u32,
+        command: &StageCommand,
+    ) -> Answered {
         self.open()?;
         if let Some(pause) = &self.run.paused {
             let message = format!("the run is paused by {}", pause.by);
@@ -41,33 +46,33 @@ impl<'a> Work<'a> {
         }
         self.path = path.clone();
         self.attempt_of(path, attempt)?;
-        match ask {
-            StageAsk::Begin { tools } => self.begin_attempt(path, attempt, tools)?,
-            StageAsk::CallModel {
+        match command {
+            StageCommand::Begin { tools } => self.begin_attempt(path, attempt, tools)?,
+            StageCommand::CallModel {
                 provider,
                 model,
                 request,
             } => self.call_model(path, provider, model, request)?,
-            StageAsk::Message(message) => self.take_message(path, message)?,
-            StageAsk::ModelFailed {
+            StageCommand::Message(message) => self.take_message(path, message)?,
+            StageCommand::ModelFailed {
                 code,
                 message,
                 passing,
             } => self.model_failed(path, code, message, *passing)?,
-            StageAsk::Condensed {
+            StageCommand::Condensed {
                 summary,
                 model,
                 usage,
             } => self.condensed(path, summary.as_deref(), model, *usage)?,
-            StageAsk::Propose(call) => return self.propose_in_stage(path, call),
-            StageAsk::Record {
+            StageCommand::Propose(call) => return self.propose_in_stage(path, call),
+            StageCommand::Record {
                 result,
                 code,
                 ms,
                 told,
             } => self.record_in_stage(path, result, code.as_deref(), *ms, told)?,
-            StageAsk::CloseGrant { why } => self.close_grant(path, *why)?,
-            StageAsk::End { code, message } => self.exit(path, End::failed(code, message))?,
+            StageCommand::CloseGrant { why } => self.close_grant(path, *why)?,
+            StageCommand::End { code, message } => self.exit(path, End::failed(code, message))?,
         }
         Ok(Reply::Accepted)
     }
@@ -138,7 +143,7 @@ impl<'a> Work<'a> {
         &mut self,
         path: &FramePath,
         attempt: u32,
-        there: &[ToolThere],
+        there: &[AvailableTool],
     ) -> Result<(), Refusal> {
         let limit = self.rules().executions_max;
         if self.run.executions >= limit {

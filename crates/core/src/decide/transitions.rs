@@ -6,7 +6,7 @@ use super::{Answered, Reply, Work, people::Asking, question::Subject};
 use crate::{
     address::{self, Bind},
     command::TransitionRequest,
-    event::{About, ApprovalKind, Event, How, PendingTransition},
+    event::{About, ApprovalKind, Event, PendingTransition, TransitionKind},
     holds::{Scope, Unmet, unmet},
     machine::{Activity, Machine, Object, Rule, State, Target, Transition},
     names::{Digest, EventName, FramePath, StateName},
@@ -156,7 +156,7 @@ impl Work<'_> {
         let message = asked.message.clone();
         let about = About::Transition(asked);
         let id = self.ask(path, about, question, Asking::of(approval));
-        Reply::Parked { message, id }
+        Reply::Pending { message, id }
     }
 
     fn unknown_event(
@@ -175,7 +175,7 @@ impl Work<'_> {
                 event: EventName::new(request.event.clone()),
                 from,
                 to,
-                how: How::SafeNext,
+                how: TransitionKind::SafeNext,
                 data: request.data.clone(),
                 by: request.by.clone(),
                 at_ms: self.at_ms,
@@ -297,9 +297,9 @@ impl Work<'_> {
         let (frame, _) = self.stand(path)?;
         let from = frame.at.clone();
         let (to, how) = match target {
-            Target::State(to) => (to.clone(), How::Written),
+            Target::State(to) => (to.clone(), TransitionKind::Written),
             Target::Return => match &frame.line.handling {
-                Some(handling) => (handling.return_to.clone(), How::Returned),
+                Some(handling) => (handling.return_to.clone(), TransitionKind::Returned),
                 None => return self.possible(path, target),
             },
             Target::End(outcome) => return self.end_frame(path, *outcome, None),
@@ -315,7 +315,7 @@ impl Work<'_> {
             at_ms: self.at_ms,
         });
         self.settle(path)?;
-        if how == How::Returned {
+        if how == TransitionKind::Returned {
             self.raise_kept(path)?;
         }
         Ok(())

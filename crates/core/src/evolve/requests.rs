@@ -2,7 +2,7 @@
 
 use super::{
     enter_note, remember,
-    stage::{fate, waited},
+    stage::{set_status, waited},
 };
 use crate::{
     attempt::CallStatus,
@@ -155,7 +155,7 @@ fn open_grant(run: &mut Run, request: Request, grant: &PendingGrant) {
         remember(run, &path, call, marks, true);
     }
     if then.is_some() {
-        fate(run, &path, &call.id, CallStatus::Asked);
+        set_status(run, &path, &call.id, CallStatus::Asked);
     }
 }
 

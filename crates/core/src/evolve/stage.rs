@@ -68,11 +68,11 @@ pub(super) fn apply_stage(run: &mut Run, event: &Event) {
         } => {
             run.calls.retain(|open| open.id != call.id);
             allow(run, path, call, marks);
-            fate(run, path, &call.id, CallStatus::Running { reads: *reads });
+            set_status(run, path, &call.id, CallStatus::Running { reads: *reads });
         }
         Event::ToolDenied { path, call, .. } => {
             run.calls.retain(|open| open.id != call.id);
-            fate(run, path, &call.id, CallStatus::Settled);
+            set_status(run, path, &call.id, CallStatus::Settled);
         }
         Event::ToolEnded {
             path,
@@ -95,7 +95,7 @@ pub(super) fn apply_stage(run: &mut Run, event: &Event) {
             if !wrote.is_empty() {
                 run.last_write = run.last_write.max(Some(run.seq));
             }
-            fate(run, path, call, CallStatus::Settled);
+            set_status(run, path, call, CallStatus::Settled);
         }
         Event::CompletionRejected { path, call, .. } => act(run, path, |progress| {
             progress.refused += u32::from(call.is_none());
@@ -153,10 +153,10 @@ fn act(run: &mut Run, path: &FramePath, change: impl FnOnce(&mut StageAttempt)) 
 }
 
 /// Notes what became of a call of the last message.
-pub(super) fn fate(run: &mut Run, path: &FramePath, id: &CallId, fate: CallStatus) {
+pub(super) fn set_status(run: &mut Run, path: &FramePath, id: &CallId, status: CallStatus) {
     act(run, path, |progress| {
         if let Some(call) = progress.calls.iter_mut().find(|call| call.id == *id) {
-            call.fate = fate;
+            call.status = status;
         }
     });
 }

@@ -1,6 +1,6 @@
 //! Branches that settle, and what goes on after one failed.
 
-use interlock_core::{Reply, command::Ask, event::Event};
+use interlock_core::{Reply, command::CommandKind, event::Event};
 use serde_json::{Value, json};
 
 use crate::driven::{Driven, called, end, key, machine, on_codes, plain, task, to};
@@ -71,7 +71,7 @@ fn a_failed_run_goes_on_at_the_branches_that_failed() {
     driven.failed("par/y", 4, "");
     driven.done("par/z", "");
     assert_eq!(driven.code(), Some(4));
-    driven.accept(Ask::Reopen {
+    driven.accept(CommandKind::Reopen {
         by: "ana".to_owned(),
     });
     assert_eq!(running_paths(&driven), ["par/y"]);
@@ -81,7 +81,7 @@ fn a_failed_run_goes_on_at_the_branches_that_failed() {
         [("handler".to_owned(), "kept".to_owned())]
     );
     driven.done("handler", "");
-    let reply = driven.ask(Ask::Reopen {
+    let reply = driven.ask(CommandKind::Reopen {
         by: "ana".to_owned(),
     });
     assert!(matches!(reply, Reply::Refused(_)), "it is completed");
@@ -92,10 +92,10 @@ fn branches_that_failed_go_on_no_more_at_once_than_they_may() {
     let mut driven = Driven::start(fork("settled", 1, &json!({ "done": to("handler") })));
     driven.failed("par/x", 4, "");
     driven.failed("par/y", 4, "");
-    driven.accept(Ask::Cancel {
+    driven.accept(CommandKind::Cancel {
         by: "ana".to_owned(),
     });
-    driven.accept(Ask::Reopen {
+    driven.accept(CommandKind::Reopen {
         by: "ana".to_owned(),
     });
     let mut order = Vec::new();
@@ -116,7 +116,7 @@ fn what_was_lost_beside_the_failure_that_ends_the_run_stays_as_it_is() {
     let mut whole = fork("fail_fast", 3, &json!({ "done": to("handler") }));
     whole["states"]["par/x"]["on_crash"] = json!("fail");
     let mut driven = Driven::start(whole);
-    driven.accept(Ask::LoseEffects);
+    driven.accept(CommandKind::LoseEffects);
     assert_eq!(driven.code(), Some(1));
     let last = driven.log.last().map(Event::name);
     assert_eq!(last, Some("RunFailed"));
@@ -139,7 +139,7 @@ fn a_failed_run_goes_on_within_the_item_and_the_called_machine() {
     driven.done("list/0/call/first", "");
     driven.failed("list/0/call/second", 8, "");
     assert_eq!(driven.code(), Some(1), "a loop fails with 1");
-    driven.accept(Ask::Reopen {
+    driven.accept(CommandKind::Reopen {
         by: "ana".to_owned(),
     });
     assert_eq!(running_paths(&driven), ["list/0/call/second"]);

@@ -2,7 +2,7 @@
 
 use interlock_core::{
     Reply,
-    command::{ActivityOutcome, Ask, Command, Effect, EffectStatus},
+    command::{ActivityOutcome, Command, CommandKind, Effect, EffectStatus},
     decide, effects,
     event::{Cause, Event},
     evolve,
@@ -35,7 +35,7 @@ impl Driven {
             project: "/project".to_owned(),
             home: "/home".to_owned(),
         };
-        driven.accept(Ask::Start {
+        driven.accept(CommandKind::Start {
             input: json!({}).as_object().unwrap().clone(),
             by: "ana".to_owned(),
             durable: Some(DurableRun {
@@ -46,10 +46,10 @@ impl Driven {
         driven
     }
 
-    pub(crate) fn ask(&mut self, ask: Ask) -> Reply {
+    pub(crate) fn ask(&mut self, command: CommandKind) -> Reply {
         let command = Command {
             at_ms: self.at_ms,
-            ask,
+            kind: command,
         };
         let decision = decide(&self.machine, &self.run, &command);
         for event in decision.events {
@@ -65,8 +65,8 @@ impl Driven {
         decision.reply
     }
 
-    pub(crate) fn accept(&mut self, ask: Ask) {
-        let reply = self.ask(ask);
+    pub(crate) fn accept(&mut self, command: CommandKind) {
+        let reply = self.ask(command);
         assert_eq!(reply, Reply::Accepted);
     }
 
@@ -78,7 +78,7 @@ impl Driven {
     pub(crate) fn running(&self) -> Vec<(String, String)> {
         self.effects()
             .into_iter()
-            .filter(|effect| effect.stage == EffectStatus::Running)
+            .filter(|effect| effect.status == EffectStatus::Running)
             .map(|effect| {
                 let command = effect.input.get("command").and_then(Value::as_str);
                 (effect.path, command.unwrap_or_default().to_owned())
@@ -87,14 +87,14 @@ impl Driven {
     }
 
     pub(crate) fn done(&mut self, path: &str, output: &str) {
-        self.accept(Ask::EndActivity {
+        self.accept(CommandKind::EndActivity {
             path: Some(path.to_owned()),
             outcome: ActivityOutcome::done(json!(output)),
         });
     }
 
     pub(crate) fn failed(&mut self, path: &str, code: i64, stderr: &str) {
-        self.accept(Ask::EndActivity {
+        self.accept(CommandKind::EndActivity {
             path: Some(path.to_owned()),
             outcome: ActivityOutcome::Failed(Cause {
                 stderr: stderr.to_owned(),

@@ -2,11 +2,11 @@
 
 use interlock_core::{
     Reply,
-    command::{ActivityOutcome, Ask, Command, EffectFate, EffectStatus},
+    command::{ActivityOutcome, Command, CommandKind, EffectSettlement, EffectStatus},
     decide,
     event::Event,
-    lacking,
     machine::Machine,
+    missing_files,
     names::{FramePath, RunId},
     run::{Phase, Run},
 };
@@ -100,15 +100,15 @@ fn tries_follow_each_other_after_growing_waits() {
         driven.failed("one", 5, "");
         let until = driven.at_ms + wait_ms;
         assert_eq!(
-            driven.effects().first().unwrap().stage,
+            driven.effects().first().unwrap().status,
             EffectStatus::Waiting(until)
         );
         let early = driven.log.len();
         driven.at_ms = until - 1;
-        driven.accept(Ask::Advance);
+        driven.accept(CommandKind::Advance);
         assert_eq!(driven.log.len(), early, "it is not time yet");
         driven.at_ms = until;
-        driven.accept(Ask::Advance);
+        driven.accept(CommandKind::Advance);
         assert_eq!(driven.running().len(), 1);
     }
     driven.failed("one", 6, "");
@@ -122,17 +122,17 @@ fn no_try_begins_while_the_run_is_paused() {
     let states = json!({ "one": task(&plain("a"), &json!({ "done": end() }), &retry) });
     let mut driven = Driven::start(machine(&json!({}), &states, &json!({})));
     driven.failed("one", 5, "");
-    driven.accept(Ask::Pause {
+    driven.accept(CommandKind::Pause {
         by: "ana".to_owned(),
         reason: None,
     });
     driven.at_ms += 1_000;
-    driven.accept(Ask::Advance);
+    driven.accept(CommandKind::Advance);
     assert!(driven.running().is_empty(), "it waits for the person");
-    driven.accept(Ask::Resume {
+    driven.accept(CommandKind::Resume {
         by: "ana".to_owned(),
     });
-    driven.accept(Ask::Advance);
+    driven.accept(CommandKind::Advance);
     assert_eq!(driven.effects().first().unwrap().attempt, 2);
     assert_eq!(driven.running().len(), 1);
 }
@@ -153,19 +153,19 @@ fn nothing_comes_of_time_while_the_run_is_paused() {
         if what == "a retry" {
             driven.failed("one", 5, "");
         }
-        driven.accept(Ask::Pause {
+        driven.accept(CommandKind::Pause {
             by: "ana".to_owned(),
             reason: None,
         });
         driven.at_ms += 1_000_000;
         let before = driven.log.len();
-        driven.accept(Ask::Advance);
+        driven.accept(CommandKind::Advance);
         assert_eq!(driven.log.len(), before, "{what}");
-        driven.accept(Ask::Resume {
+        driven.accept(CommandKind::Resume {
             by: "ana".to_owned(),
         });
         let before = driven.log.len();
-        driven.accept(Ask::Advance);
+        driven.accept(CommandKind::Advance);
         assert!(driven.log.len() > before, "{what}");
     }
 }
@@ -174,11 +174,11 @@ fn nothing_comes_of_time_while_the_run_is_paused() {
 fn only_a_run_of_steps_goes_on_after_its_end() {
     let guarded = json!({ "id": "m", "initial": "a", "states": { "a": {} } });
     let mut driven = Driven::start(guarded);
-    driven.accept(Ask::Cancel {
+    driven.accept(CommandKind::Cancel {
         by: "ana".to_owned(),
     });
     assert_eq!(driven.run.phase, Phase::Cancelled);
-    let again = driven.ask(Ask::Reopen {
+    let again = driven.ask(CommandKind::Reopen {
         by: "ana".to_owned(),
     });
     assert!(matches!(again, Reply::Refused(_)), "{again:?}");
@@ -192,20 +192,20 @@ fn a_lost_effect_follows_the_rule_of_its_state() {
             "handler": task(&plain("h"), &json!({ "done": end() }), &json!({})),
         });
         let mut driven = Driven::start(machine(&json!({}), &states, &json!({})));
-        driven.accept(Ask::LoseEffects);
+        driven.accept(CommandKind::LoseEffects);
         driven
     };
     assert_eq!(rule("retry").running().first().unwrap().0, "one");
     assert_eq!(rule("fail").running().first().unwrap().0, "handler");
-    let settle = |how: EffectFate| {
+    let settle = |how: EffectSettlement| {
         let mut asked = rule("ask");
-        assert_eq!(asked.effects().first().unwrap().stage, EffectStatus::Lost);
-        let late = asked.ask(Ask::EndActivity {
+        assert_eq!(asked.effects().first().unwrap().status, EffectStatus::Lost);
+        let late = asked.ask(CommandKind::EndActivity {
             path: None,
             outcome: ActivityOutcome::done(json!("late")),
         });
         assert!(matches!(late, Reply::Refused(_)), "who started it is gone");
-        asked.accept(Ask::SettleEffect {
+        asked.accept(CommandKind::SettleEffect {
             path: None,
             how,
             by: "ana".to_owned(),
@@ -213,12 +213,12 @@ fn a_lost_effect_follows_the_rule_of_its_state() {
         asked
     };
     assert_eq!(
-        settle(EffectFate::Again).running().first().unwrap().0,
+        settle(EffectSettlement::Again).running().first().unwrap().0,
         "one"
     );
-    let failed = settle(EffectFate::Failed(json!(4)));
+    let failed = settle(EffectSettlement::Failed(json!(4)));
     assert_eq!(failed.running().first().unwrap().0, "handler");
-    assert_eq!(settle(EffectFate::Done(json!("x"))).code(), Some(0));
+    assert_eq!(settle(EffectSettlement::Done(json!("x"))).code(), Some(0));
 }
 
 #[test]
@@ -229,12 +229,14 @@ fn a_question_to_a_person_is_not_lost_with_the_process_that_asked_it() {
             &json!({ "done": end() }),
             &json!({ "on_crash": "ask" }),
         );
-        let work = one["activity"]["task"].take();
-        one["activity"] = json!({ activity: work });
+        if activity != "task" {
+            let input = one["activity"]["task"]["input"].take();
+            one["activity"] = json!({ activity: input });
+        }
         let states = json!({ "one": one });
         let mut driven = Driven::start(machine(&json!({}), &states, &json!({})));
-        driven.accept(Ask::LoseEffects);
-        let is_lost = driven.effects().first().unwrap().stage == EffectStatus::Lost;
+        driven.accept(CommandKind::LoseEffects);
+        let is_lost = driven.effects().first().unwrap().status == EffectStatus::Lost;
         assert_eq!(is_lost, activity == "task", "{activity}");
     }
 }
@@ -246,7 +248,7 @@ fn the_log_has_all_of_what_was_printed_and_a_run_only_its_end() {
         "two": task(&plain("b"), &json!({ "done": end() }), &json!({})),
     });
     let mut driven = Driven::start(machine(&json!({}), &states, &json!({})));
-    driven.accept(Ask::EndActivity {
+    driven.accept(CommandKind::EndActivity {
         path: None,
         outcome: ActivityOutcome::Done {
             output: json!("out"),
@@ -314,7 +316,7 @@ fn cancelling_takes_only_an_explicit_way() {
             "handler": task(&plain("h"), &json!({ "done": end() }), &json!({})),
         });
         let mut driven = Driven::start(machine(&json!({}), &states, &json!({})));
-        driven.accept(Ask::Cancel {
+        driven.accept(CommandKind::Cancel {
             by: "ana".to_owned(),
         });
         driven
@@ -324,7 +326,7 @@ fn cancelling_takes_only_an_explicit_way() {
     let explicit = on(on_codes(&[(130, "handler")], None));
     assert_eq!(explicit.running().pop().unwrap().0, "handler");
     let mut again = rest;
-    again.accept(Ask::Reopen {
+    again.accept(CommandKind::Reopen {
         by: "ana".to_owned(),
     });
     assert_eq!(again.running().pop().unwrap().0, "one");
@@ -338,7 +340,7 @@ fn files_that_texts_name_are_asked_for_first() {
     let root = FramePath::root();
     let mut files = Files::new();
     let mut asked = Vec::new();
-    while let [file] = lacking(&driven.machine, &driven.run, &root, &files).as_slice() {
+    while let [file] = missing_files(&driven.machine, &driven.run, &root, &files).as_slice() {
         let content = if file.ends_with("name") {
             "x.txt"
         } else {
@@ -349,12 +351,12 @@ fn files_that_texts_name_are_asked_for_first() {
     }
     assert_eq!(asked, ["/project/name", "/run/x.txt"]);
     let few = Files::from([("/project/name".to_owned(), Ok("x.txt".to_owned()))]);
-    let reply = driven.ask(Ask::Supply {
+    let reply = driven.ask(CommandKind::Supply {
         path: root.clone(),
         files: few,
     });
     assert!(matches!(reply, Reply::Refused(_)));
-    driven.accept(Ask::Supply { path: root, files });
+    driven.accept(CommandKind::Supply { path: root, files });
     assert_eq!(driven.running(), [("one".to_owned(), "whole".to_owned())]);
 }
 
@@ -384,7 +386,7 @@ fn variables_that_a_person_sets_are_seen_inside_of_loops() {
     let body = json!({ "step": task(&key("seen"), &json!({ "done": to("next") }), &json!({})), "next": task(&key("seen"), &json!({ "done": end() }), &json!({})) });
     let mut driven = Driven::start(each(false, &body, &json!({ "done": to("after") })));
     driven.done("list", "a");
-    driven.accept(Ask::SetVariables {
+    driven.accept(CommandKind::SetVariables {
         values: json!({ "seen": "new" }).as_object().unwrap().clone(),
         by: "ana".to_owned(),
     });
@@ -418,7 +420,7 @@ fn a_workflow_of_steps_holds_no_agent() {
     let states = json!({ "one": task(&plain("a"), &json!({ "done": end() }), &json!({})) });
     let machine: Machine =
         serde_json::from_value(machine(&json!({}), &states, &json!({}))).unwrap();
-    let ask = Ask::Start {
+    let command = CommandKind::Start {
         input: json!({}).as_object().unwrap().clone(),
         by: "ana".to_owned(),
         durable: None,
@@ -426,7 +428,10 @@ fn a_workflow_of_steps_holds_no_agent() {
     let decision = decide(
         &machine,
         &Run::new(RunId::new("r")),
-        &Command { at_ms: 0, ask },
+        &Command {
+            at_ms: 0,
+            kind: command,
+        },
     );
     assert!(decision.events.is_empty(), "no run begins");
     assert!(matches!(decision.reply, Reply::Refused(_)));

@@ -2,7 +2,7 @@
 
 use interlock_core::{
     Reply,
-    command::{ActivityOutcome, Ask, EffectStatus},
+    command::{ActivityOutcome, CommandKind, EffectStatus},
     run::Phase,
 };
 use serde_json::{Value, json};
@@ -81,10 +81,10 @@ fn thousands_of_items_without_effects_need_no_deep_stack() {
     driven.done("list", &lines);
     let mut longest = driven.log.len();
     while driven.running().is_empty() {
-        let due = driven.effects().pop().unwrap().stage;
+        let due = driven.effects().pop().unwrap().status;
         assert!(matches!(due, EffectStatus::Waiting(until) if until <= driven.at_ms));
         let before = driven.log.len();
-        driven.accept(Ask::Advance);
+        driven.accept(CommandKind::Advance);
         longest = longest.max(driven.log.len() - before);
     }
     assert_eq!(driven.running().pop().unwrap().0, "after");
@@ -100,21 +100,21 @@ fn between_two_of_its_items_a_loop_can_be_cancelled_and_gone_on_with() {
     });
     let mut driven = Driven::start(each(false, &test, &json!({ "done": to("after") })));
     driven.done("list", &"x\n".repeat(1_000));
-    let ended = driven.ask(Ask::EndActivity {
+    let ended = driven.ask(CommandKind::EndActivity {
         path: None,
         outcome: ActivityOutcome::done("early"),
     });
     assert!(matches!(ended, Reply::Refused(_)), "nothing runs");
-    driven.accept(Ask::LoseEffects);
-    driven.accept(Ask::Cancel {
+    driven.accept(CommandKind::LoseEffects);
+    driven.accept(CommandKind::Cancel {
         by: "ana".to_owned(),
     });
     assert_eq!(driven.run.phase, Phase::Cancelled);
-    driven.accept(Ask::Reopen {
+    driven.accept(CommandKind::Reopen {
         by: "ana".to_owned(),
     });
     while driven.running().is_empty() {
-        driven.accept(Ask::Advance);
+        driven.accept(CommandKind::Advance);
     }
     assert_eq!(driven.running().pop().unwrap().0, "after");
 }
@@ -125,7 +125,7 @@ fn what_a_person_cancels_is_no_failed_item_that_others_follow() {
     let on = json!({ "done": to("after"), "error": on_codes(&[(130, "handler")], None) });
     let mut driven = Driven::start(each(true, &body, &on));
     driven.done("list", "a\nb");
-    driven.accept(Ask::Cancel {
+    driven.accept(CommandKind::Cancel {
         by: "ana".to_owned(),
     });
     assert_eq!(driven.running().pop().unwrap().0, "handler");
@@ -164,7 +164,7 @@ fn a_cancelled_item_is_not_gone_on_behind() {
     let body = json!({ "step": task(&key("item"), &json!({ "done": end() }), &json!({})) });
     let mut driven = Driven::start(each(true, &body, &json!({ "done": to("after") })));
     driven.done("list", "a\nb");
-    driven.accept(Ask::Cancel {
+    driven.accept(CommandKind::Cancel {
         by: "ana".to_owned(),
     });
     assert_eq!(driven.run.phase, Phase::Cancelled);

@@ -1,7 +1,7 @@
 //! Limits: as many as may be pass, and one more does not; what a test compares.
 
 use interlock_core::{
-    command::{ActivityOutcome, Ask},
+    command::{ActivityOutcome, CommandKind},
     event::{Cause, Passing},
     machine::Limits,
     run::Phase,
@@ -98,8 +98,8 @@ fn how_often_something_was_tried_is_said_where_it_was_more_than_once() {
         let mut driven = Driven::start(machine(&json!({}), &states, &json!({})));
         for _ in 0..attempts {
             driven.at_ms += 10;
-            driven.ask(Ask::Advance);
-            driven.accept(Ask::EndActivity {
+            driven.ask(CommandKind::Advance);
+            driven.accept(CommandKind::EndActivity {
                 path: None,
                 outcome: ActivityOutcome::Failed(Cause {
                     passing: Some(Passing::default()),

@@ -6,7 +6,8 @@ use interlock_core::{
         CallFacts, CallKind, CallResult, ControlTool, FileWrite, PathArea, ToolCall, WrittenPath,
     },
     command::{
-        ActivityOutcome, Answer, Ask, Command, Consent, LineEnd, LineStart, TransitionRequest,
+        ActivityOutcome, Answer, Command, CommandKind, Consent, LineEnd, LineStart,
+        TransitionRequest,
     },
     event::Cause,
     guard::{EvidenceGuard, EvidenceOf, FieldGuard, Guard, GuardRef, Op, Since, Source},
@@ -344,19 +345,19 @@ fn insert_composite(
 
 pub(crate) fn command(dice: &mut Dice, machine: &Machine, step: u64) -> Command {
     let ask = if step == 0 {
-        Ask::Start {
+        CommandKind::Start {
             input: Object::new(),
             by: "test".to_owned(),
             durable: None,
         }
     } else {
         match dice.below(24) {
-            20..22 => Ask::StartLine(LineStart {
+            20..22 => CommandKind::StartLine(LineStart {
                 call: earlier(dice, step),
                 level: "files".to_owned(),
                 not_held: Vec::new(),
             }),
-            22..24 => Ask::EndLine(LineEnd {
+            22..24 => CommandKind::EndLine(LineEnd {
                 call: earlier(dice, step),
                 path: FramePath::root(),
                 exit: *dice.pick(&[Some(0), Some(1), None]),
@@ -365,33 +366,33 @@ pub(crate) fn command(dice: &mut Dice, machine: &Machine, step: u64) -> Command 
                 unseen: dice.one_in(4),
                 checked: interlock_core::substance::Checked::default(),
             }),
-            0..5 => Ask::Transition(request(dice, machine)),
-            5..12 => Ask::Propose(Box::new(call(dice, step))),
-            12..15 => Ask::Record(result(dice, step)),
-            15 => Ask::Approve(answer(dice)),
-            16 => Ask::Reject(answer(dice)),
-            17 => Ask::EndActivity {
+            0..5 => CommandKind::Transition(request(dice, machine)),
+            5..12 => CommandKind::Propose(Box::new(call(dice, step))),
+            12..15 => CommandKind::Record(result(dice, step)),
+            15 => CommandKind::Approve(answer(dice)),
+            16 => CommandKind::Reject(answer(dice)),
+            17 => CommandKind::EndActivity {
                 path: None,
                 outcome: outcome(dice),
             },
             18 => match dice.below(6) {
-                1 => Ask::ReleaseAgent {
+                1 => CommandKind::ReleaseAgent {
                     agent: AgentId::new(*dice.pick(&["a1", "a2", "a3"])),
                 },
-                0 => Ask::Pause {
+                0 => CommandKind::Pause {
                     by: "ana".to_owned(),
                     reason: None,
                 },
-                _ => Ask::Resume {
+                _ => CommandKind::Resume {
                     by: "ana".to_owned(),
                 },
             },
-            _ => Ask::Advance,
+            _ => CommandKind::Advance,
         }
     };
     Command {
         at_ms: step * 1000,
-        ask,
+        kind: ask,
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use interlock_core::{
-    event::{AllowSource, Event, How, RequestKind},
+    event::{AllowSource, Event, RequestKind, TransitionKind},
     guard::{FieldGuard, Guard, GuardRef, Op},
     machine::{Machine, Object, Target, Transition},
     names::FramePath,
@@ -53,7 +53,7 @@ impl<'a> Reference<'a> {
                 ensure(frame.at == *from, "it leaves a state the frame is not in")?;
                 let state = machine.states.get(from).ok_or("an unknown state is left")?;
                 match how {
-                    How::Returned => {
+                    TransitionKind::Returned => {
                         let back = frame
                             .line
                             .handling
@@ -64,7 +64,7 @@ impl<'a> Reference<'a> {
                             "it returns to where no interrupt came from",
                         )
                     }
-                    How::SafeNext => {
+                    TransitionKind::SafeNext => {
                         ensure(
                             !state.on.contains_key(event),
                             "safe_next is used for an event that exists",
@@ -74,7 +74,7 @@ impl<'a> Reference<'a> {
                             "safe_next leads elsewhere",
                         )
                     }
-                    How::Written => {
+                    TransitionKind::Written => {
                         let rule = state.on.get(event).ok_or("the event is not written")?;
                         let fits = |transition: &&Transition| {
                             transition.target == Target::State(to.clone())

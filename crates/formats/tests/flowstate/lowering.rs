@@ -37,10 +37,11 @@ fn activity(body: &str) -> Value {
 
 fn input(body: &str) -> Value {
     let activity = activity(body);
-    let work = ["task", "ask", "pause"]
-        .into_iter()
-        .find_map(|kind| activity.get(kind));
-    work.unwrap_or_else(|| panic!("{activity}"))["input"]["object"].clone()
+    let input = match activity.get("task") {
+        Some(task) => task.get("input"),
+        None => activity.get("ask").or_else(|| activity.get("pause")),
+    };
+    input.unwrap_or_else(|| panic!("{activity}"))["object"].clone()
 }
 
 fn plain(text: &str) -> Value {
@@ -83,7 +84,7 @@ fn the_folder_of_the_file_is_that_of_its_commands() {
     let text = "start-at: a\ncwd: \"@/\"\nstates:\n  a: {tool: pause, arguments: {reason: r, condition: {command: ls, timeout: 3s}}}\n";
     let machine = machine(text);
     let pause = serde_json::to_value(&state(&machine, "a").activity).unwrap();
-    let condition = &pause["pause"]["input"]["object"]["condition"]["object"];
+    let condition = &pause["pause"]["object"]["condition"]["object"];
     assert_eq!(condition["command"], plain("ls"));
     assert_eq!(condition["timeout"], plain("3s"));
     assert_eq!(

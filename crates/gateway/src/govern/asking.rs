@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 use interlock_core::{
     Decision, Reply,
     call::ToolCall,
-    command::{Answer as Word, Ask},
+    command::{Answer as Word, CommandKind},
     names::{ApprovalId, RunId},
     refusal::Code,
 };
@@ -177,8 +177,8 @@ pub(super) fn tell(
         ..Word::default()
     };
     let ask = match said {
-        PersonSaid::Yes => Ask::Approve(word),
-        _ => Ask::Reject(word),
+        PersonSaid::Yes => CommandKind::Approve(word),
+        _ => CommandKind::Reject(word),
     };
     live.ask(at_ms, ask).map(Some)
 }

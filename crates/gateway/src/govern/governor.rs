@@ -15,7 +15,7 @@ use interlock_clients::{Watched, plugins};
 use interlock_core::{
     Reply,
     call::{ControlTool, ToolCall},
-    command::Ask,
+    command::CommandKind,
     event::{Event, TokenPlace},
     machine::Object,
     names::{CallId, Digest, RunId},
@@ -173,7 +173,7 @@ impl Governor {
         let live = self.opened.live(&run)?;
         if let Some(Some(change)) = self.pins.compare(live, &[call.tool])?.pop() {
             proposed.facts.protected = Some(pins::thing(&change, &run));
-            live.ask(call.at_ms, Ask::ReportTool(change))?;
+            live.ask(call.at_ms, CommandKind::ReportTool(change))?;
         }
         if self
             .settings
@@ -184,7 +184,7 @@ impl Governor {
         {
             refuse_for_token(&mut proposed);
             let place = TokenPlace::Call;
-            live.ask(call.at_ms, Ask::ReportToken { place })?;
+            live.ask(call.at_ms, CommandKind::ReportToken { place })?;
         }
         let client = self.settings.ancestors.first();
         let changed = proposed.facts.protected.is_some() || proposed.facts.malformed.is_some();
@@ -273,7 +273,7 @@ impl Governor {
         let live = self.opened.live(run)?;
         let (id, digest) = (call.id.clone(), call.digest.clone());
         let before = live.run.seq;
-        let decision = live.ask(at_ms, Ask::Propose(Box::new(call.clone())))?;
+        let decision = live.ask(at_ms, CommandKind::Propose(Box::new(call.clone())))?;
         let opened = |event: &Event| matches!(event, Event::RequestOpened { .. });
         if decision.events.iter().any(opened) {
             interlock_clients::notify::tell(
@@ -284,7 +284,7 @@ impl Governor {
             );
         }
         match &decision.reply {
-            Reply::Accepted | Reply::Parked { .. } => {
+            Reply::Accepted | Reply::Pending { .. } => {
                 self.calls += 1;
                 let passed = Passed {
                     run: run.clone(),
@@ -404,7 +404,7 @@ impl Governor {
         if call.facts.protected.is_none() && call.facts.malformed.is_none() && !disallowed {
             return Ok(None);
         }
-        let decision = live.ask(reading.at_ms, Ask::Propose(Box::new(call)))?;
+        let decision = live.ask(reading.at_ms, CommandKind::Propose(Box::new(call)))?;
         Ok(match &decision.reply {
             Reply::Refused(refusal) | Reply::Ask(refusal) => {
                 let said = RunReply {
@@ -414,7 +414,7 @@ impl Governor {
                 };
                 Some(not_read(Answer::no(live, refusal, &said)))
             }
-            Reply::Accepted | Reply::Parked { .. } => None,
+            Reply::Accepted | Reply::Pending { .. } => None,
         })
     }
 
@@ -466,7 +466,7 @@ impl Governor {
                 let live = self.opened.live(&run)?;
                 let changes = self.pins.compare(live, tools)?;
                 for change in changes.iter().flatten() {
-                    live.ask(crate::now_ms(), Ask::ReportTool(change.clone()))?;
+                    live.ask(crate::now_ms(), CommandKind::ReportTool(change.clone()))?;
                 }
                 let shown = lists::shown(&live.machine, &live.run, tools).into_iter();
                 // What a changed definition says does not reach the model before a person has seen it.

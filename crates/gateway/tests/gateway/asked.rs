@@ -2,7 +2,7 @@
 
 use interlock_core::{
     call::ControlTool::Transition,
-    command::{Answer, Ask},
+    command::{Answer, CommandKind},
     event::Event,
     names::RunId,
 };
@@ -142,7 +142,7 @@ fn a_late_answer_is_told_who_was_first_and_changes_nothing() {
     let asked = question(ship(&mut governor));
     world.ask(
         &run,
-        Ask::Reject(Answer {
+        CommandKind::Reject(Answer {
             by: "ben".to_owned(),
             ..Answer::default()
         }),
@@ -155,7 +155,7 @@ fn a_late_answer_is_told_who_was_first_and_changes_nothing() {
     let first = question(ship(&mut governor));
     world.ask(
         &run,
-        Ask::Reject(Answer {
+        CommandKind::Reject(Answer {
             by: "ben".to_owned(),
             ..Answer::default()
         }),
@@ -225,7 +225,7 @@ fn a_call_that_was_granted_elsewhere_meanwhile_passes() {
         question(session.call("fs", "write_file", &json!({"path": "b.rs", "content": "x"})));
     world.ask(
         &run,
-        Ask::Reject(Answer {
+        CommandKind::Reject(Answer {
             by: "ben".to_owned(),
             ..Answer::default()
         }),

@@ -4,7 +4,7 @@ use std::{fs, sync::Barrier};
 
 use crate::governed_session::{Session, WORK, denial, names, said, started, transition};
 use crate::world::{NOW, World};
-use interlock_core::{call::CallResult, command::Ask};
+use interlock_core::{call::CallResult, command::CommandKind};
 use interlock_gateway::govern::{
     CallDecision, CallEnd, Caller, ReadingOf, SessionPolicy as _, Ticket,
 };
@@ -231,7 +231,7 @@ fn what_others_have_used_meanwhile_is_not_left() {
         commands: Vec::new(),
         checked: interlock_core::substance::Checked::default(),
     };
-    world.ask(&run, Ask::Record(ended));
+    world.ask(&run, CommandKind::Record(ended));
     let cut = session.ended(&ours, &said("ten bytes.")).unwrap();
     assert_eq!(cut["content"][0]["text"], "ten ");
     assert_eq!(world.run(&run).root.stay.used.bytes, 20);
@@ -444,14 +444,14 @@ fn a_call_that_wanted_input_goes_on_once_and_is_counted_once() {
     let by = "ana".to_owned();
     world.ask(
         &run,
-        Ask::Pause {
+        CommandKind::Pause {
             by: by.clone(),
             reason: None,
         },
     );
     let paused = session.resumed("web", "look", &json!({"q": 1}), Some(&state));
     assert_eq!(denial(paused).0, "paused");
-    world.ask(&run, Ask::Resume { by });
+    world.ask(&run, CommandKind::Resume { by });
     session.ended(&ticket, &said("done"));
     let late = session.resumed("web", "look", &json!({"q": 1}), Some(&state));
     assert_eq!(denial(late).0, "iteration_limit", "it has ended");
@@ -750,7 +750,7 @@ fn a_tool_that_changes_after_the_run_began_is_denied_until_a_person_accepts_it()
         .count();
     assert_eq!(changes, 1, "told once");
     session.governor.changed();
-    let accept = Ask::AcceptTool {
+    let accept = CommandKind::AcceptTool {
         server: "web".to_owned(),
         tool: "look".to_owned(),
         by: "ana".to_owned(),
@@ -798,7 +798,7 @@ fn each_run_is_held_to_the_tools_that_it_saw_first_itself() {
     assert_eq!(session.shown(&[("web", "look")]), [true]);
     world.ask(
         &first,
-        Ask::Cancel {
+        CommandKind::Cancel {
             by: "ana".to_owned(),
         },
     );

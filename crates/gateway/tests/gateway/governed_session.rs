@@ -4,7 +4,7 @@ use std::fs;
 
 use crate::world::{NOW, World, object};
 use interlock_core::{
-    command::{Ask, TransitionRequest},
+    command::{CommandKind, TransitionRequest},
     event::Event,
     machine::Object,
     names::RunId,
@@ -228,7 +228,7 @@ pub(crate) fn started(world: &World) -> RunId {
 pub(crate) fn transition(world: &World, run: &RunId, event: &str) {
     world.ask(
         run,
-        Ask::Transition(TransitionRequest {
+        CommandKind::Transition(TransitionRequest {
             event: event.to_owned(),
             data: Object::new(),
             branch: None,

@@ -2,7 +2,7 @@
 
 use interlock_core::{
     call::ControlTool::{self, GetState, Pause, Transition},
-    command::{Answer as Said, Ask, TransitionRequest},
+    command::{Answer as Said, CommandKind, TransitionRequest},
     event::{Event, PromptEnd},
     machine::Object,
 };
@@ -272,11 +272,11 @@ fn a_note_that_asked_is_the_approval_once() {
 #[test]
 fn a_yes_in_the_prompt_after_a_no_elsewhere_is_none() {
     let closes = [
-        Ask::Reject(Said {
+        CommandKind::Reject(Said {
             by: "ana".to_owned(),
             ..Said::default()
         }),
-        Ask::ClosePrompts {
+        CommandKind::ClosePrompts {
             session: "s1".to_owned(),
             agent: None,
             call: None,
@@ -438,7 +438,7 @@ fn a_paused_run_stands_still_until_a_person_resumes_it() {
     );
     world.ask(
         &run,
-        Ask::Resume {
+        CommandKind::Resume {
             by: "ana".to_owned(),
         },
     );
@@ -544,7 +544,7 @@ fn a_run_that_a_person_moved_is_seen_as_it_is_now() {
         by: "ana".to_owned(),
         approved_by: None,
     };
-    world.ask(&run, Ask::Transition(request));
+    world.ask(&run, CommandKind::Transition(request));
     assert_eq!(
         at(&world.noted(&mut control, GetState, "{}"), "/state"),
         "testing"

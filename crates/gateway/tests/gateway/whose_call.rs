@@ -6,7 +6,7 @@ use crate::governed_session::{Session, WORK, said, transition};
 use crate::world::{World, session};
 use interlock_core::{
     call::{CallFacts, CallKind, ToolCall},
-    command::Ask,
+    command::CommandKind,
     names::{CallId, Digest, RunId},
 };
 use interlock_gateway::govern::{CallDecision, Caller, Governor};
@@ -237,7 +237,7 @@ fn a_call_that_a_hook_has_judged_is_counted_once() {
     let mut at_gateway = Session::new(&world);
     let input = json!({"path": "a.sql", "content": "x"});
     let judged = |id: &str| {
-        Ask::Propose(Box::new(ToolCall {
+        CommandKind::Propose(Box::new(ToolCall {
             kind: CallKind::Edit,
             facts: CallFacts {
                 edit_lines: Some(1),
@@ -281,7 +281,7 @@ fn a_call_that_a_hook_has_judged_is_counted_once() {
 fn a_credential_takes_the_notes_of_its_run_alone() {
     let world = World::with(WORK);
     let (first, second) = (world.started_for("s1"), world.started_for("s2"));
-    let look = |id: &str| Ask::Propose(Box::new(served(id, "look")));
+    let look = |id: &str| CommandKind::Propose(Box::new(served(id, "look")));
     let leave = |run: &RunId, id: &str| {
         world.ask(run, look(id));
         world.note(interlock_core::call::ControlTool::Pause, "{}", |note| {
@@ -322,7 +322,7 @@ fn a_call_that_a_person_was_asked_about_passes_where_their_own_client_makes_it()
     {
         let id = format!("toolu_{number}");
         let proposed = served(&id, "look");
-        world.ask(&run, Ask::Propose(Box::new(proposed)));
+        world.ask(&run, CommandKind::Propose(Box::new(proposed)));
         world.note(interlock_core::call::ControlTool::Pause, "{}", |note| {
             note.tool = NotedTool::served("look");
             note.judged = Some(CallId::new(&id));
@@ -366,7 +366,7 @@ fn no_verdict_of_a_hook_opens_what_the_gateway_itself_would_refuse() {
         transition(&world, &run, "READY");
         world.ask(
             &run,
-            Ask::Propose(Box::new(served("toolu_1", "write_file"))),
+            CommandKind::Propose(Box::new(served("toolu_1", "write_file"))),
         );
         leave_judged(&world, &input, "toolu_1");
         let mut at_gateway = Session::new(&world);
@@ -393,7 +393,7 @@ fn a_verdict_of_a_hook_counts_in_the_stay_in_which_it_was_given() {
         let run = world.started_for("s1");
         world.ask(
             &run,
-            Ask::Propose(Box::new(served("toolu_1", "write_file"))),
+            CommandKind::Propose(Box::new(served("toolu_1", "write_file"))),
         );
         if moves {
             transition(&world, &run, "GO");

@@ -7,7 +7,7 @@ use std::{
 
 use interlock_core::{
     call::ControlTool,
-    command::{Answer as Said, Ask, Command, TransitionRequest},
+    command::{Answer as Said, Command, CommandKind, TransitionRequest},
     event::{Event, PromptCall},
     machine::Object,
     names::{AgentId, CallId, Digest, RunId},
@@ -121,7 +121,7 @@ impl World {
             agent: None,
             call: CallId::new("asked"),
         };
-        self.ask(run, Ask::AskInPrompt { request, prompt });
+        self.ask(run, CommandKind::AskInPrompt { request, prompt });
         asked
     }
 
@@ -161,7 +161,7 @@ impl World {
     }
 
     /// Asks a run as somebody else would.
-    pub(crate) fn ask(&self, run: &RunId, ask: Ask) {
+    pub(crate) fn ask(&self, run: &RunId, command: CommandKind) {
         let mut log = self.home.open_run(run).unwrap();
         let machine = log.machine().unwrap();
         let mut folded = log.load().unwrap();
@@ -169,21 +169,24 @@ impl World {
             &mut log,
             &machine,
             &mut folded,
-            &Command { at_ms: NOW, ask },
+            &Command {
+                at_ms: NOW,
+                kind: command,
+            },
         )
         .unwrap();
     }
 
     pub(crate) fn cancel(&self, run: &RunId) {
         let by = "ana".to_owned();
-        self.ask(run, Ask::Cancel { by });
+        self.ask(run, CommandKind::Cancel { by });
     }
 
     pub(crate) fn approve(&self, run: &RunId) {
         let by = "ana".to_owned();
         self.ask(
             run,
-            Ask::Approve(Said {
+            CommandKind::Approve(Said {
                 by,
                 ..Said::default()
             }),

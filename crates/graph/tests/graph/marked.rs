@@ -2,8 +2,8 @@
 
 use interlock_core::{
     event::{
-        About, BranchStart, Event, How, Merged, PendingTransition, RegionKind, RegionOutcome,
-        RegionsStart,
+        About, BranchStart, Event, Merged, PendingTransition, RegionKind, RegionOutcome,
+        RegionsStart, TransitionKind,
     },
     machine::Object,
     names::FramePath,
@@ -39,7 +39,13 @@ pub(crate) fn started(initial: &str) -> Event {
     }
 }
 
-pub(crate) fn taken(path: &FramePath, from: &str, event: &str, to: &str, how: How) -> Event {
+pub(crate) fn taken(
+    path: &FramePath,
+    from: &str,
+    event: &str,
+    to: &str,
+    how: TransitionKind,
+) -> Event {
     Event::TransitionTaken {
         path: path.clone(),
         event: event.into(),
@@ -77,10 +83,10 @@ fn the_state_it_stands_in_and_the_edges_it_took_are_marked() {
     let root = FramePath::root();
     let events = [
         started("survey"),
-        taken(&root, "survey", "OTHER", "check", How::SafeNext),
-        taken(&root, "check", "JUDGE", "mend", How::Written),
-        taken(&root, "mend", "DONE", "check", How::Written),
-        taken(&root, "check", "JUDGE", "mend", How::Written),
+        taken(&root, "survey", "OTHER", "check", TransitionKind::SafeNext),
+        taken(&root, "check", "JUDGE", "mend", TransitionKind::Written),
+        taken(&root, "mend", "DONE", "check", TransitionKind::Written),
+        taken(&root, "check", "JUDGE", "mend", TransitionKind::Written),
     ];
     let graph = Graph::of(&own("ship"), Some(&run(frame("mend"))), &events);
     let svg = graph.svg();
@@ -139,7 +145,7 @@ fn every_open_branch_and_called_machine_is_marked() {
             "build",
             "BUILT",
             "build#BUILT",
-            How::Written,
+            TransitionKind::Written,
         ),
         Event::RegionsStarted {
             path: FramePath::root(),
@@ -232,7 +238,13 @@ states:
     let mut events = vec![
         started("each"),
         ended(&root, true),
-        taken(&root, "each", "done", items.as_str(), How::Written),
+        taken(
+            &root,
+            "each",
+            "done",
+            items.as_str(),
+            TransitionKind::Written,
+        ),
     ];
     for index in 0..2 {
         events.extend([
@@ -267,7 +279,13 @@ states:
             next: None,
             may_part: false,
         },
-        taken(&root, items.as_str(), "done", "last", How::Written),
+        taken(
+            &root,
+            items.as_str(),
+            "done",
+            "last",
+            TransitionKind::Written,
+        ),
         ended(&root, true),
         Event::RunEnded {
             outcome: interlock_core::machine::Outcome::Success,

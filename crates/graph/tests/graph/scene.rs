@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use interlock_core::{
-    event::{Event, How},
+    event::{Event, TransitionKind},
     names::FramePath,
     run::Run,
 };
@@ -78,7 +78,7 @@ fn it_has_every_shape_of_the_svg() {
 /// A run of `ship` that stands in its second state.
 fn standing() -> (Run, Vec<Event>) {
     let root = FramePath::root();
-    let moved = taken(&root, "survey", "READY", "check", How::Written);
+    let moved = taken(&root, "survey", "READY", "check", TransitionKind::Written);
     (run(frame("check")), vec![started("survey"), moved])
 }
 

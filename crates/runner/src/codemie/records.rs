@@ -6,7 +6,7 @@ use std::{
 };
 
 use interlock_core::{
-    command::NodeAsk,
+    command::NodeCommand,
     event::{Event, Passing},
     machine::Machine,
     names::StateName,
@@ -99,7 +99,7 @@ impl Worked<'_> {
                 return said(&kept?);
             }
             Known::Called => {}
-            Known::New => self.talk.tell(NodeAsk::CallModel {
+            Known::New => self.talk.tell(NodeCommand::CallModel {
                 number,
                 provider: model.provider.clone(),
                 model: model.name.clone(),
@@ -116,7 +116,7 @@ impl Worked<'_> {
         let answer = match answer {
             Ok(answer) => answer,
             Err(error) => {
-                self.talk.tell(NodeAsk::NotAnswered {
+                self.talk.tell(NodeCommand::NotAnswered {
                     number,
                     code: error.code().as_str().to_owned(),
                     message: error.to_string(),
@@ -127,7 +127,7 @@ impl Worked<'_> {
         let used = usage(stages.models.as_ref(), &model, &answer);
         let kept = KeptAnswer { answer };
         let digest = keep(&stages.messages, &kept);
-        self.talk.tell(NodeAsk::Answered {
+        self.talk.tell(NodeCommand::Answered {
             number,
             digest: digest.map_err(|error| Failed::new(1, error.to_string()))?,
             finish: finish(kept.answer.finish),

@@ -3,7 +3,7 @@
 use std::sync::mpsc::channel;
 
 use interlock_core::{
-    command::{Ask, NodeAsk},
+    command::{CommandKind, NodeCommand},
     names::FramePath,
 };
 
@@ -32,15 +32,15 @@ impl Talk {
     }
 
     /// Tells the run something; returns when it is in the log.
-    pub(super) fn tell(&self, ask: NodeAsk) -> Result<(), Failed> {
+    pub(super) fn tell(&self, command: NodeCommand) -> Result<(), Failed> {
         let (reply, answer) = channel();
         let sent = (self.outbox)(Question {
             id: self.id.clone(),
             attempt: self.attempt,
-            ask: Ok(Box::new(Ask::Node {
+            ask: Ok(Box::new(CommandKind::Node {
                 path: self.path.clone(),
                 attempt: self.attempt,
-                ask,
+                command,
             })),
             reply,
         });
@@ -63,7 +63,7 @@ impl Talk {
 
     /// Has the log tell something before it is done.
     pub(super) fn note(&self, code: &str, message: String) -> Result<(), Failed> {
-        self.tell(NodeAsk::Note {
+        self.tell(NodeCommand::Note {
             code: code.to_owned(),
             message,
         })

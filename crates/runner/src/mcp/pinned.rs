@@ -6,7 +6,7 @@ use std::{
 };
 
 use interlock_core::{
-    command::{Ask, Command},
+    command::{Command, CommandKind},
     event::ToolChange,
     names::RunId,
 };
@@ -125,7 +125,7 @@ impl State {
         // In the log it can be seen, and accepted.
         let report = Command {
             at_ms: now_ms(),
-            ask: Ask::ReportTool(change.clone()),
+            kind: CommandKind::ReportTool(change.clone()),
         };
         submit(&mut log, &machine, &mut run, &report)?;
         Ok(false)

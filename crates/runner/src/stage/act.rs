@@ -10,7 +10,7 @@ use std::{
 use interlock_core::{
     attempt::{MessageCall, PendingCall, StageAttempt},
     call::ToolCall,
-    command::{Ask, NodeAsk, StageAsk},
+    command::{CommandKind, NodeCommand, StageCommand},
     event::{Event, TokenPlace},
     machine::{Ending, Machine, ModelStage, Retry},
     names::CallId,
@@ -165,7 +165,7 @@ impl<'a> Attempt<'a> {
             let told = match next.clone() {
                 Step::Begin => {
                     let tools = self.stages.there();
-                    self.line.ask_stage(StageAsk::Begin { tools })?
+                    self.line.ask_stage(StageCommand::Begin { tools })?
                 }
                 Step::Condense => match self.condense()? {
                     Some(told) => told,
@@ -267,7 +267,7 @@ impl<'a> Attempt<'a> {
     /// Ends an attempt whose time is over.
     fn late(&self) -> Result<(), Halt> {
         let seconds = self.stage.timeout_ms.unwrap_or_default() / 1000;
-        self.line.ask_stage(StageAsk::End {
+        self.line.ask_stage(StageCommand::End {
             code: "timeout".to_owned(),
             message: format!("the attempt took longer than {seconds} s"),
         })?;
@@ -276,10 +276,10 @@ impl<'a> Attempt<'a> {
 
     /// Has the log tell something.
     fn note(&mut self, code: &str, message: String) -> Result<(), Halt> {
-        let told = self.line.ask(Ask::Node {
+        let told = self.line.ask(CommandKind::Node {
             path: self.line.path.clone(),
             attempt: self.line.attempt,
-            ask: NodeAsk::Note {
+            command: NodeCommand::Note {
                 code: code.to_owned(),
                 message,
             },
@@ -300,14 +300,14 @@ impl<'a> Attempt<'a> {
             place.as_str()
         );
         self.screen.warn(&self.path, &text);
-        let told = self.line.ask(Ask::ReportToken { place })?;
+        let told = self.line.ask(CommandKind::ReportToken { place })?;
         self.heard(told, &Step::Begin)
     }
 
     /// Ends an attempt that cannot go on.
     pub(super) fn end(&self, code: &str, message: String) -> Result<Standing, Halt> {
         let code = code.to_owned();
-        Ok(self.line.ask_stage(StageAsk::End { code, message })?)
+        Ok(self.line.ask_stage(StageCommand::End { code, message })?)
     }
 
     pub(super) fn reader(&self) -> Reader<'_> {
@@ -364,7 +364,7 @@ impl<'a> Attempt<'a> {
         if token.map_err(broken)?.is_some() {
             refuse_for_token(&mut call);
         }
-        Ok(self.line.ask_stage(StageAsk::Propose(Box::new(call)))?)
+        Ok(self.line.ask_stage(StageCommand::Propose(Box::new(call)))?)
     }
 
     /// Tells whether the stage lists the tool of a call, so that nobody is asked about it.
@@ -402,7 +402,7 @@ impl<'a> Attempt<'a> {
             for why in ended.again {
                 self.note("called_again", why)?;
             }
-            let told = self.line.ask_stage(StageAsk::Record {
+            let told = self.line.ask_stage(StageCommand::Record {
                 result: ended.result,
                 code: ended.code,
                 ms: ended.ms,
@@ -526,7 +526,7 @@ mod tests {
             tool: "Edit".to_owned(),
             digest: Digest::new("d1"),
             reads: false,
-            fate: CallStatus::Waiting,
+            status: CallStatus::Waiting,
         };
         let is = |tool: &str, digest: &str| {
             let said = MessageCall {

@@ -7,7 +7,7 @@ use std::sync::{
 
 use interlock_core::{
     Reply,
-    command::{Ask, StageAsk},
+    command::{CommandKind, StageCommand},
     event::Event,
     machine::Machine,
     names::FramePath,
@@ -24,7 +24,7 @@ pub struct Question {
     /// Which try.
     pub attempt: u32,
     /// What the run is asked; `None`: nothing, the stage waits until this step is not the next any more.
-    pub ask: Result<Box<Ask>, Step>,
+    pub ask: Result<Box<CommandKind>, Step>,
     /// Where the answer goes; dropped: the stage is not under way any more.
     pub reply: Sender<Heard>,
 }
@@ -56,7 +56,7 @@ impl Standing {
         Self {
             refused: match reply {
                 Reply::Refused(refusal) => Some(refusal.clone()),
-                Reply::Accepted | Reply::Parked { .. } | Reply::Ask(_) => None,
+                Reply::Accepted | Reply::Pending { .. } | Reply::Ask(_) => None,
             },
             run,
             events,
@@ -102,19 +102,19 @@ pub(super) struct Cut;
 
 impl StageLink {
     /// Asks the run something of this attempt.
-    pub(super) fn ask_stage(&self, ask: StageAsk) -> Result<Standing, Cut> {
-        self.ask(Ask::Stage {
+    pub(super) fn ask_stage(&self, command: StageCommand) -> Result<Standing, Cut> {
+        self.ask(CommandKind::Stage {
             path: self.path.clone(),
             attempt: self.attempt,
-            ask,
+            command,
         })
     }
 
     /// Asks the run something.
-    pub(super) fn ask(&self, ask: Ask) -> Result<Standing, Cut> {
+    pub(super) fn ask(&self, command: CommandKind) -> Result<Standing, Cut> {
         // A line of its own: what others say meanwhile waits.
         let (reply, answer) = std::sync::mpsc::channel();
-        self.send(Ok(Box::new(ask)), reply)?;
+        self.send(Ok(Box::new(command)), reply)?;
         match answer.recv() {
             Ok(Heard::Run(told)) => Ok(told),
             Ok(Heard::Channel(..)) | Err(_) => Err(Cut),
@@ -126,7 +126,7 @@ impl StageLink {
         self.send(Err(step), self.answers.clone())
     }
 
-    fn send(&self, ask: Result<Box<Ask>, Step>, reply: Sender<Heard>) -> Result<(), Cut> {
+    fn send(&self, ask: Result<Box<CommandKind>, Step>, reply: Sender<Heard>) -> Result<(), Cut> {
         let sent = (self.outbox)(Question {
             id: self.id.clone(),
             attempt: self.attempt,

@@ -1,7 +1,7 @@
 //! From what a model said to what the engine is told of it.
 
 use interlock_core::{
-    attempt::{Finish, Handed, MessageCall, MessageCallKind, ModelMessage, Usage},
+    attempt::{Finish, MessageCall, MessageCallKind, ModelMessage, Submission, Usage},
     data::parse_output,
     machine::{Ending, ModelStage},
     names::Digest,
@@ -105,7 +105,7 @@ impl Reader<'_> {
     }
 
     /// Reads the text of a message as an answer, where the stage ends with one.
-    fn answer(&self, answer: &Answer) -> Option<Handed> {
+    fn answer(&self, answer: &Answer) -> Option<Submission> {
         let Ending::Answer { .. } = &self.stage.ending else {
             return None;
         };
@@ -115,7 +115,7 @@ impl Reader<'_> {
             return None;
         }
         let Some(schema) = schema else {
-            return Some(Handed {
+            return Some(Submission {
                 payload: Value::String(text),
                 findings: Vec::new(),
             });
@@ -150,9 +150,9 @@ impl Reader<'_> {
 }
 
 /// Checks what is handed in.
-fn handed(read: Result<&Arguments, &ArgumentError>, schema: &Value) -> Handed {
+fn handed(read: Result<&Arguments, &ArgumentError>, schema: &Value) -> Submission {
     match read {
-        Ok(arguments) => Handed {
+        Ok(arguments) => Submission {
             payload: arguments.value().clone(),
             findings: arguments
                 .faults(schema)
@@ -160,7 +160,7 @@ fn handed(read: Result<&Arguments, &ArgumentError>, schema: &Value) -> Handed {
                 .map(ArgumentError::to_string)
                 .collect(),
         },
-        Err(why) => Handed {
+        Err(why) => Submission {
             payload: Value::Null,
             findings: vec![why.to_string()],
         },
@@ -168,15 +168,15 @@ fn handed(read: Result<&Arguments, &ArgumentError>, schema: &Value) -> Handed {
 }
 
 /// Takes the JSON out of an answer that may have prose around it, and checks it.
-fn found(text: &str, schema: &Value) -> Handed {
+fn found(text: &str, schema: &Value) -> Submission {
     let parsed = parse_output(text);
     if parsed.is_string() && serde_json::from_str::<Value>(text.trim()).is_err() {
-        return Handed {
+        return Submission {
             payload: Value::Null,
             findings: vec!["at `/`: there is no JSON in the answer".to_owned()],
         };
     }
-    Handed {
+    Submission {
         findings: answer_findings(&parsed, schema),
         payload: parsed,
     }

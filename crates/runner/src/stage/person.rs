@@ -6,7 +6,7 @@ use std::{
 };
 
 use interlock_core::{
-    command::{Answer, Ask, StageAsk},
+    command::{Answer, CommandKind, StageCommand},
     event::Event,
     event::NoAnswer,
     names::ApprovalId,
@@ -138,7 +138,7 @@ impl Attempt<'_> {
     }
 
     fn close(&self, why: NoAnswer) -> Result<Standing, Cut> {
-        self.line.ask_stage(StageAsk::CloseGrant { why })
+        self.line.ask_stage(StageCommand::CloseGrant { why })
     }
 
     /// Waits until the call at `at` is not the next to be answered.
@@ -174,7 +174,7 @@ impl Attempt<'_> {
 }
 
 /// Makes a person's answer of what a channel says; `None`: it is none.
-pub(crate) fn answered(request: &Pending, said: &ChannelAnswer) -> Option<Ask> {
+pub(crate) fn answered(request: &Pending, said: &ChannelAnswer) -> Option<CommandKind> {
     let answer = |by: &String, note: Option<&String>| Answer {
         by: by.clone(),
         note: note.cloned(),
@@ -184,8 +184,8 @@ pub(crate) fn answered(request: &Pending, said: &ChannelAnswer) -> Option<Ask> {
     match said {
         // The question says where a yes with a passkey is given.
         ChannelAnswer::Yes { .. } if request.takes_passkey() => None,
-        ChannelAnswer::Yes { by } => Some(Ask::Approve(answer(by, None))),
-        ChannelAnswer::No { by, note } => Some(Ask::Reject(answer(by, note.as_ref()))),
+        ChannelAnswer::Yes { by } => Some(CommandKind::Approve(answer(by, None))),
+        ChannelAnswer::No { by, note } => Some(CommandKind::Reject(answer(by, note.as_ref()))),
         ChannelAnswer::Later | ChannelAnswer::Broken => None,
     }
 }

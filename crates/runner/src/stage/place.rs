@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, fmt, path::PathBuf, sync::Arc};
 
 use interlock_confine::Decided;
-use interlock_core::command::ToolThere;
+use interlock_core::command::AvailableTool;
 use interlock_facts::CallContext;
 use interlock_models::ToolSpec;
 use interlock_store::{Home, Messages};
@@ -62,10 +62,13 @@ impl People {
 
 impl Stages {
     /// Finds all tools that are there now, built-in ones first.
-    pub(super) fn there(&self) -> Vec<ToolThere> {
-        let built_in = self.tools.iter().map(|tool| ToolThere::own(tool.name()));
+    pub(super) fn there(&self) -> Vec<AvailableTool> {
+        let built_in = self
+            .tools
+            .iter()
+            .map(|tool| AvailableTool::own(tool.name()));
         let servers = self.servers.iter().flat_map(|servers| servers.tools());
-        let served = servers.map(|served| ToolThere {
+        let served = servers.map(|served| AvailableTool {
             name: served.spec.name,
             served_as: served.served_as,
         });
@@ -73,17 +76,17 @@ impl Stages {
     }
 
     /// Describes the tool that a model calls by `name`; `None`: there is none.
-    pub(super) fn spec(&self, name: &str) -> Option<(ToolSpec, ToolThere)> {
+    pub(super) fn spec(&self, name: &str) -> Option<(ToolSpec, AvailableTool)> {
         if let Some(tool) = Tool::named(&self.tools, name) {
             let spec = ToolSpec {
                 name: tool.name().to_owned(),
                 description: tool.description().to_owned(),
                 schema: tool.schema().clone(),
             };
-            return Some((spec, ToolThere::own(name)));
+            return Some((spec, AvailableTool::own(name)));
         }
         let served = self.servers.as_ref()?.known(name)?;
-        let there = ToolThere {
+        let there = AvailableTool {
             name: name.to_owned(),
             served_as: served.served_as,
         };

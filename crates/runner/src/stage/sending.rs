@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use interlock_core::{
-    command::StageAsk,
+    command::StageCommand,
     conversation::{seen_history, sent, stage_model},
     dialogue::{self, Speaker, condense},
     event::{Passing, TokenPlace},
@@ -38,7 +38,7 @@ impl Attempt<'_> {
         self.void_token(&request.bytes(), TokenPlace::Prompt)?;
         if !logged {
             let digest = sha256(&String::from_utf8_lossy(&request.bytes()));
-            let told = self.line.ask_stage(StageAsk::CallModel {
+            let told = self.line.ask_stage(StageCommand::CallModel {
                 provider: model.provider.clone(),
                 model: model.name.clone(),
                 request: digest,
@@ -62,7 +62,7 @@ impl Attempt<'_> {
             // Stopped, or its time is over: the loop says which.
             Err(_) if self.cancel_token.pulled().is_some() => return Ok(None),
             Err(error) => {
-                return Ok(Some(self.line.ask_stage(StageAsk::ModelFailed {
+                return Ok(Some(self.line.ask_stage(StageCommand::ModelFailed {
                     code: error.code().as_str().to_owned(),
                     message: error.to_string(),
                     passing: passing(&error).filter(|_| !self.is_conflict(&error)),
@@ -78,7 +78,8 @@ impl Attempt<'_> {
         let digest = keep(&self.stages.messages, &kept).map_err(broken)?;
         let message = self.reader().message(&kept.answer, digest, usage, ms);
         Ok(Some(
-            self.line.ask_stage(StageAsk::Message(Box::new(message)))?,
+            self.line
+                .ask_stage(StageCommand::Message(Box::new(message)))?,
         ))
     }
 
@@ -158,7 +159,7 @@ impl Attempt<'_> {
         }
         let summary = answer.map(interlock_models::Answer::text);
         let used = answer.map(|answer| usage(self.stages.models.as_ref(), &model, answer));
-        Ok(Some(self.line.ask_stage(StageAsk::Condensed {
+        Ok(Some(self.line.ask_stage(StageCommand::Condensed {
             summary: summary.filter(|summary| !summary.trim().is_empty()),
             model: format!("{}/{}", model.provider, model.name),
             usage: used.unwrap_or_default(),

@@ -7,7 +7,7 @@ use std::{
     thread,
 };
 
-use interlock_core::command::Ask;
+use interlock_core::command::CommandKind;
 use interlock_runner::{EmbeddedError, Halt, LeaseError};
 use interlock_store::submit;
 use serde_json::json;
@@ -44,7 +44,7 @@ fn a_run_cancelled_through_its_log_ends_its_programs() {
         let (mut log, mut run) = (room.log(), room.load());
         let cancel = interlock_core::command::Command {
             at_ms: now_ms(),
-            ask: Ask::Cancel {
+            kind: CommandKind::Cancel {
                 by: "ana".to_owned(),
             },
         };
@@ -117,12 +117,12 @@ fn a_second_runner_is_refused_and_told_who_is_first() {
     assert_eq!(second.status.code(), Some(1));
     assert!(said.contains(&format!("process {}", first.id())), "{said}");
     let (mut log, mut run) = (room.log(), room.load());
-    let ask = Ask::Cancel {
+    let command = CommandKind::Cancel {
         by: "ana".to_owned(),
     };
     let cancel = interlock_core::command::Command {
         at_ms: now_ms(),
-        ask,
+        kind: command,
     };
     submit(&mut log, &room.machine, &mut run, &cancel).unwrap();
     assert!(first.wait().unwrap().success());

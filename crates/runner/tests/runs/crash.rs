@@ -6,7 +6,7 @@ use std::{
     process::{Command, Stdio},
 };
 
-use interlock_core::command::{Ask, EffectFate};
+use interlock_core::command::{CommandKind, EffectSettlement};
 use interlock_runner::{Halt, command};
 use serde_json::{Value, json};
 
@@ -75,16 +75,16 @@ fn one_that_is_to_fail_has_failed() {
 #[test]
 fn one_that_may_have_written_waits_for_a_person() {
     for (how, code, order) in [
-        (EffectFate::Again, 0, "a\nb\nb\nc\n"),
-        (EffectFate::Failed(json!(7)), 7, "a\nb\n"),
-        (EffectFate::Done(Value::from("x")), 0, "a\nb\nc\n"),
+        (EffectSettlement::Again, 0, "a\nb\nb\nc\n"),
+        (EffectSettlement::Failed(json!(7)), 7, "a\nb\n"),
+        (EffectSettlement::Done(Value::from("x")), 0, "a\nb\nc\n"),
     ] {
         let (room, id) = killed("ask");
         assert_eq!(room.drive(), Halt::Standing);
         assert!(!runs(&id));
         assert_eq!(room.drive(), Halt::Standing);
         let mut host = room.host();
-        let settle = Ask::SettleEffect {
+        let settle = CommandKind::SettleEffect {
             path: None,
             how,
             by: "ana".to_owned(),

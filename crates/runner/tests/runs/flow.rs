@@ -10,7 +10,7 @@ use std::{
 
 use interlock_core::{
     Reply,
-    command::Ask,
+    command::CommandKind,
     event::Event,
     machine::{Machine, Object},
     names::RunId,
@@ -129,7 +129,7 @@ impl Room {
         };
         let mut made = Self { room, machine, run };
         let mut host = made.host_at(log, places.clone());
-        let start = Ask::Start {
+        let start = CommandKind::Start {
             input: Object::new(),
             by: "test".to_owned(),
             durable: Some(DurableRun {

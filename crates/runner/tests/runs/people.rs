@@ -1,6 +1,6 @@
 //! A person at a terminal.
 
-use interlock_core::command::Ask;
+use interlock_core::command::CommandKind;
 use interlock_runner::{Halt, Order, answer, command, drive};
 use interlock_store::{Durability, Home};
 use interlock_testkit::terminal::Terminal;
@@ -173,7 +173,7 @@ fn a_paused_run_asks_nobody() {
     let run = log.run().clone();
     let mut host = Direct::new(log, |_: &Order| String::new());
     let by = || "ana".to_owned();
-    let pause = Ask::Pause {
+    let pause = CommandKind::Pause {
         reason: None,
         by: by(),
     };
@@ -181,7 +181,7 @@ fn a_paused_run_asks_nobody() {
     let before = host.asked;
     assert_eq!(drive(&machine, &mut host).unwrap(), Halt::Standing);
     assert_eq!(host.asked, before);
-    command(&machine, &mut host, &Ask::Resume { by: by() }).unwrap();
+    command(&machine, &mut host, &CommandKind::Resume { by: by() }).unwrap();
     assert_eq!(drive(&machine, &mut host).unwrap(), Halt::Standing);
     assert_eq!(host.asked, before + 1);
     assert!(Home::at(room.path().join("state")).open_run(&run).is_ok());

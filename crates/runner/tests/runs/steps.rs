@@ -1,6 +1,6 @@
 //! From one state to the next.
 
-use interlock_core::{command::Ask, event::Event, machine::Object};
+use interlock_core::{command::CommandKind, event::Event, machine::Object};
 use interlock_runner::Halt;
 use serde_json::json;
 
@@ -203,7 +203,7 @@ fn the_condition_of_a_pause_sees_the_values_and_files_of_its_moment() {
         |host: &mut _| interlock_runner::resume_pause(&room.machine, host, &context).unwrap();
     let stays = resume(&mut host);
     assert!(matches!(stays, interlock_runner::Resumed::NotYet(_)));
-    let set = Ask::SetVariables {
+    let set = CommandKind::SetVariables {
         values: Object::from_iter([("word".to_owned(), json!("go"))]),
         by: "ana".to_owned(),
     };

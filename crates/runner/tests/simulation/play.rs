@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use interlock_core::{
-    command::{ActivityOutcome, Ask, Effect, EffectFate, EffectStatus},
+    command::{ActivityOutcome, CommandKind, Effect, EffectSettlement, EffectStatus},
     effects,
     event::Event,
     machine::{EffectKind, Machine, Object},
@@ -114,7 +114,7 @@ impl Schedule<'_> {
             let ask = match halt {
                 Halt::Over if self.goes_on(world, reopened) => {
                     reopened += 1;
-                    Ask::Reopen { by: person() }
+                    CommandKind::Reopen { by: person() }
                 }
                 Halt::Over => return self.check_end(world),
                 Halt::Standing => self.unblock(world)?,
@@ -138,13 +138,13 @@ impl Schedule<'_> {
     }
 
     /// Chooses what a person says to a run that stands.
-    fn unblock(&self, world: &mut World<'_>) -> Result<Ask, String> {
+    fn unblock(&self, world: &mut World<'_>) -> Result<CommandKind, String> {
         if world.run.paused.is_some() {
-            return Ok(Ask::Resume { by: person() });
+            return Ok(CommandKind::Resume { by: person() });
         }
         let waiting: Vec<Effect> = effects(self.machine, &world.run)
             .into_iter()
-            .filter(|effect| matches!(effect.stage, EffectStatus::Person | EffectStatus::Lost))
+            .filter(|effect| matches!(effect.status, EffectStatus::Person | EffectStatus::Lost))
             .collect();
         if waiting.is_empty() {
             return Err("the run is stuck: nothing goes on and nobody is asked".to_owned());
@@ -152,24 +152,24 @@ impl Schedule<'_> {
         let at = world.choices.place(waiting.len());
         let effect = &waiting[at];
         let path = Some(effect.frame.to_string());
-        if effect.stage == EffectStatus::Person {
+        if effect.status == EffectStatus::Person {
             let word = if effect.kind == EffectKind::Pause {
                 ""
             } else {
                 "yes"
             };
-            return Ok(Ask::EndActivity {
+            return Ok(CommandKind::EndActivity {
                 path,
                 outcome: ActivityOutcome::done(word),
             });
         }
         let fates = if self.is_fair { 1 } else { 3 };
         let how = match world.choices.below(fates) {
-            0 => EffectFate::Again,
-            1 => EffectFate::Failed(json!(7)),
-            _ => EffectFate::Done(json!("said")),
+            0 => EffectSettlement::Again,
+            1 => EffectSettlement::Failed(json!(7)),
+            _ => EffectSettlement::Done(json!("said")),
         };
-        Ok(Ask::SettleEffect {
+        Ok(CommandKind::SettleEffect {
             path,
             how,
             by: person(),
@@ -192,8 +192,8 @@ fn person() -> String {
     "ana".to_owned()
 }
 
-fn start() -> Ask {
-    Ask::Start {
+fn start() -> CommandKind {
+    CommandKind::Start {
         input: Object::new(),
         by: person(),
         durable: Some(DurableRun {
@@ -207,7 +207,11 @@ fn start() -> Ask {
     }
 }
 
-fn tell(machine: &Machine, world: &mut World<'_>, ask: &Ask) -> Result<(), DriveError<Stop>> {
+fn tell(
+    machine: &Machine,
+    world: &mut World<'_>,
+    ask: &CommandKind,
+) -> Result<(), DriveError<Stop>> {
     command(machine, world, ask).map(drop)
 }
 

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use interlock_core::{
     Reply,
-    command::{ActivityOutcome, Ask, Command, EffectStatus},
+    command::{ActivityOutcome, Command, CommandKind, EffectStatus},
     decide, effects,
     event::{Cause, Event},
     evolve,
@@ -176,32 +176,32 @@ impl<'m> World<'m> {
     fn other_writer(&mut self) -> bool {
         let by = || "somebody".to_owned();
         let kinds = if self.is_fair { 6 } else { 7 };
-        let ask = match self.choices.below(kinds) {
-            0 => Ask::Advance,
-            1 => Ask::Pause {
+        let command = match self.choices.below(kinds) {
+            0 => CommandKind::Advance,
+            1 => CommandKind::Pause {
                 by: by(),
                 reason: None,
             },
-            2 => Ask::Resume { by: by() },
+            2 => CommandKind::Resume { by: by() },
             // A runner that took this one for dead.
-            3 => Ask::LoseEffects,
+            3 => CommandKind::LoseEffects,
             // One that was taken for dead and still tells what it saw.
             4 | 5 => match self.still_meant() {
-                None => Ask::Advance,
+                None => CommandKind::Advance,
                 Some(at) => {
                     let job = &self.running[at];
-                    Ask::EndActivity {
+                    CommandKind::EndActivity {
                         path: Some(job.frame.to_string()),
                         outcome: told(&job.outcome),
                     }
                 }
             },
-            _ => Ask::SetVariables {
+            _ => CommandKind::SetVariables {
                 values: json!({ "v1": "set" }).as_object().unwrap().clone(),
                 by: by(),
             },
         };
-        self.write(ask, "other")
+        self.write(command, "other")
     }
 
     /// Chooses something that runs and that the run still waits for.
@@ -212,16 +212,16 @@ impl<'m> World<'m> {
         effects(self.machine, &self.run)
             .iter()
             .any(|effect| {
-                let open = matches!(effect.stage, EffectStatus::Running | EffectStatus::Person);
+                let open = matches!(effect.status, EffectStatus::Running | EffectStatus::Person);
                 open && effect.id == job.id && effect.attempt == job.attempt
             })
             .then_some(at)
     }
 
-    fn write(&mut self, ask: Ask, who: &str) -> bool {
+    fn write(&mut self, command: CommandKind, who: &str) -> bool {
         let command = Command {
             at_ms: self.now_ms,
-            ask,
+            kind: command,
         };
         let decision = decide(self.machine, &self.run, &command);
         let refused = matches!(decision.reply, Reply::Refused(_));
@@ -307,7 +307,7 @@ impl<'m> World<'m> {
         let listed = effects(self.machine, &self.run)
             .into_iter()
             .find(|effect| effect.id == *id && effect.attempt == order.attempt)
-            .filter(|effect| matches!(effect.stage, EffectStatus::Running | EffectStatus::Person));
+            .filter(|effect| matches!(effect.status, EffectStatus::Running | EffectStatus::Person));
         let listed =
             listed.ok_or_else(|| format!("`{id}` is started and the log has no start of it"))?;
         self.check_caps(&listed.frame)?;
@@ -512,7 +512,7 @@ impl Host for World<'_> {
             }
             (0, None) if self.run.paused.is_some() => {
                 let by = "somebody".to_owned();
-                self.write(Ask::Resume { by }, "other");
+                self.write(CommandKind::Resume { by }, "other");
                 Ok(Happening::LogGrew)
             }
             (0, None) => Err(Stop::Wrong("the runner waits for nothing".to_owned())),

@@ -8,7 +8,7 @@ use std::{
 
 use interlock_core::{
     Reply,
-    command::Ask,
+    command::CommandKind,
     event::Event,
     machine::{Machine, Object},
     names::RunId,
@@ -72,7 +72,7 @@ pub(crate) fn begin(
     let log = Home::at(home.join("state")).create_run(&new)?;
     let run: RunId = log.run().clone();
     let mut host = Direct::new(log, |_: &Order| String::new());
-    let start = Ask::Start {
+    let start = CommandKind::Start {
         input: Object::new(),
         by: "ana".to_owned(),
         durable: Some(DurableRun {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use interlock_core::{
-    command::{Ask, LineEnd, LineStart},
+    command::{CommandKind, LineEnd, LineStart},
     facts::SimpleCommand,
     names::{CallId, FramePath},
     run::Run,
@@ -67,7 +67,7 @@ impl Simulation {
     }
 
     pub(super) fn line_started(&mut self, id: &str) -> OutputLine {
-        let ask = Ask::StartLine(LineStart {
+        let ask = CommandKind::StartLine(LineStart {
             call: CallId::new(id),
             level: self.setting.level.as_str().to_owned(),
             not_held: Vec::new(),
@@ -89,7 +89,7 @@ impl Simulation {
             &end.reports,
             &end.frozen,
         );
-        let ask = Ask::EndLine(LineEnd {
+        let ask = CommandKind::EndLine(LineEnd {
             call: CallId::new(&end.id),
             path,
             exit: end.exit,

@@ -1,7 +1,7 @@
 //! What a model proposes: the calls of its messages, against the tools that are there.
 
 use interlock_core::{
-    attempt::{Handed, MessageCall, MessageCallKind},
+    attempt::{MessageCall, MessageCallKind, Submission},
     call::ToolCall,
     machine::{Activity, Ending, Machine},
     names::{CallId, Digest, FramePath},
@@ -38,7 +38,7 @@ impl Simulation {
         let kind = match (arguments, self.stage_at(path).map(|stage| &stage.ending)) {
             (Err(fault), _) => fault_kind(Code::InvalidArguments, fault.to_string()),
             (Ok(arguments), Some(Ending::Tool { name, schema })) if *name == line.tool => {
-                MessageCallKind::Completion(Handed {
+                MessageCallKind::Completion(Submission {
                     findings: findings(arguments.value(), schema, true),
                     payload: arguments.value().clone(),
                 })

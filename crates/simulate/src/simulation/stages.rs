@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use interlock_core::{
     Reply,
-    attempt::{CallStatus, Finish, Handed, MessageCall, ModelMessage, Usage},
-    command::{Ask, StageAsk, ToolThere},
+    attempt::{CallStatus, Finish, MessageCall, ModelMessage, Submission, Usage},
+    command::{AvailableTool, CommandKind, StageCommand},
     data::parse_output,
     event::{Cause, Event},
     machine::{Ending, ModelStage},
@@ -63,8 +63,8 @@ impl Simulation {
                 return log;
             };
             let tools = self.tools_there();
-            let tools = tools.iter().map(|name| ToolThere::own(name)).collect();
-            let events = self.ask_stage(&path, StageAsk::Begin { tools }).1;
+            let tools = tools.iter().map(|name| AvailableTool::own(name)).collect();
+            let events = self.ask_stage(&path, StageCommand::Begin { tools }).1;
             if events.is_empty() {
                 return log;
             }
@@ -80,12 +80,12 @@ impl Simulation {
             .collect();
         let mut log = Vec::new();
         for path in due {
-            let ask = StageAsk::Condensed {
+            let command = StageCommand::Condensed {
                 summary: Some("(what was said so far)".to_owned()),
                 model: "lines".to_owned(),
                 usage: Usage::default(),
             };
-            log.extend(names(&self.ask_stage(&path, ask).1));
+            log.extend(names(&self.ask_stage(&path, command).1));
         }
         log
     }
@@ -156,7 +156,7 @@ impl Simulation {
             .as_ref()
             .map(|schema| proposals::findings(&payload, schema, false))
             .unwrap_or_default();
-        let answer = Handed { payload, findings };
+        let answer = Submission { payload, findings };
         let mut events = match self.call_model(&path) {
             Ok(events) => events,
             Err(refusal) => return Some(self.refused(refusal)),
@@ -178,12 +178,12 @@ impl Simulation {
             Err(refusal) => return Some(self.refused(refusal)),
         };
         let code = cause.code.as_str().unwrap_or("model_error").to_owned();
-        let ask = StageAsk::ModelFailed {
+        let command = StageCommand::ModelFailed {
             code,
             message: cause.message.clone(),
             passing: cause.passing,
         };
-        events.extend(self.ask_stage(&path, ask).1);
+        events.extend(self.ask_stage(&path, command).1);
         Some(self.told(&path, events))
     }
 
@@ -242,12 +242,12 @@ impl Simulation {
         if logged {
             return Ok(Vec::new());
         }
-        let ask = StageAsk::CallModel {
+        let command = StageCommand::CallModel {
             provider: "simulate".to_owned(),
             model: "lines".to_owned(),
             request: Digest::default(),
         };
-        match self.ask_stage(path, ask) {
+        match self.ask_stage(path, command) {
             (Reply::Refused(refusal), _) => Err(refusal),
             (_, events) => Ok(events),
         }
@@ -257,7 +257,7 @@ impl Simulation {
         &mut self,
         path: &FramePath,
         calls: Vec<MessageCall>,
-        answer: Option<Handed>,
+        answer: Option<Submission>,
     ) -> Vec<Event> {
         let finish = if calls.is_empty() {
             Finish::Stop
@@ -272,7 +272,8 @@ impl Simulation {
             usage: Usage::default(),
             ms: 0,
         };
-        self.ask_stage(path, StageAsk::Message(Box::new(message))).1
+        self.ask_stage(path, StageCommand::Message(Box::new(message)))
+            .1
     }
 
     /// Judges the calls of the last message and has them end as hoped; the last may stay open for a line.
@@ -285,8 +286,8 @@ impl Simulation {
                     let Some(call) = self.call_at(path, at) else {
                         return events;
                     };
-                    let ask = StageAsk::Propose(Box::new(call));
-                    events.extend(self.ask_stage(path, ask).1);
+                    let command = StageCommand::Propose(Box::new(call));
+                    events.extend(self.ask_stage(path, command).1);
                 }
                 Some(Step::Run(_)) if self.is_last(path) => {
                     self.stages.open = Some(path.clone());
@@ -313,12 +314,12 @@ impl Simulation {
         let Some(progress) = progress else {
             return false;
         };
-        let running = |fate: &CallStatus| matches!(fate, CallStatus::Running { .. });
+        let running = |status: &CallStatus| matches!(status, CallStatus::Running { .. });
         let mut unsettled = progress
             .calls
             .iter()
-            .filter(|call| call.fate != CallStatus::Settled);
-        unsettled.next().is_some_and(|call| running(&call.fate)) && unsettled.next().is_none()
+            .filter(|call| call.status != CallStatus::Settled);
+        unsettled.next().is_some_and(|call| running(&call.status)) && unsettled.next().is_none()
     }
 
     fn record_running(
@@ -335,7 +336,7 @@ impl Simulation {
                 progress
                     .calls
                     .iter()
-                    .find(|call| matches!(call.fate, CallStatus::Running { .. }))
+                    .find(|call| matches!(call.status, CallStatus::Running { .. }))
             });
         let Some(id) = running.map(|call| call.id.clone()) else {
             return Vec::new();
@@ -344,25 +345,25 @@ impl Simulation {
             .clone()
             .into_result(wrote, Vec::new(), Checked::default());
         outcome.id = Some(id);
-        let ask = StageAsk::Record {
+        let command = StageCommand::Record {
             code: (!outcome.ok).then(|| "failed".to_owned()),
             result: outcome,
             ms: 0,
             told: Digest::default(),
         };
-        self.ask_stage(path, ask).1
+        self.ask_stage(path, command).1
     }
 
-    fn ask_stage(&mut self, path: &FramePath, ask: StageAsk) -> (Reply, Vec<Event>) {
+    fn ask_stage(&mut self, path: &FramePath, command: StageCommand) -> (Reply, Vec<Event>) {
         let attempt = self
             .run
             .frame(path)
             .and_then(|frame| frame.stay.effect.as_ref())
             .map_or(1, |effect| effect.attempt);
-        let decision = self.command(Ask::Stage {
+        let decision = self.command(CommandKind::Stage {
             path: path.clone(),
             attempt,
-            ask,
+            command,
         });
         (decision.reply, decision.events)
     }

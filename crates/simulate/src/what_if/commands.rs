@@ -2,7 +2,7 @@
 
 use interlock_core::{
     call::CallResult,
-    command::{AGENT, Answer, Ask, Consent, LineEnd, LineStart, TransitionRequest},
+    command::{AGENT, Answer, CommandKind, Consent, LineEnd, LineStart, TransitionRequest},
     event::{About, Event, RequestKind, VoidReason},
     machine::{Machine, Object},
     names::{AgentId, ApprovalId, FramePath},
@@ -42,7 +42,7 @@ pub(super) fn main_event(ahead: &[Event]) -> Option<&Event> {
 /// Lists what may have been asked so that `ahead` was recorded, the likeliest first.
 ///
 /// Calls are not among it: they are proposals.
-pub(super) fn asked(machine: &Machine, run: &Run, ahead: &[Event]) -> Vec<Ask> {
+pub(super) fn asked(machine: &Machine, run: &Run, ahead: &[Event]) -> Vec<CommandKind> {
     let Some(main) = main_event(ahead) else {
         return Vec::new();
     };
@@ -56,7 +56,7 @@ pub(super) fn asked(machine: &Machine, run: &Run, ahead: &[Event]) -> Vec<Ask> {
                 .filter(is_input)
                 .map(|(key, value)| (key.clone(), value.clone()))
                 .collect();
-            vec![Ask::Start {
+            vec![CommandKind::Start {
                 input,
                 by: by.clone(),
                 durable: None,
@@ -71,7 +71,7 @@ pub(super) fn asked(machine: &Machine, run: &Run, ahead: &[Event]) -> Vec<Ask> {
             commands,
             checked,
             ..
-        } => vec![Ask::Record(CallResult {
+        } => vec![CommandKind::Record(CallResult {
             id: Some(call.clone()),
             ok: *ok,
             exit: *exit,
@@ -85,7 +85,7 @@ pub(super) fn asked(machine: &Machine, run: &Run, ahead: &[Event]) -> Vec<Ask> {
             level,
             not_held,
             ..
-        } => vec![Ask::StartLine(LineStart {
+        } => vec![CommandKind::StartLine(LineStart {
             call: call.clone(),
             level: level.clone(),
             not_held: not_held.clone(),
@@ -99,7 +99,7 @@ pub(super) fn asked(machine: &Machine, run: &Run, ahead: &[Event]) -> Vec<Ask> {
             checked,
         } => {
             let open = run.calls.iter().find(|open| open.id == *call);
-            vec![Ask::EndLine(LineEnd {
+            vec![CommandKind::EndLine(LineEnd {
                 call: call.clone(),
                 path: open.map_or_else(FramePath::root, |open| open.path.clone()),
                 exit: *exit,
@@ -109,10 +109,10 @@ pub(super) fn asked(machine: &Machine, run: &Run, ahead: &[Event]) -> Vec<Ask> {
                 checked: checked.clone(),
             })]
         }
-        Event::AgentReleased { agent } => vec![Ask::ReleaseAgent {
+        Event::AgentReleased { agent } => vec![CommandKind::ReleaseAgent {
             agent: agent.clone(),
         }],
-        Event::FinishRefused { .. } => vec![Ask::Finish],
+        Event::FinishRefused { .. } => vec![CommandKind::Finish],
         Event::TransitionTaken {
             path,
             event,
@@ -135,7 +135,7 @@ pub(super) fn asked(machine: &Machine, run: &Run, ahead: &[Event]) -> Vec<Ask> {
                 None => all,
                 Some(prompt) => {
                     let in_prompt = |ask| match ask {
-                        Ask::Transition(request) => Ask::AskInPrompt {
+                        CommandKind::Transition(request) => CommandKind::AskInPrompt {
                             request,
                             prompt: prompt.clone(),
                         },
@@ -152,7 +152,7 @@ pub(super) fn asked(machine: &Machine, run: &Run, ahead: &[Event]) -> Vec<Ask> {
             id,
             why: VoidReason::Refused(_),
             ..
-        } => vec![Ask::Approve(Answer {
+        } => vec![CommandKind::Approve(Answer {
             by: SOMEBODY.to_owned(),
             path: Some(id.to_string()),
             ..Answer::default()
@@ -169,7 +169,7 @@ fn requests(
     event: &str,
     data: &Object,
     by: &str,
-) -> Vec<Ask> {
+) -> Vec<CommandKind> {
     let plain = TransitionRequest {
         event: event.to_owned(),
         data: data.clone(),
@@ -192,7 +192,7 @@ fn requests(
     // The main agent at the root is by far the likeliest.
     all.sort_by_key(|request| request.agent.is_some());
     all.dedup();
-    all.into_iter().map(Ask::Transition).collect()
+    all.into_iter().map(CommandKind::Transition).collect()
 }
 
 /// Returns the name that leads to a path.
@@ -222,7 +222,7 @@ fn answers(
     path: &FramePath,
     id: &ApprovalId,
     about: RequestKind,
-) -> Vec<Ask> {
+) -> Vec<CommandKind> {
     let Event::RequestAnswered {
         yes,
         by,
@@ -241,11 +241,11 @@ fn answers(
         ..Answer::default()
     };
     if !yes {
-        return vec![Ask::Reject(answer)];
+        return vec![CommandKind::Reject(answer)];
     }
     let request = run.request(path, id);
     let Some(parked) = request.and_then(Request::transition) else {
-        return vec![Ask::Approve(answer)];
+        return vec![CommandKind::Approve(answer)];
     };
     let mut all = Vec::new();
     // A yes in the client's own prompt comes with the transition itself.
@@ -261,8 +261,8 @@ fn answers(
             &parked.by,
         );
         for ask in by_prompt {
-            if let Ask::Transition(asked) = ask {
-                all.push(Ask::Transition(TransitionRequest {
+            if let CommandKind::Transition(asked) = ask {
+                all.push(CommandKind::Transition(TransitionRequest {
                     approved_by: Some(Consent {
                         by: by.clone(),
                         question: request.question.clone(),
@@ -278,7 +278,7 @@ fn answers(
     });
     let corrected = taken.into_iter().flatten();
     let corrected = corrected.filter(|(key, value)| parked.data.get(*key) != Some(*value));
-    all.push(Ask::Approve(Answer {
+    all.push(CommandKind::Approve(Answer {
         data: corrected
             .map(|(key, value)| (key.clone(), value.clone()))
             .collect(),

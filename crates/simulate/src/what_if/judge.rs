@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use interlock_core::{
-    command::{Answer, Ask, Command, Consent, LineEnd, TransitionRequest},
+    command::{Answer, Command, CommandKind, Consent, LineEnd, TransitionRequest},
     decide,
     event::{About as Subject, CallRecord, Event, PromptCall},
     evolve,
@@ -52,7 +52,7 @@ pub(super) struct Judge<'a> {
 
 /// What must have been asked, since the run's own workflow answers it as the log says.
 struct Again {
-    ask: Ask,
+    command: CommandKind,
     /// What the run's own workflow brings about.
     old: Vec<Event>,
     lacks: &'static str,
@@ -151,8 +151,11 @@ impl<'a> Judge<'a> {
         } else {
             OTHERWISE
         };
-        for (ask, lacks, conclusive) in candidates {
-            let command = Command { at_ms, ask };
+        for (command, lacks, conclusive) in candidates {
+            let command = Command {
+                at_ms,
+                kind: command,
+            };
             let old = decide(self.pinned, &self.then, &command).events;
             let Some(logged) = ahead.get(..old.len()).filter(|logged| !logged.is_empty()) else {
                 continue;
@@ -164,7 +167,7 @@ impl<'a> Judge<'a> {
                     .zip(&old)
                     .all(|(one, other)| is_alike(one, other));
             let again = Again {
-                ask: command.ask,
+                command: command.kind,
                 old,
                 lacks,
                 conclusive,
@@ -180,7 +183,7 @@ impl<'a> Judge<'a> {
     }
 
     /// Lists what may have been asked, with what is not known of it and whether a yes says anything.
-    fn candidates(&self, ahead: &[Event]) -> Vec<(Ask, &'static str, bool)> {
+    fn candidates(&self, ahead: &[Event]) -> Vec<(CommandKind, &'static str, bool)> {
         let Some((record, path, prompt)) = main_event(ahead).and_then(call_of) else {
             let asks = asked(self.pinned, &self.then, ahead);
             return asks.into_iter().map(|ask| (ask, "", true)).collect();
@@ -191,10 +194,14 @@ impl<'a> Judge<'a> {
             conclusive,
         } = proposal(self.scenario, record);
         call.prompts_in = prompt.map(|prompt| prompt.session.clone());
-        let mut all = vec![(Ask::Propose(Box::new(call.clone())), lacks, conclusive)];
+        let mut all = vec![(
+            CommandKind::Propose(Box::new(call.clone())),
+            lacks,
+            conclusive,
+        )];
         if let Some(branch) = branch_of(path) {
             call.branch = Some(branch);
-            all.push((Ask::Propose(Box::new(call)), lacks, conclusive));
+            all.push((CommandKind::Propose(Box::new(call)), lacks, conclusive));
         }
         all
     }
@@ -212,7 +219,7 @@ impl<'a> Judge<'a> {
         }
         if !again.conclusive && told::verdict(&now.events) == Verdict::Passes {
             self.judged -= 1;
-            self.note_unjudged(seq, what(&again.ask), again.lacks);
+            self.note_unjudged(seq, what(&again.command), again.lacks);
             return;
         }
         let lines = |events: &[Event]| events.iter().filter_map(says).collect::<Vec<_>>();
@@ -247,8 +254,8 @@ impl<'a> Judge<'a> {
         };
         self.differences.push(Difference {
             seq,
-            about: about(&again.ask),
-            what: what(&again.ask),
+            about: about(&again.command),
+            what: what(&again.command),
             change: change(told::verdict(logged), told::verdict(&now.events)),
             then: outcome(logged, then_says, stood.0),
             now: outcome(&now.events, now_says, stood.1),
@@ -259,7 +266,7 @@ impl<'a> Judge<'a> {
 
     /// Asks the other workflow the same, and folds what it says.
     fn ask_other(&mut self, again: &Again, logged: &[Event]) -> Now {
-        let Some(ask) = self.translated(&again.ask) else {
+        let Some(command) = self.translated(&again.command) else {
             return Now {
                 skipped: true,
                 ..Now::default()
@@ -267,17 +274,20 @@ impl<'a> Judge<'a> {
         };
         let at_ms = time_of(logged);
         let begun = self.now.seq;
-        let new = decide_in(self.other, &self.now, at_ms, ask.clone());
+        let new = decide_in(self.other, &self.now, at_ms, command.clone());
         let mut events = merged(logged, &again.old, new);
         for event in &events {
             self.fold_now(event);
         }
         self.pair_requests(logged, &events, begun);
         let asks = told::verdict(&events) == Verdict::Asks;
-        let repeats = matches!(ask, Ask::Propose(_) | Ask::Transition(_));
+        let repeats = matches!(
+            command,
+            CommandKind::Propose(_) | CommandKind::Transition(_)
+        );
         let yes_assumed = asks && repeats && told::verdict(logged) == Verdict::Passes;
         if yes_assumed && let Some(id) = opened(&events, begun).map(|(id, _)| id) {
-            events.extend(self.assume_yes(id, ask, at_ms));
+            events.extend(self.assume_yes(id, command, at_ms));
         }
         Now {
             events,
@@ -287,16 +297,19 @@ impl<'a> Judge<'a> {
     }
 
     /// Goes on as if a person had said yes at once.
-    fn assume_yes(&mut self, id: ApprovalId, ask: Ask, at_ms: u64) -> Vec<Event> {
-        let yes = Ask::Approve(Answer {
+    fn assume_yes(&mut self, id: ApprovalId, command: CommandKind, at_ms: u64) -> Vec<Event> {
+        let yes = CommandKind::Approve(Answer {
             by: ASSUMED.to_owned(),
             path: Some(id.to_string()),
             ..Answer::default()
         });
         let mut all = Vec::new();
-        let is_call = matches!(ask, Ask::Propose(_));
-        for ask in [Some(yes), is_call.then_some(ask)].into_iter().flatten() {
-            for event in decide_in(self.other, &self.now, at_ms, ask) {
+        let is_call = matches!(command, CommandKind::Propose(_));
+        for command in [Some(yes), is_call.then_some(command)]
+            .into_iter()
+            .flatten()
+        {
+            for event in decide_in(self.other, &self.now, at_ms, command) {
                 self.fold_now(&event);
                 if !matches!(event, Event::RequestAnswered { .. }) {
                     all.push(event);
@@ -322,17 +335,17 @@ impl<'a> Judge<'a> {
     }
 
     /// Returns the command as the other run takes it; `None`: what it is about is not there.
-    fn translated(&self, ask: &Ask) -> Option<Ask> {
+    fn translated(&self, command: &CommandKind) -> Option<CommandKind> {
         let is_forked = self.now.open_leaves().iter().any(|leaf| !leaf.is_root());
-        Some(match ask {
-            Ask::Approve(answer) => Ask::Approve(self.answer(answer)?),
-            Ask::Reject(answer) => Ask::Reject(self.answer(answer)?),
-            Ask::Propose(call) => {
+        Some(match command {
+            CommandKind::Approve(answer) => CommandKind::Approve(self.answer(answer)?),
+            CommandKind::Reject(answer) => CommandKind::Reject(self.answer(answer)?),
+            CommandKind::Propose(call) => {
                 let mut call = call.clone();
                 call.branch = call.branch.filter(|_| is_forked);
-                Ask::Propose(call)
+                CommandKind::Propose(call)
             }
-            Ask::Transition(request) => {
+            CommandKind::Transition(request) => {
                 let plain = TransitionRequest {
                     branch: request.branch.clone().filter(|_| is_forked),
                     approved_by: None,
@@ -344,12 +357,12 @@ impl<'a> Judge<'a> {
                         question: question(self.other, &self.now, &plain)?.digest,
                     })
                 });
-                Ask::Transition(TransitionRequest {
+                CommandKind::Transition(TransitionRequest {
                     approved_by: consent,
                     ..plain
                 })
             }
-            Ask::EndLine(end) => {
+            CommandKind::EndLine(end) => {
                 let path = |run: &Run| {
                     let open = run.calls.iter().find(|open| open.id == end.call);
                     open.map(|open| open.path.clone())
@@ -358,12 +371,12 @@ impl<'a> Judge<'a> {
                     (Some(_), None) => return None,
                     (_, found) => found.unwrap_or_else(|| end.path.clone()),
                 };
-                Ask::EndLine(LineEnd {
+                CommandKind::EndLine(LineEnd {
                     path,
                     ..end.clone()
                 })
             }
-            ask => ask.clone(),
+            command => command.clone(),
         })
     }
 
@@ -424,8 +437,16 @@ fn fold(run: &mut Run, event: &Event) {
     *run = evolve(before, event);
 }
 
-fn decide_in(machine: &Machine, run: &Run, at_ms: u64, ask: Ask) -> Vec<Event> {
-    decide(machine, run, &Command { at_ms, ask }).events
+fn decide_in(machine: &Machine, run: &Run, at_ms: u64, command: CommandKind) -> Vec<Event> {
+    decide(
+        machine,
+        run,
+        &Command {
+            at_ms,
+            kind: command,
+        },
+    )
+    .events
 }
 
 /// Returns the call that an event is a verdict on, where it counts, and the prompt that asks about it.
@@ -502,32 +523,34 @@ const fn change(then: Verdict, now: Verdict) -> Change {
     }
 }
 
-const fn about(ask: &Ask) -> About {
-    match ask {
-        Ask::Start { .. } => About::Start,
-        Ask::Propose(_) => About::Call,
-        Ask::Transition(_) | Ask::AskInPrompt { .. } => About::Transition,
-        Ask::Approve(_) | Ask::Reject(_) => About::Answer,
-        Ask::Finish | Ask::ReleaseAgent { .. } => About::Finish,
+const fn about(command: &CommandKind) -> About {
+    match command {
+        CommandKind::Start { .. } => About::Start,
+        CommandKind::Propose(_) => About::Call,
+        CommandKind::Transition(_) | CommandKind::AskInPrompt { .. } => About::Transition,
+        CommandKind::Approve(_) | CommandKind::Reject(_) => About::Answer,
+        CommandKind::Finish | CommandKind::ReleaseAgent { .. } => About::Finish,
         _ => About::Result,
     }
 }
 
-fn what(ask: &Ask) -> String {
-    match ask {
-        Ask::Start { .. } => "the run begins".to_owned(),
-        Ask::Propose(call) => format!("{} {}", call.tool, call.summary),
-        Ask::Transition(request) | Ask::AskInPrompt { request, .. } => request.event.clone(),
-        Ask::Approve(answer) => format!("yes by {}", answer.by),
-        Ask::Reject(answer) => format!("no by {}", answer.by),
-        Ask::Finish => "the agent wants to end its work".to_owned(),
-        Ask::ReleaseAgent { agent } => format!("sub-agent `{agent}` has stopped"),
-        Ask::Record(result) => {
+fn what(command: &CommandKind) -> String {
+    match command {
+        CommandKind::Start { .. } => "the run begins".to_owned(),
+        CommandKind::Propose(call) => format!("{} {}", call.tool, call.summary),
+        CommandKind::Transition(request) | CommandKind::AskInPrompt { request, .. } => {
+            request.event.clone()
+        }
+        CommandKind::Approve(answer) => format!("yes by {}", answer.by),
+        CommandKind::Reject(answer) => format!("no by {}", answer.by),
+        CommandKind::Finish => "the agent wants to end its work".to_owned(),
+        CommandKind::ReleaseAgent { agent } => format!("sub-agent `{agent}` has stopped"),
+        CommandKind::Record(result) => {
             let id = result.id.as_ref().map(ToString::to_string);
             format!("result of call {}", id.unwrap_or_default())
         }
-        Ask::StartLine(start) => format!("start of the line of call {}", start.call),
-        Ask::EndLine(end) => format!("end of the line of call {}", end.call),
+        CommandKind::StartLine(start) => format!("start of the line of call {}", start.call),
+        CommandKind::EndLine(end) => format!("end of the line of call {}", end.call),
         _ => String::new(),
     }
 }

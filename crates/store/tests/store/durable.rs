@@ -3,7 +3,7 @@
 use std::{fs, path::Path};
 
 use interlock_core::{
-    command::{Ask, Command},
+    command::{Command, CommandKind},
     machine::{Machine, Object},
 };
 use interlock_store::{
@@ -156,7 +156,7 @@ fn moved(log: &mut RunLog) -> Machine {
     let mut run = log.load().unwrap();
     let adopt = Command {
         at_ms: NOW,
-        ask: Ask::Adopt {
+        kind: CommandKind::Adopt {
             machine: Box::new(other.clone()),
             by: "ana".to_owned(),
         },

@@ -7,7 +7,7 @@ use std::{path::Path, time::Duration};
 
 use interlock_core::{
     Reply,
-    command::{Ask, Command},
+    command::{Command, CommandKind},
     event::Event,
     evolve,
     machine::{Machine, Object},
@@ -304,7 +304,7 @@ fn the_list_says_how_runs_stand(world: &World) {
     let mut run = log.load().unwrap();
     let cancel = Command {
         at_ms: NOW,
-        ask: Ask::Cancel {
+        kind: CommandKind::Cancel {
             by: "ana".to_owned(),
         },
     };
@@ -374,7 +374,7 @@ fn too_deep() -> Event {
         event: EventName::new("DONE"),
         from: StateName::new("working"),
         to: StateName::new("done"),
-        how: interlock_core::event::How::Written,
+        how: interlock_core::event::TransitionKind::Written,
         data,
         by: "agent".to_owned(),
         at_ms: NOW,

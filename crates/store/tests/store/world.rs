@@ -8,7 +8,7 @@ use std::{
 
 use interlock_core::{
     call::{CallFacts, CallKind, ToolCall},
-    command::{Ask, Command as Asked},
+    command::{Command as Asked, CommandKind},
     event::Event,
     machine::{Machine, Object},
     names::{CallId, Digest, RunId},
@@ -177,7 +177,7 @@ pub(crate) fn propose(id: &str) -> Asked {
     };
     Asked {
         at_ms: NOW,
-        ask: Ask::Propose(Box::new(call)),
+        kind: CommandKind::Propose(Box::new(call)),
     }
 }
 

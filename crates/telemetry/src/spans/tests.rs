@@ -1,7 +1,7 @@
 #![expect(clippy::unwrap_used, reason = "a failed test panics")]
 
 use interlock_core::{
-    command::{Ask, Command, TransitionRequest},
+    command::{Command, CommandKind, TransitionRequest},
     decide, evolve,
     machine::{Machine, Object},
     names::RunId,
@@ -33,18 +33,27 @@ fn machine() -> Machine {
 }
 
 /// Plays transitions, one a second, and returns the log.
-fn log(asks: Vec<Ask>) -> Vec<Happened> {
+fn log(asks: Vec<CommandKind>) -> Vec<Happened> {
     let machine = machine();
     let mut run = Run::new(RunId::new("r"));
     let mut recorded = Vec::new();
-    let start = Ask::Start {
+    let start = CommandKind::Start {
         input: Object::new(),
         by: "ana".to_owned(),
         durable: None,
     };
-    for (second, ask) in std::iter::once(start).chain(asks).enumerate() {
+    for (second, command) in std::iter::once(start).chain(asks).enumerate() {
         let at_ms = u64::try_from(second).unwrap() * 1000;
-        for event in decide(&machine, &run, &Command { at_ms, ask }).events {
+        for event in decide(
+            &machine,
+            &run,
+            &Command {
+                at_ms,
+                kind: command,
+            },
+        )
+        .events
+        {
             recorded.push(Happened {
                 seq: run.seq,
                 at_ms,
@@ -56,8 +65,8 @@ fn log(asks: Vec<Ask>) -> Vec<Happened> {
     recorded
 }
 
-fn send(event: &str, branch: Option<&str>) -> Ask {
-    Ask::Transition(TransitionRequest {
+fn send(event: &str, branch: Option<&str>) -> CommandKind {
+    CommandKind::Transition(TransitionRequest {
         event: event.to_owned(),
         data: serde_json::from_value(json!({"secret": "s3cret"})).unwrap(),
         branch: branch.map(str::to_owned),
@@ -81,7 +90,7 @@ fn whole() -> Vec<Happened> {
         send("OK", Some("right")),
         send("OK", Some("left")),
         send("SHIP", None),
-        Ask::Approve(interlock_core::command::Answer {
+        CommandKind::Approve(interlock_core::command::Answer {
             by: "ana".to_owned(),
             ..Default::default()
         }),

@@ -1,7 +1,7 @@
 #![expect(clippy::unwrap_used, reason = "a failed test panics")]
 
 use interlock_core::{
-    command::{Ask, Command},
+    command::{Command, CommandKind},
     decide,
     event::{About, PendingTransition},
     evolve,
@@ -21,7 +21,7 @@ fn machine(states: &Value) -> Machine {
 fn started(machine: &Machine) -> Run {
     let command = Command {
         at_ms: 0,
-        ask: Ask::Start {
+        kind: CommandKind::Start {
             input: Object::new(),
             by: "test".to_owned(),
             durable: None,

@@ -48,7 +48,7 @@ pub fn standing(machine: &Machine, run: &Run) -> Vec<Standing> {
     effects(machine, run)
         .into_iter()
         .filter_map(|effect| {
-            let kind = match effect.stage {
+            let kind = match effect.status {
                 EffectStatus::Person if effect.kind == EffectKind::Pause => StandsFor::Pause,
                 // What a stage asks is a request of its own, with an id to answer it by.
                 EffectStatus::Person if effect.kind == EffectKind::Stage => return None,
@@ -99,6 +99,6 @@ fn message(run: &Run, kind: StandsFor, effect: &Effect) -> String {
 fn cut_off<'a>(run: &'a Run, effect: &Effect) -> Option<&'a str> {
     let progress = run.frame(&effect.frame)?.stay.stage_attempt()?;
     let calls = progress.calls.iter();
-    let mut running = calls.filter(|call| call.fate == CallStatus::Running { reads: false });
+    let mut running = calls.filter(|call| call.status == CallStatus::Running { reads: false });
     running.next().map(|call| call.tool.as_str())
 }

@@ -1,7 +1,7 @@
 #![expect(clippy::unwrap_used, reason = "a failed test panics")]
 
 use interlock_core::{
-    command::{Ask, Command, TransitionRequest},
+    command::{Command, CommandKind, TransitionRequest},
     decide, evolve,
     machine::{Machine, Object},
     names::{FramePath, RunId},
@@ -67,24 +67,24 @@ fn machine() -> Machine {
 
 /// Plays `steps` (`EVENT` or `branch:EVENT`) and returns the run.
 fn play(machine: &Machine, steps: &[&str]) -> Run {
-    let start = Ask::Start {
+    let start = CommandKind::Start {
         input: Object::new(),
         by: "test".to_owned(),
         durable: None,
     };
     let asks = steps.iter().map(|step| match *step {
-        "pause" => Ask::Pause {
+        "pause" => CommandKind::Pause {
             by: "ana".to_owned(),
             reason: None,
         },
-        "cancel" => Ask::Cancel {
+        "cancel" => CommandKind::Cancel {
             by: "ana".to_owned(),
         },
         step => {
             let (branch, event) = step
                 .split_once(':')
                 .map_or((None, step), |(branch, event)| (Some(branch), event));
-            Ask::Transition(TransitionRequest {
+            CommandKind::Transition(TransitionRequest {
                 event: event.to_owned(),
                 data: Object::new(),
                 branch: branch.map(str::to_owned),
@@ -95,8 +95,11 @@ fn play(machine: &Machine, steps: &[&str]) -> Run {
         }
     });
     let mut run = Run::new(RunId::new("r"));
-    for ask in std::iter::once(start).chain(asks) {
-        let command = Command { at_ms: 0, ask };
+    for command in std::iter::once(start).chain(asks) {
+        let command = Command {
+            at_ms: 0,
+            kind: command,
+        };
         for event in decide(machine, &run, &command).events {
             run = evolve(run, &event);
         }

@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, io::Write as _, path::Path};
 
 use interlock_core::{
     call::WrittenPath,
-    command::{Ask, Command, LineEnd, LineStart},
+    command::{Command, CommandKind, LineEnd, LineStart},
     event::{ProbedCommand, ProtectedChange, ProtectedFate},
     machine::{Machine, State},
     run::Run,
@@ -73,7 +73,7 @@ impl Report {
         }
         let files = self.log.folder().changed_files(&self.run);
         if !files.is_empty() {
-            self.ask(Ask::ReportFiles {
+            self.ask(CommandKind::ReportFiles {
                 files,
                 before: Some(self.call.clone()),
             })?;
@@ -112,7 +112,7 @@ impl Report {
     /// Tells the run how far the line is held.
     pub(super) fn started(&mut self, level: Level, not_held: &[NotHeld]) -> Result<(), String> {
         let not_held = not_held.iter().map(|thing| thing.as_str().to_owned());
-        self.ask(Ask::StartLine(LineStart {
+        self.ask(CommandKind::StartLine(LineStart {
             call: self.call.clone(),
             level: level.as_str().to_owned(),
             not_held: not_held.collect(),
@@ -141,7 +141,7 @@ impl Report {
             .into_iter()
             .map(|relative| written(&plan.project, relative))
             .collect();
-        let told = self.ask(Ask::EndLine(LineEnd {
+        let told = self.ask(CommandKind::EndLine(LineEnd {
             call: self.call.clone(),
             path: self.path.clone(),
             exit: (proves && self.proves).then_some(exit),
@@ -153,7 +153,7 @@ impl Report {
         }));
         let reported = match ended.changed.as_slice() {
             [] => Ok(()),
-            changed => self.ask(Ask::ReportProtected {
+            changed => self.ask(CommandKind::ReportProtected {
                 changes: changed.iter().map(protected_change).collect(),
             }),
         };
@@ -162,10 +162,10 @@ impl Report {
             .and(reported)
     }
 
-    fn ask(&mut self, ask: Ask) -> Result<(), String> {
+    fn ask(&mut self, command: CommandKind) -> Result<(), String> {
         let command = Command {
             at_ms: now_ms(),
-            ask,
+            kind: command,
         };
         submit(&mut self.log, &self.machine, &mut self.run, &command)
             .map(|_| ())

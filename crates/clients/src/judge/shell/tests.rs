@@ -70,7 +70,7 @@ fn judged_while(moved: bool) -> Result<Answer, String> {
         };
         let command = Command {
             at_ms: 2,
-            ask: Ask::Transition(request),
+            kind: CommandKind::Transition(request),
         };
         let told = submit(&mut log, &loaded.machine, &mut run, &command).unwrap();
         assert_eq!(told.reply, Reply::Accepted);

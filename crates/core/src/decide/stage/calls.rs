@@ -107,7 +107,7 @@ impl Work<'_> {
         let runs = progress
             .calls
             .iter()
-            .any(|call| call.id == id && matches!(call.fate, CallStatus::Running { .. }));
+            .any(|call| call.id == id && matches!(call.status, CallStatus::Running { .. }));
         if !runs {
             return Err(Refusal::new(
                 Code::NothingPending,
@@ -148,7 +148,7 @@ impl Work<'_> {
         let running: Vec<CallId> = progress
             .calls
             .iter()
-            .filter(|call| call.fate == CallStatus::Running { reads: false })
+            .filter(|call| call.status == CallStatus::Running { reads: false })
             .map(|call| call.id.clone())
             .collect();
         for id in running {
@@ -228,7 +228,7 @@ impl Work<'_> {
             tool: grant.call.tool.clone(),
             digest: grant.call.digest.clone(),
             reads: false,
-            fate: CallStatus::Asked,
+            status: CallStatus::Asked,
         };
         let refusal = Refusal::new(Code::GrantDenied, message);
         self.deny_in_stage(&request.path, &call, "grant", refusal);

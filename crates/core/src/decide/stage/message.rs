@@ -3,7 +3,7 @@
 use super::{End, Work};
 use crate::{
     attempt::{
-        CallStatus, Finish, Handed, MessageCall, MessageCallKind, ModelMessage, PendingCall,
+        CallStatus, Finish, MessageCall, MessageCallKind, ModelMessage, PendingCall, Submission,
     },
     command::CALLS_MAX,
     decide::{carry::spent, transitions::state_of},
@@ -175,7 +175,7 @@ impl Work<'_> {
         &mut self,
         path: &FramePath,
         turn: u32,
-        answer: &Handed,
+        answer: &Submission,
         again_max: u32,
     ) -> Result<(), Refusal> {
         if answer.findings.is_empty() {
@@ -209,14 +209,13 @@ impl Work<'_> {
     pub(super) fn go_on(&mut self, path: &FramePath) -> Result<(), Refusal> {
         loop {
             let (.., progress) = self.progress(path)?;
-            let open = progress
-                .calls
-                .iter()
-                .find(|call| !matches!(call.fate, CallStatus::Settled | CallStatus::Completion(_)));
+            let open = progress.calls.iter().find(|call| {
+                !matches!(call.status, CallStatus::Settled | CallStatus::Completion(_))
+            });
             let Some(call) = open.cloned() else {
                 return self.judge_completions(path);
             };
-            let CallStatus::Fault(refusal) = call.fate.clone() else {
+            let CallStatus::Fault(refusal) = call.status.clone() else {
                 return Ok(());
             };
             self.deny_in_stage(path, &call, "stage", refusal);
@@ -227,10 +226,10 @@ impl Work<'_> {
     fn judge_completions(&mut self, path: &FramePath) -> Result<(), Refusal> {
         let (.., progress) = self.progress(path)?;
         let turn = progress.turns;
-        let handed: Vec<(PendingCall, Handed)> = progress
+        let handed: Vec<(PendingCall, Submission)> = progress
             .calls
             .iter()
-            .filter_map(|call| match &call.fate {
+            .filter_map(|call| match &call.status {
                 CallStatus::Completion(handed) => Some((call.clone(), handed.clone())),
                 _ => None,
             })
@@ -291,7 +290,7 @@ impl Work<'_> {
 }
 
 fn pending_call(prefix: &str, at: usize, call: &MessageCall) -> PendingCall {
-    let fate = match &call.kind {
+    let status = match &call.kind {
         _ if at >= CALLS_MAX => CallStatus::Fault(Refusal::new(
             Code::TooManyCalls,
             format!("a message may have {CALLS_MAX} calls: make fewer at once"),
@@ -305,6 +304,6 @@ fn pending_call(prefix: &str, at: usize, call: &MessageCall) -> PendingCall {
         tool: call.tool.clone(),
         digest: call.digest.clone(),
         reads: call.kind == MessageCallKind::Tool { reads: true },
-        fate,
+        status,
     }
 }

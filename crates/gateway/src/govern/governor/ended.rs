@@ -1,7 +1,8 @@
 //! Calls that have ended: what is recorded, and what the client gets in place of a result.
 
 use interlock_core::{
-    call::CallResult, command::Ask, event::TokenPlace, machine::Machine, names::CallId, run::Run,
+    call::CallResult, command::CommandKind, event::TokenPlace, machine::Machine, names::CallId,
+    run::Run,
 };
 use interlock_store::StoreError;
 use interlock_view::{briefing, notice};
@@ -46,7 +47,7 @@ impl Governor {
         };
         if token_is_new {
             let place = TokenPlace::Result;
-            live.ask(at_ms, Ask::ReportToken { place })?;
+            live.ask(at_ms, CommandKind::ReportToken { place })?;
         }
         if let Some(outcome) = outcome.as_ref().filter(|outcome| outcome.goes_on()) {
             let passed = Passed {
@@ -66,7 +67,7 @@ impl Governor {
         let mut cut_to = None;
         let decision = live.ask_made(at_ms, |machine, run| {
             cut_to = bytes_left(machine, run, id).filter(|(left, _)| bytes > *left);
-            Ask::Record(CallResult {
+            CommandKind::Record(CallResult {
                 id: Some(id.clone()),
                 ok,
                 exit: None,

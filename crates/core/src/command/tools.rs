@@ -4,14 +4,14 @@ use crate::policy::{Policy, wildcard_matches};
 
 /// A tool that is there when an attempt begins.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ToolThere {
+pub struct AvailableTool {
     /// The name that a model calls it by.
     pub name: String,
     /// Its names with its server's, where it is a server's tool; rules may be written with each.
     pub served_as: Vec<String>,
 }
 
-impl ToolThere {
+impl AvailableTool {
     /// Describes a tool that is no server's.
     #[must_use]
     pub fn own(name: &str) -> Self {
@@ -51,9 +51,9 @@ pub(crate) fn offered(
     policy: Option<&Policy>,
     completion_tool: Option<&str>,
     of_run: Option<&[String]>,
-    there: &[ToolThere],
+    there: &[AvailableTool],
 ) -> (Vec<String>, Vec<String>) {
-    let exist: Vec<&ToolThere> = there
+    let exist: Vec<&AvailableTool> = there
         .iter()
         .filter(|tool| of_run.is_none_or(|tools| tool.is_of(tools)))
         .collect();
