@@ -87,10 +87,8 @@ impl Checker {
     fn check(&self, source: &Source) -> Vec<Diagnostic> {
         let beside = Path::new(&source.name).parent();
         let beside = beside.filter(|folder| folder.is_dir());
-        let app = App {
-            output: self.output,
-            directory: beside.unwrap_or(&self.directory).to_owned(),
-        };
+        let directory = beside.unwrap_or(&self.directory).to_owned();
+        let app = App::at(self.output, directory);
         check(source, &app.library_to_read())
     }
 }

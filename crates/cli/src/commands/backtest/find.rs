@@ -204,14 +204,14 @@ fn runs_of_project(app: &App) -> Result<Vec<RunId>, Failure> {
 }
 
 fn run_named(app: &App, wanted: &str) -> Result<RunId, Failure> {
-    let home = app.home()?;
-    app.find_run(&home, Some(wanted))
-        .map_err(|failure| match failure {
-            Failure::Error(_, error) => Failure::usage(anyhow!(
-                "`{wanted}` is no file, no folder and no run: {error}"
-            )),
-            said @ Failure::Said(_) => said,
-        })
+    // Whatever is wrong with the state directory is said as it is.
+    app.environment()?;
+    app.find_run(Some(wanted)).map_err(|failure| match failure {
+        Failure::Error(_, error) => Failure::usage(anyhow!(
+            "`{wanted}` is no file, no folder and no run: {error}"
+        )),
+        said @ Failure::Said(_) => said,
+    })
 }
 
 /// Reads the log of a run as a session.
