@@ -92,6 +92,15 @@ impl App {
         Err(Failure::usage(why))
     }
 
+    /// Takes another directory than the one in which the program was called.
+    pub(crate) const fn at(output: Output, directory: PathBuf) -> Self {
+        Self {
+            output,
+            directory,
+            environment: OnceLock::new(),
+        }
+    }
+
     /// Returns the same with another output.
     pub(crate) fn with(&self, output: Output) -> Self {
         Self {
@@ -150,11 +159,7 @@ pub(crate) fn indented(message: &str) -> String {
 impl App {
     pub(crate) fn here(output: Output) -> Result<Self, Failure> {
         let directory = std::env::current_dir().context("the current directory cannot be read")?;
-        Ok(Self {
-            output,
-            directory,
-            environment: OnceLock::new(),
-        })
+        Ok(Self::at(output, directory))
     }
 }
 
