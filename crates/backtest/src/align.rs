@@ -9,28 +9,11 @@ use crate::{
     calls::JudgedCall,
     cost::Cost,
     follow::{Told, after, told},
-    nodes::{Node, Nodes, short},
-    report::Verdict,
+    nodes::{Node, Nodes, short, standing},
+    options::Options,
     rules::Rules,
+    verdict::Verdict,
 };
-
-/// How a session is placed.
-#[derive(Debug, Clone, Copy)]
-pub struct Options {
-    /// Whether a shell line that was seen to succeed without an exit code counts as one that ended with 0.
-    pub assume_exit: bool,
-    /// States that are followed beside each other, at most.
-    pub states_max: usize,
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        Self {
-            assume_exit: false,
-            states_max: 4_096,
-        }
-    }
-}
 
 /// A step of a placement.
 #[derive(Debug, Clone, Copy)]
@@ -308,11 +291,4 @@ impl Aligner<'_> {
         path.reverse();
         path
     }
-}
-
-/// Names the states that a run stands in.
-pub(crate) fn standing(run: &interlock_core::run::Run) -> Vec<String> {
-    let leaves = run.open_leaves();
-    let frames = leaves.iter().filter_map(|path| run.frame(path));
-    frames.map(|frame| frame.at.to_string()).collect()
 }

@@ -32,11 +32,7 @@ pub(crate) fn judged(session: &Session, scenario: &Scenario) -> Vec<JudgedCall> 
 }
 
 fn one(session: &Session, scenario: &Scenario, index: usize, recorded: &Call) -> JudgedCall {
-    let call = match &recorded.record {
-        // A log keeps of a call what it shows of it.
-        Some(record) => read_again(scenario, record).map(|again| again.call),
-        None => Ok(made(session, scenario, recorded)),
-    };
+    let call = made(session, scenario, recorded);
     let is_shell = call
         .as_ref()
         .is_ok_and(|call| matches!(call.kind, CallKind::Shell));
@@ -53,7 +49,19 @@ fn one(session: &Session, scenario: &Scenario, index: usize, recorded: &Call) ->
     }
 }
 
-fn made(session: &Session, scenario: &Scenario, recorded: &Call) -> ToolCall {
+/// Makes a recorded call again, with its facts.
+///
+/// # Errors
+/// What the recording does not keep of it.
+pub fn made(
+    session: &Session,
+    scenario: &Scenario,
+    recorded: &Call,
+) -> Result<ToolCall, &'static str> {
+    // A log keeps of a call what it shows of it.
+    if let Some(record) = &recorded.record {
+        return read_again(scenario, record).map(|again| again.call);
+    }
     let line = ToolLine {
         tool: recorded.tool.clone(),
         input: recorded.input.clone(),
@@ -62,7 +70,7 @@ fn made(session: &Session, scenario: &Scenario, recorded: &Call) -> ToolCall {
         files: recorded.files.clone(),
         ..ToolLine::default()
     };
-    call(scenario, &line, recorded.id.clone())
+    Ok(call(scenario, &line, recorded.id.clone()))
 }
 
 /// Returns the transition that a call of Interlock's own tool asks for.

@@ -12,10 +12,10 @@ use interlock_core::{
 };
 
 use crate::{
-    align::Options,
     calls::JudgedCall,
     nodes::{Nodes, short},
-    report::Verdict,
+    options::Options,
+    verdict::Verdict,
 };
 
 /// What a call is told.

@@ -10,12 +10,16 @@ mod calls;
 mod cost;
 mod follow;
 mod nodes;
+mod options;
 mod report;
 mod rules;
+mod verdict;
 
-pub use align::Options;
-pub use report::{Backtest, Placed, Refused, Stay, Stop, Verdict};
+pub use calls::made;
+pub use options::Options;
+pub use report::{Backtest, Placed, Refused, Stay, Stop};
 pub use rules::Rules;
+pub use verdict::Verdict;
 
 use interlock_core::machine::Machine;
 use interlock_sessions::Session;

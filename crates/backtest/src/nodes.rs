@@ -139,3 +139,10 @@ impl Nodes {
 pub(crate) fn short(number: usize) -> u32 {
     u32::try_from(number).unwrap_or(u32::MAX)
 }
+
+/// Names the states that a run stands in.
+pub(crate) fn standing(run: &Run) -> Vec<String> {
+    let leaves = run.open_leaves();
+    let frames = leaves.iter().filter_map(|path| run.frame(path));
+    frames.map(|frame| frame.at.to_string()).collect()
+}

@@ -12,11 +12,13 @@ use interlock_prove::FreeAct;
 use interlock_sessions::Session;
 
 use crate::{
-    align::{How, Options, Path, standing},
+    align::{How, Path},
     calls::JudgedCall,
     follow::{performed, told},
-    nodes::Nodes,
+    nodes::{Nodes, standing},
+    options::Options,
     rules::Rules,
+    verdict::Verdict,
 };
 
 /// A session as it was placed in a workflow.
@@ -48,19 +50,6 @@ pub struct Backtest {
     pub recorded: bool,
     /// Whether more states were there than were followed, so that fewer refusals may be possible.
     pub bounded: bool,
-}
-
-/// What a call is told.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verdict {
-    /// It may run.
-    Allow,
-    /// A person is asked.
-    Ask,
-    /// It may not run.
-    Deny,
-    /// The recording keeps too little of it.
-    NotJudged,
 }
 
 /// A call, where it was placed.

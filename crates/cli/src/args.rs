@@ -11,7 +11,7 @@ mod workflows;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-pub(crate) use backtest::{BacktestArgs, SessionsArgs};
+pub(crate) use backtest::{BacktestArgs, MineArgs, SessionsArgs};
 pub(crate) use compare::CompareArgs;
 pub(crate) use edit::{EditArgs, EditOperation, WhereArgs};
 pub(crate) use guard::{
@@ -149,6 +149,18 @@ which state: it is placed where the fewest calls are refused. Nothing runs and n
 Exit codes: 0 nothing is refused, 1 a call is refused, 2 usage, 3 nothing is refused, but not everything could be read
 or judged.")]
     Backtest(BacktestArgs),
+    /// Propose a workflow from sessions that really happened.
+    #[command(after_help = "Examples:
+  interlock mine > .interlock/workflows/mined.yaml      from the sessions of this project
+  interlock mine recordings/ --name work --holdout
+  interlock mine ~/.codex/sessions --since 30d --json | jq -r .workflow
+
+The draft has a phase for each kind of work, in the order in which it was done: reading, editing, running code of the
+project, version control, the network. It allows the tools and commands that were seen, and asks for evidence where
+tests had passed each time. It passes `check`, and `prove` finds it sound; whether it is what you want, you decide.
+
+Exit codes: 0 a draft is printed, 1 no order is found, 2 usage.")]
+    Mine(MineArgs),
     /// Show what a shell line would do, and whether a state allows it.
     #[command(after_help = "Examples:
   interlock explain bugfix testing 'cargo test | tee log.txt'

@@ -18,6 +18,7 @@ pub(crate) mod init;
 pub(crate) mod list;
 pub(crate) mod log;
 mod lsp;
+pub(crate) mod mine;
 pub(crate) mod new;
 pub(crate) mod pages;
 pub(crate) mod passkey;
@@ -113,6 +114,7 @@ fn dispatch(app: &App, command: Command) -> Done {
         Command::Test(args) => test::run(app, &args),
         Command::Prove(args) => prove::run(app, &args),
         Command::Backtest(args) => backtest::run(app, &args),
+        Command::Mine(args) => mine::run(app, &args),
         Command::Explain(args) => explain::run(app, &args),
         Command::Schema(args) => schema::run(app, &args),
         Command::Fs { command } => dispatch(

@@ -357,3 +357,81 @@ fn check_says_in_one_sentence_what_a_policy_would_have_refused() {
     let found = report(&room, &["check", "stricter.json", &sessions], 0);
     assert_eq!(found["against_sessions"][0]["refused"], 1, "{found:#}");
 }
+
+/// Writes a session of Claude Code: calls with their arguments, and whether each succeeded.
+fn transcript(room: &Room, id: &str, calls: &[(&str, Value, bool)]) -> String {
+    let mut text = String::new();
+    for (index, (tool, input, ok)) in calls.iter().enumerate() {
+        let call = format!("{id}-{index}");
+        let at = format!("2026-01-01T00:{index:02}:00Z");
+        let common = |kind: &str, message: Value| {
+            json!({
+                "type": kind, "sessionId": id, "cwd": room.project(), "timestamp": at, "message": message,
+                "toolUseResult": {"stdout": "", "stderr": "", "interrupted": false},
+            })
+        };
+        let used =
+            json!({"content": [{"type": "tool_use", "id": call, "name": tool, "input": input}]});
+        let said = if *ok { "ok" } else { "Exit code 1" };
+        let result = json!({"content": [{"type": "tool_result", "tool_use_id": call, "content": said, "is_error": !ok}]});
+        text += &format!(
+            "{}\n{}\n",
+            common("assistant", used),
+            common("user", result)
+        );
+    }
+    text
+}
+
+/// The draft of sessions passes `check` and `prove`, and refuses none of their calls.
+#[test]
+fn a_mined_draft_checks_proves_and_fits() {
+    let room = Room::new().unwrap();
+    let file =
+        |name: &str| json!({"file_path": room.file(name), "old_string": "a", "new_string": "b"});
+    let line = |line: &str| json!({"command": line});
+    for (name, more) in [("one", true), ("two", false), ("three", false)] {
+        let mut calls = vec![("Read", file("a.rs"), true), ("Edit", file("a.rs"), true)];
+        if more {
+            calls.push(("Bash", line("cargo test"), false));
+            calls.push(("Edit", file("a.rs"), true));
+        }
+        calls.push(("Bash", line("cargo test"), true));
+        calls.push(("Bash", line("git commit -m done"), true));
+        room.write(
+            &format!("sessions/{name}.jsonl"),
+            &transcript(&room, name, &calls),
+        )
+        .unwrap();
+    }
+    let draft = out(&room, &["mine", "sessions", "--name", "work"], 0);
+    room.write("work.yaml", &draft).unwrap();
+    out(&room, &["check", "work.yaml", "--deny-warnings"], 0);
+    out(&room, &["prove", "work.yaml"], 0);
+    let found = report(&room, &["backtest", "work.yaml", "sessions"], 0);
+    assert_eq!(
+        (&found["calls"], &found["refused"]),
+        (&json!(14), &json!(0)),
+        "{draft}"
+    );
+    let graded = report(&room, &["mine", "sessions", "--holdout"], 0);
+    assert_eq!(graded["holdout"]["sessions"], 3);
+    assert!(
+        graded["workflow"].as_str().unwrap().contains("id: mined"),
+        "{graded}"
+    );
+    // An order that is none is said.
+    let calls = [
+        ("Edit", file("a"), true),
+        ("Bash", line("cargo test"), true),
+        ("Bash", line("git commit -m a"), true),
+        ("Edit", file("a"), true),
+        ("Bash", line("git commit -m b"), true),
+        ("Bash", line("cargo test"), true),
+    ];
+    room.write("mixed.jsonl", &transcript(&room, "mixed", &calls))
+        .unwrap();
+    let none = run(&room, &["mine", "mixed.jsonl"]);
+    assert_eq!(none.status.code(), Some(1), "{none:?}");
+    assert!(String::from_utf8_lossy(&none.stderr).contains("no order found"));
+}

@@ -25,6 +25,21 @@ pub(crate) struct BacktestArgs {
     pub(crate) json: bool,
 }
 
+#[derive(Debug, Args)]
+pub(crate) struct MineArgs {
+    #[command(flatten)]
+    pub(crate) sessions: SessionsArgs,
+    /// The id of the workflow.
+    #[arg(long, value_name = "NAME", default_value = "mined")]
+    pub(crate) name: String,
+    /// Leave each session out once, and say how many of its calls the draft of the others refuses.
+    #[arg(long)]
+    pub(crate) holdout: bool,
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
 /// Which sessions are read.
 #[derive(Debug, Args)]
 pub(crate) struct SessionsArgs {

@@ -39,6 +39,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
             "test",
             "prove",
             "backtest",
+            "mine",
             "explain",
             "edit",
             "convert",

@@ -15,7 +15,7 @@ use crate::{
 };
 
 pub(crate) use find::{Found, find, root_of};
-pub(crate) use judge::{Judged, Outcome, Tally, judge};
+pub(crate) use judge::{Judged, Outcome, Tally, judge, settings};
 
 pub(crate) fn run(app: &App, args: &BacktestArgs) -> Done {
     let loaded = live::load_to_read(app, &args.workflow).map_err(as_usage)?;

@@ -129,11 +129,7 @@ pub(crate) fn judge(
     }
     let is_left = |index: &usize| !again.iter().any(|(known, _)| known == index);
     let left: Vec<usize> = (0..found.sessions.len()).filter(is_left).collect();
-    let settings: Vec<Scenario> = found
-        .sessions
-        .iter()
-        .map(|session| setting(app, found, session, &usual))
-        .collect();
+    let settings = settings(app, found, &usual);
     let next = AtomicUsize::new(0);
     // What a thread learns of the workflow is its own, so few sessions are not worth another.
     let threads = thread::available_parallelism().map_or(1, NonZero::get);
@@ -182,6 +178,14 @@ pub(crate) fn judge(
         sessions: all.into_iter().map(|(_, outcome)| outcome).collect(),
         rules,
     })
+}
+
+/// Returns where each session took place.
+pub(crate) fn settings(app: &App, found: &Found, usual: &Scenario) -> Vec<Scenario> {
+    let sessions = found.sessions.iter();
+    sessions
+        .map(|session| setting(app, found, session, usual))
+        .collect()
 }
 
 /// Returns where a session took place.

@@ -19,7 +19,7 @@ pub(crate) fn tell(
     tally: &Tally,
 ) -> Done {
     let out = app.output;
-    let refused = format!(
+    let total = format!(
         "{} against {} with {}: {} refused at least.",
         args.workflow,
         count(tally.sessions, "session"),
@@ -31,7 +31,7 @@ pub(crate) fn tell(
     } else {
         Style::Red
     };
-    out.line(&out.styled(style, &refused))?;
+    out.line(&out.styled(style, &total))?;
     for line in about(args, found, tally) {
         out.line(&line)?;
     }
@@ -41,16 +41,8 @@ pub(crate) fn tell(
     for (session, outcome) in pairs() {
         if let Outcome::Placed(placed) = outcome {
             for one in &placed.everywhere {
-                let because = one.because.first();
-                let why = because.map_or_else(String::new, |(states, refusal)| {
-                    format!(
-                        "{} in {}: {}",
-                        refusal.code,
-                        states.join(", "),
-                        refusal.message
-                    )
-                });
-                section.item(&format!("{} {why}", named(session, one.index)))?;
+                let best = placed.placed.get(one.index);
+                section.item(&best.map_or_else(String::new, |best| refused(session, best)))?;
             }
         }
     }
@@ -293,7 +285,7 @@ fn stopped(session: &Session, stop: &interlock_backtest::Stop) -> String {
     };
     let why = match stop.waits_for.as_slice() {
         [] => String::new(),
-        said => format!(": {}", said.join("; ")),
+        said => format!(": {}", cut(&said.join("; "))),
     };
     format!(
         "{} {which} in {}{why}",
@@ -302,19 +294,31 @@ fn stopped(session: &Session, stop: &interlock_backtest::Stop) -> String {
     )
 }
 
+/// Says of a refused call where and why.
+fn refused(session: &Session, one: &Placed) -> String {
+    let why = one.refusal.as_ref().map_or_else(String::new, |refusal| {
+        let place = one.states.join(", ");
+        format!(": {} in {place}: {}", refusal.code, cut(&refusal.message))
+    });
+    format!("{}{why}", named(session, one.index))
+}
+
+/// Characters of a reason that are shown; `--json` has all of it.
+const REASON_MAX: usize = 200;
+
+fn cut(text: &str) -> String {
+    if text.chars().count() <= REASON_MAX {
+        return text.to_owned();
+    }
+    text.chars().take(REASON_MAX).chain("…".chars()).collect()
+}
+
 /// Says where a session first comes out differently than it was recorded.
 fn first(session: &Session, outcome: &Outcome) -> Option<String> {
     match outcome {
         Outcome::Placed(placed) => {
             let one = placed.placed.iter().find(|one| one.is_refused())?;
-            let refusal = one.refusal.as_ref()?;
-            Some(format!(
-                "{} {} in {}: {}",
-                named(session, one.index),
-                refusal.code,
-                one.states.join(", "),
-                refusal.message
-            ))
+            Some(refused(session, one))
         }
         Outcome::Again(again) => Some(format!("{} event {}", short(session), again.first?)),
     }
