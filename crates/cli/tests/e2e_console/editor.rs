@@ -262,6 +262,7 @@ fn guards_forks_and_interrupts_are_made_in_the_form_and_tests_are_played_story()
     person.waits("#view", "nobody writes");
     person.go("Play the run that breaks it nobody writes");
     person.waits("#view", "nobody writes: it happens");
+    person.waits("svg g.node.here > .title", "planning");
     person.go("Next step");
     person.waits("svg g.node.here > .title", "writing");
     person.clean("workflow-counterexample");
