@@ -4,7 +4,7 @@
 
 use interlock_clients::{ClientId, failure_stops, input::Event, read, tool};
 use interlock_core::names::CallId;
-use interlock_facts::{GivenDisk, Proposal, Surroundings, facts};
+use interlock_facts::{CallContext, GivenDisk, Proposal, facts};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
@@ -19,7 +19,7 @@ fuzz_target!(|bytes: &[u8]| {
     let disk = GivenDisk::empty()
         .with("/p", "src/a.rs", "fn main() {}\n")
         .with("/p", "notes.ipynb", "{\"cells\": []}");
-    let surroundings = Surroundings::of_project("/p").resolved(&disk);
+    let context = CallContext::of_project("/p").resolved(&disk);
     let known = tool(ClientId::ClaudeCode, &call.name);
     let found = facts(
         Proposal {
@@ -32,7 +32,7 @@ fuzz_target!(|bytes: &[u8]| {
             agent: input.agent,
             branch: None,
         },
-        &surroundings,
+        &context,
         &disk,
     );
     let _ = format!("{found:?}");

@@ -13,7 +13,7 @@ use interlock_core::{
     names::{CallId, RunId},
     run::Run,
 };
-use interlock_facts::{GivenDisk, Proposal, Surroundings, facts};
+use interlock_facts::{CallContext, GivenDisk, Proposal, facts};
 use serde_json::{Value, json};
 
 use crate::{arguments::Arguments, sample, table::Table, workflow};
@@ -82,7 +82,7 @@ pub(crate) fn call(name: &str, input: &Value) -> ToolCall {
     };
     facts(
         proposal,
-        &Surroundings::of_project("/project"),
+        &CallContext::of_project("/project"),
         &GivenDisk::empty(),
     )
 }

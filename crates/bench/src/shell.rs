@@ -5,7 +5,7 @@ use std::{fs, time::Duration};
 use anyhow::{Result, ensure};
 use interlock_clients::{ClientId, tool};
 use interlock_core::{command::Ask, decide, names::CallId};
-use interlock_facts::{Proposal, RealDisk, Surroundings, facts};
+use interlock_facts::{CallContext, Proposal, RealDisk, facts};
 use serde_json::{Value, json};
 
 use crate::{
@@ -43,15 +43,15 @@ pub(crate) fn judge(_: &Arguments, table: &mut Table) -> Result<()> {
     fs::write(root.join("src/main.rs"), "fn main() {}\n")?;
     fs::write(root.join("notes.txt"), "first\n")?;
     let disk = RealDisk;
-    let surroundings = Surroundings::of_project(root.to_string_lossy()).resolved(&disk);
+    let call_context = CallContext::of_project(root.to_string_lossy()).resolved(&disk);
     let mut times = Vec::new();
     for line in LINES {
         let input = json!({"command": line});
         let judged = || {
-            let call = facts(proposal(&input), &surroundings, &disk);
+            let call = facts(proposal(&input), &call_context, &disk);
             decide(&machine, &run, &command(Ask::Propose(Box::new(call))))
         };
-        let call = facts(proposal(&input), &surroundings, &disk);
+        let call = facts(proposal(&input), &call_context, &disk);
         let shell = call.facts.shell.as_ref();
         let readable = shell.is_some_and(|shell| shell.unreadable.is_none());
         ensure!(readable, "`{line}` is not read: {shell:?}");

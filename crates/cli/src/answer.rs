@@ -2,11 +2,10 @@
 
 use interlock_clients::forget_held;
 use interlock_core::{command::Ask, run::Run};
-use interlock_project::configuration_directory;
 use serde_json::{Value, json};
 
 use crate::{
-    app::{App, indented, variable},
+    app::{self, App, indented},
     failure::{Done, Exit, Failure},
     live::{self, Live},
     review, standing, telemetry,
@@ -17,10 +16,7 @@ pub(crate) fn after(run: &Run) {
     telemetry::nudge();
     if run.is_over() {
         // A mark that stays is looked at again by the next hook.
-        let _ = forget_held(
-            configuration_directory(variable).as_deref(),
-            run.id.as_str(),
-        );
+        let _ = forget_held(app::configuration().as_deref(), run.id.as_str());
     }
 }
 

@@ -3,22 +3,27 @@
 use std::{
     ffi::OsString,
     path::{Path, PathBuf},
+    sync::OnceLock,
 };
 
 use anyhow::Context as _;
 use interlock_core::names::RunId;
-use interlock_project::{Config, Library, configuration_directory, project_root, workflow_root};
+use interlock_project::{
+    Config, Environment, Library, configuration_directory, project_root, workflow_root,
+};
 use interlock_store::Home;
 
 use crate::{failure::Failure, output::Output};
 
 /// What every command is given.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct App {
     /// How to print.
     pub(crate) output: Output,
     /// Where the command was called.
     pub(crate) directory: PathBuf,
+    /// What the invocation was started with, once it was asked for.
+    environment: OnceLock<Environment>,
 }
 
 impl App {
@@ -35,21 +40,13 @@ impl App {
     }
 
     /// Returns the run that is meant: an id, a prefix of one, a name, or the newest of this project.
-    pub(crate) fn find_run(&self, home: &Home, wanted: Option<&str>) -> Result<RunId, Failure> {
-        let (project, flows) = (self.project(), self.flow_project());
-        let found = home.find_run(wanted, &flows);
-        if project == flows {
-            return Ok(found?);
-        }
-        Ok(found.or_else(|_| home.find_run(wanted, &project))?)
+    pub(crate) fn find_run(&self, wanted: Option<&str>) -> Result<RunId, Failure> {
+        Ok(self.environment()?.find_run(wanted)?)
     }
 
     /// Returns the workflows that have a name here and may hold an agent.
     pub(crate) fn library(&self) -> Library {
-        Library::new(
-            &self.project(),
-            configuration_directory(variable).as_deref(),
-        )
+        Library::new(&self.project(), configuration().as_deref())
     }
 
     /// Returns the workflows that have a name here, those of `.flowstate/` before all others.
@@ -67,7 +64,7 @@ impl App {
 
     /// Returns the workflows as seen from the root of any project.
     pub(crate) fn library_of_project(root: &Path) -> Library {
-        let library = Library::new(root, configuration_directory(variable).as_deref());
+        let library = Library::new(root, configuration().as_deref());
         library.with_person(root, home_of_person().as_deref(), variable("PATH"))
     }
 
@@ -95,15 +92,40 @@ impl App {
         Err(Failure::usage(why))
     }
 
+    /// Returns the same with another output.
+    pub(crate) fn with(&self, output: Output) -> Self {
+        Self {
+            output,
+            ..self.clone()
+        }
+    }
+
+    /// Returns what this invocation was started with.
+    pub(crate) fn environment(&self) -> Result<&Environment, Failure> {
+        if let Some(known) = self.environment.get() {
+            return Ok(known);
+        }
+        let found = Environment {
+            directory: self.directory.clone(),
+            ..Environment::of_process()?
+        };
+        Ok(self.environment.get_or_init(|| found))
+    }
+
     /// Returns the state directory.
     pub(crate) fn home(&self) -> Result<Home, Failure> {
-        Ok(Home::locate(variable)?)
+        Ok(self.environment()?.home.clone())
     }
 }
 
 /// Looks up a variable of the environment.
 pub(crate) fn variable(name: &str) -> Option<OsString> {
     std::env::var_os(name)
+}
+
+/// Returns the person's own configuration directory; `None` without a home directory.
+pub(crate) fn configuration() -> Option<PathBuf> {
+    configuration_directory(variable)
 }
 
 /// Returns the home of the person, where there is one.
@@ -119,7 +141,11 @@ pub(crate) fn indented(message: &str) -> String {
 impl App {
     pub(crate) fn here(output: Output) -> Result<Self, Failure> {
         let directory = std::env::current_dir().context("the current directory cannot be read")?;
-        Ok(Self { output, directory })
+        Ok(Self {
+            output,
+            directory,
+            environment: OnceLock::new(),
+        })
     }
 }
 

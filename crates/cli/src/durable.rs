@@ -6,15 +6,12 @@ mod carry;
 mod conversation_input;
 mod guard;
 mod inputs;
-mod models;
-mod nodes;
 mod proceed;
 mod screen;
-mod servers;
 mod signals;
-mod stages;
 mod trust;
 mod variables;
+mod world;
 
 pub(crate) use begin::{begin, of_steps};
 pub(crate) use cancel::cancel;

@@ -31,7 +31,7 @@ pub(crate) struct Live {
 /// Opens the run that is meant: an id, a prefix of one, a name, or the newest of this project.
 pub(crate) fn open(app: &App, wanted: Option<&str>) -> Result<Live, Failure> {
     let home = app.home()?;
-    let id = app.find_run(&home, wanted)?;
+    let id = app.find_run(wanted)?;
     let log = home.open_run(&id)?;
     let machine = log.machine()?;
     let run = log.load()?;

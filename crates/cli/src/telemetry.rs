@@ -3,15 +3,15 @@
 use std::process::{Command, Stdio};
 
 use interlock_core::names::RunId;
-use interlock_project::{Config, configuration_directory};
+use interlock_project::Config;
 use interlock_store::Home;
 use interlock_telemetry::{Parent, Settings};
 
-use crate::app::{program, variable};
+use crate::app::{self, program, variable};
 
 /// Reads where spans go: the variables, then the person's own configuration.
 pub(crate) fn settings() -> anyhow::Result<Settings> {
-    let directory = configuration_directory(variable);
+    let directory = app::configuration();
     let config = Config::of_person(directory.as_deref())?.telemetry;
     let look = |name: &str| variable(name).and_then(|value| value.into_string().ok());
     Ok(Settings::of(

@@ -7,11 +7,13 @@ use std::{
     process::{Command, Stdio},
 };
 
-use interlock_confine::{Host, PersonsLine, plan_for_person};
+use interlock_confine::{PersonsLine, plan_for_person};
 use interlock_core::{names::CallId, policy::Policy};
-use interlock_facts::{RealDisk, Surroundings};
+use interlock_facts::{CallContext, RealDisk};
 use interlock_process::Cancel;
+use interlock_project::Environment;
 use interlock_sandbox::Level;
+use interlock_store::Home;
 use interlock_tools::{Arguments, Carrier, Code, Seen, Tool, ToolContext, ToolEnd};
 use serde_json::json;
 
@@ -29,14 +31,14 @@ fn run(project: &Path, tools: &[&str], line: &str) -> ToolEnd {
         project,
         directory: project,
     };
-    let plan = plan_for_person(&Host::default(), &asked).unwrap();
-    let surroundings = Surroundings::of_project(project.to_str().unwrap()).resolved(&RealDisk);
+    let plan = plan_for_person(&Environment::at(Home::at("")), &[], &asked).unwrap();
+    let call_context = CallContext::of_project(project.to_str().unwrap()).resolved(&RealDisk);
     let arguments = Arguments::of(json!({ "command": line })).unwrap();
-    let call = Tool::Bash.proposed(CallId::from("t1.c1"), &arguments, &surroundings, &RealDisk);
+    let call = Tool::Bash.proposed(CallId::from("t1.c1"), &arguments, &call_context, &RealDisk);
     Tool::Bash.run(
         &arguments,
         &ToolContext {
-            surroundings: &surroundings,
+            call_context: &call_context,
             facts: &call.facts,
             seen: &Seen::new(),
             cancel: &Cancel::new().unwrap(),

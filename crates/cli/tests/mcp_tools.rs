@@ -17,11 +17,8 @@ use interlock_core::{
     machine::Object,
     names::{CallId, RunId},
 };
-use interlock_gateway::{
-    Settings, StartedFor, ToolPrefix,
-    tool_servers::{CallError, ToolServers, ToolServersSettings, WantedServer},
-};
-use interlock_project::Servers;
+use interlock_project::{Environment, Servers};
+use interlock_runner::mcp::{CallError, ToolServers, ToolServersSettings, WantedServer};
 use interlock_store::Home;
 use interlock_testkit::{
     interlock::Interlock, mcp::listening::Listening, processes, programs, room::Room,
@@ -68,15 +65,13 @@ impl World {
     fn start_for(&self, wanted: Vec<WantedServer>, run: Option<RunId>) -> ToolServers {
         let notes = Arc::clone(&self.notes);
         ToolServers::start(ToolServersSettings {
-            settings: Settings {
-                project_directory: self.room.project(),
+            environment: Environment {
                 home: Home::at(self.room.state().join("interlock")),
                 configuration: None,
-                tool_prefix: ToolPrefix::default(),
-                person: "ana".to_owned(),
-                ancestors: Vec::new(),
-                started_for: StartedFor::Anything,
+                directory: self.room.project(),
+                ..Environment::of_process().unwrap()
             },
+            plugins: Vec::new(),
             wanted,
             configured: Servers::new(),
             run,

@@ -16,12 +16,12 @@ use interlock_core::{
     facts::ShellFacts,
     names::{AgentId, CallId},
 };
+use interlock_project::Environment;
 use serde_json::{Value, json};
 
 use crate::{
     answer::{Answer, Say, cut},
     client::ClientId,
-    hook_setting::HookSetting,
     input::{Event, HookPayload, Input, Mode, ToolUse, is_set},
     mods::Look,
     process,
@@ -93,6 +93,7 @@ impl Protocol for ClaudeCode {
         Ok(Input {
             client: ClientId::ClaudeCode,
             borrowed: false,
+            by_plugin: false,
             session: told.text("session_id")?,
             parent: None,
             beside: None,
@@ -149,8 +150,8 @@ impl Protocol for ClaudeCode {
         plugins.mods()
     }
 
-    fn is_last_task(&self, setting: &HookSetting, input: &Input, task: &str) -> bool {
-        tasks::is_last(setting, input, task)
+    fn is_last_task(&self, environment: &Environment, input: &Input, task: &str) -> bool {
+        tasks::is_last(environment, input, task)
     }
 
     /// A fork is told of as such, but not whose copy it is: that stands on the command line, if anywhere.
@@ -162,8 +163,8 @@ impl Protocol for ClaudeCode {
     }
 
     /// A client that runs without a person says so in its own variables.
-    fn is_attended(&self, setting: &HookSetting, input: &Input) -> bool {
-        let variable = |name: &str| setting.variable(name);
+    fn is_attended(&self, environment: &Environment, input: &Input) -> bool {
+        let variable = |name: &str| environment.variable(name);
         let alone = match variable("CLAUDE_CODE_SESSION_ATTENDED").as_deref() {
             Some("0") => true,
             Some(_) => false,
@@ -175,18 +176,18 @@ impl Protocol for ClaudeCode {
         input.mode.asks() && !alone
     }
 
-    fn carrying(&self, _setting: &HookSetting, _input: &Input, _project: &Path) -> RewriteMode {
+    fn carrying(&self, _setting: &Environment, _input: &Input, _project: &Path) -> RewriteMode {
         RewriteMode::ByRules
     }
 
     fn about_line(
         &self,
-        setting: &HookSetting,
+        environment: &Environment,
         input: &Input,
         project: &Path,
         line: &ShellFacts,
     ) -> Option<Effect> {
-        rules(setting, project, self.is_attended(setting, input)).about(line)
+        rules(environment, project, self.is_attended(environment, input)).about(line)
     }
 
     fn exit_code(&self, ended: &Ended<'_>) -> Option<i64> {
@@ -256,15 +257,15 @@ fn decision(word: &str, reason: &str) -> Value {
 }
 
 /// Returns the folder in which the client keeps what is the person's.
-fn own_folder(setting: &HookSetting) -> Option<PathBuf> {
-    let directory = |name: &str| setting.variable(name).map(PathBuf::from);
+fn own_folder(environment: &Environment) -> Option<PathBuf> {
+    let directory = |name: &str| environment.variable(name).map(PathBuf::from);
     directory("CLAUDE_CONFIG_DIR").or_else(|| directory("HOME").map(|home| home.join(".claude")))
 }
 
 /// Reads the client's own rules about shell lines.
-fn rules(setting: &HookSetting, project: &Path, attended: bool) -> Rules {
-    let directory = |name: &str| setting.variable(name).map(PathBuf::from);
-    let own = own_folder(setting);
+fn rules(environment: &Environment, project: &Path, attended: bool) -> Rules {
+    let directory = |name: &str| environment.variable(name).map(PathBuf::from);
+    let own = own_folder(environment);
     let project = directory("CLAUDE_PROJECT_DIR")
         .unwrap_or_else(|| project.to_owned())
         .join(".claude");

@@ -14,13 +14,13 @@ use interlock_core::{
     call::ToolCall,
     names::{AgentId, CallId},
 };
+use interlock_project::Environment;
 use interlock_store::ClientMod;
 use serde_json::{Value, json};
 
 use crate::{
     answer::{Answer, Say, cut},
     client::ClientId,
-    hook_setting::HookSetting,
     input::{Event, HookPayload, Input, Mode, ToolUse},
     mods::Look,
     protocol::{self, Ended, Origin, Protocol, RewriteMode, needs_a_person},
@@ -75,6 +75,7 @@ impl Protocol for Codex {
         Ok(Input {
             client: ClientId::Codex,
             borrowed: false,
+            by_plugin: false,
             session: told.text("session_id")?,
             parent: None,
             beside: None,
@@ -152,10 +153,10 @@ impl Protocol for Codex {
         true
     }
 
-    fn carrying(&self, setting: &HookSetting, input: &Input, project: &Path) -> RewriteMode {
+    fn carrying(&self, environment: &Environment, input: &Input, project: &Path) -> RewriteMode {
         let free = input.mode == Mode::Bypass
             && input.transcript.as_deref().is_some_and(sandbox::is_off)
-            && !sandbox::has_rules(setting, project);
+            && !sandbox::has_rules(environment, project);
         // Inside its sandbox `interlock exec` could not write down what it saw.
         if free {
             RewriteMode::Yes

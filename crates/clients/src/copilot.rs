@@ -14,13 +14,13 @@ mod servers;
 use std::path::Path;
 
 use interlock_core::names::AgentId;
+use interlock_project::Environment;
 use interlock_store::ClientMod;
 use serde_json::{Value, json};
 
 use crate::{
     answer::{Answer, Say, cut},
     client::ClientId,
-    hook_setting::HookSetting,
     input::{Event, HookPayload, Input, Mode, ToolUse, is_set},
     mods::Look,
     protocol::{self, Protocol, RewriteMode, needs_a_person},
@@ -125,6 +125,7 @@ impl Protocol for Copilot {
         Ok(Input {
             client: ClientId::Copilot,
             borrowed: false,
+            by_plugin: false,
             // Where a sub-agent begins, the session is not always its own.
             session: agent
                 .clone()
@@ -187,8 +188,8 @@ impl Protocol for Copilot {
         mods::mods(look)
     }
 
-    fn carrying(&self, setting: &HookSetting, input: &Input, _project: &Path) -> RewriteMode {
-        if rules::asks_nobody(setting) && !input.borrowed {
+    fn carrying(&self, environment: &Environment, input: &Input, _project: &Path) -> RewriteMode {
+        if rules::asks_nobody(environment) && !input.borrowed {
             RewriteMode::Yes
         } else {
             RewriteMode::No
@@ -196,13 +197,13 @@ impl Protocol for Copilot {
     }
 
     /// It runs the hooks of Claude Code's settings too, so a call may be told of twice.
-    fn duplicate(&self, setting: &HookSetting, input: &Input) -> Option<DuplicateHook> {
+    fn duplicate(&self, environment: &Environment, input: &Input) -> Option<DuplicateHook> {
         let Event::BeforeTool(used) = &input.event else {
             return None;
         };
         let side = match input.borrowed {
             true => Side::Borrowed,
-            false if lines::are_borrowed(setting, Path::new(&input.directory)) => Side::General,
+            false if lines::are_borrowed(environment, Path::new(&input.directory)) => Side::General,
             false => return None,
         };
         Some(DuplicateHook {

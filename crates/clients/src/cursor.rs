@@ -11,13 +11,13 @@ mod mods;
 use std::path::{Path, PathBuf};
 
 use interlock_core::names::{AgentId, CallId};
+use interlock_project::Environment;
 use interlock_store::ClientMod;
 use serde_json::{Value, json};
 
 use crate::{
     answer::{Answer, Say, cut},
     client::ClientId,
-    hook_setting::HookSetting,
     input::{Event, HookPayload, Input, Mode},
     mods::Look,
     protocol::{self, Protocol, needs_a_person},
@@ -70,6 +70,7 @@ impl Protocol for Cursor {
         Ok(Input {
             client: ClientId::Cursor,
             borrowed: false,
+            by_plugin: false,
             mode: Mode::Other,
             source: None,
             transcript: None,
@@ -132,11 +133,11 @@ impl Protocol for Cursor {
         true
     }
 
-    fn is_attended(&self, _setting: &HookSetting, input: &Input) -> bool {
+    fn is_attended(&self, _setting: &Environment, input: &Input) -> bool {
         input.named == ASKING
     }
 
-    fn duplicate(&self, _setting: &HookSetting, input: &Input) -> Option<DuplicateHook> {
+    fn duplicate(&self, _setting: &Environment, input: &Input) -> Option<DuplicateHook> {
         let Event::BeforeTool(used) = &input.event else {
             return None;
         };

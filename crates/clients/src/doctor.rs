@@ -20,12 +20,12 @@ pub use mods::{UnknownMod, unknown_mods};
 pub use token::{ClientWithToken, clients_with_token};
 pub use unheard::{UnheardClient, unheard_clients};
 
+use interlock_project::{Environment, now_ms};
 use interlock_store::Home;
 use serde::Serialize;
 
 use crate::{
     client::ClientId,
-    hook_setting::HookSetting,
     registry::definition,
     settings::{Site, client_def::ClientDef},
 };
@@ -208,22 +208,18 @@ pub fn examine(examination: &Examination) -> Report {
 }
 
 /// Describes this machine as a hook would find it.
-fn setting(examination: &Examination) -> HookSetting {
+fn environment(examination: &Examination) -> Environment {
     let site = &examination.site;
     let is_home = |name: &std::ffi::OsString| name == "HOME";
     let others = std::env::vars_os().filter(|(name, _)| !is_home(name));
     let home = ("HOME".into(), site.home.clone().into_os_string());
-    let since = std::time::SystemTime::now()
-        .duration_since(std::time::UNIX_EPOCH)
-        .unwrap_or_default();
-    HookSetting {
-        home: Home::at(&examination.state),
-        by_plugin: false,
+    Environment {
         configuration: examination.configuration.clone(),
+        directory: site.project_root.clone(),
         program: Some(site.program.clone()),
-        environment: others.chain([home]).collect(),
-        client: None,
-        at_ms: u64::try_from(since.as_millis()).unwrap_or(u64::MAX),
+        variables: others.chain([home]).collect(),
+        at_ms: now_ms(),
+        ..Environment::at(Home::at(&examination.state))
     }
 }
 

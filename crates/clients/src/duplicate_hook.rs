@@ -6,12 +6,12 @@
 
 use interlock_core::{names::CallId, run::Run};
 use interlock_facts::digest;
+use interlock_project::Environment;
 use interlock_store::{DuplicateCall, DuplicateCalls};
 use serde_json::Value;
 
 use crate::{
     answer::{Answer, Say},
-    hook_setting::HookSetting,
     input::{Event, Input},
     plugins,
     protocol::{DuplicateHook, Side},
@@ -21,16 +21,16 @@ use crate::{
 
 /// Has a call judged, where it is not the other telling of one that was allowed.
 pub(crate) fn judged_once(
-    setting: &HookSetting,
+    environment: &Environment,
     guarded: &mut Guarded,
     input: &Input,
     judge: impl FnOnce(&mut Guarded) -> Result<Answer, String>,
 ) -> Result<Answer, String> {
-    let Some(duplicate) = telling(setting, input) else {
+    let Some(duplicate) = telling(environment, input) else {
         return judge(guarded);
     };
     let said = |error: interlock_store::StoreError| error.to_string();
-    let mut duplicates: DuplicateCalls<'_> = setting
+    let mut duplicates: DuplicateCalls<'_> = environment
         .home
         .lock_twins(&guarded.binding.session)
         .map_err(said)?;
@@ -96,12 +96,12 @@ pub(crate) fn judged_once(
 }
 
 /// Returns which telling of a call this is, where the client tells of each more than once, or a plugin does beside settings.
-fn telling(setting: &HookSetting, input: &Input) -> Option<DuplicateHook> {
-    let own = registry::protocol(input.client).duplicate(setting, input);
+fn telling(environment: &Environment, input: &Input) -> Option<DuplicateHook> {
+    let own = registry::protocol(input.client).duplicate(environment, input);
     let Event::BeforeTool(used) = &input.event else {
         return own;
     };
-    if !setting.by_plugin && !plugins::is_installed(input.client, setting) {
+    if !input.by_plugin && !plugins::is_installed(input.client, environment) {
         return own;
     }
     let (key, side) = match (own, &used.id) {
@@ -110,11 +110,7 @@ fn telling(setting: &HookSetting, input: &Input) -> Option<DuplicateHook> {
         (None, Some(id)) => (digest(&used.name, &Value::from(id.as_str())), Side::General),
         (None, None) => (digest(&used.name, &used.input), Side::General),
     };
-    let side = if setting.by_plugin {
-        Side::Plugin
-    } else {
-        side
-    };
+    let side = if input.by_plugin { Side::Plugin } else { side };
     Some(DuplicateHook { key, side })
 }
 

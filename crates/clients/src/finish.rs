@@ -1,11 +1,11 @@
 //! The end of the agent's work: of its turn, and of the last task of its own list.
 
 use interlock_core::{Reply, command::Ask};
+use interlock_project::Environment;
 use interlock_view::briefing_as;
 
 use crate::{
     answer::{Answer, Say},
-    hook_setting::HookSetting,
     input::Input,
     registry,
     session::Guarded,
@@ -53,12 +53,12 @@ pub(crate) fn turn(guarded: &mut Guarded, input: &Input, again: bool) -> Result<
 
 /// Keeps the last task of the agent's own list open, where the workflow wants more of it.
 pub(crate) fn task(
-    setting: &HookSetting,
+    environment: &Environment,
     guarded: &mut Guarded,
     input: &Input,
     task: &str,
 ) -> Result<Answer, String> {
-    if !registry::protocol(input.client).is_last_task(setting, input, task) {
+    if !registry::protocol(input.client).is_last_task(environment, input, task) {
         return Ok(Say::Nothing.into());
     }
     let refused = refused(guarded, input)?;

@@ -10,13 +10,13 @@ mod rules;
 
 use std::path::Path;
 
+use interlock_project::Environment;
 use interlock_store::ClientMod;
 use serde_json::{Value, json};
 
 use crate::{
     answer::{Answer, Say, cut},
     client::ClientId,
-    hook_setting::HookSetting,
     input::{Event, HookPayload, Input, Mode, ToolUse},
     mods::Look,
     protocol::{self, Protocol, RewriteMode, needs_a_person},
@@ -69,6 +69,7 @@ impl Protocol for Gemini {
         Ok(Input {
             client: ClientId::Gemini,
             borrowed: false,
+            by_plugin: false,
             session: told.text("session_id")?,
             parent: None,
             beside: None,
@@ -132,9 +133,9 @@ impl Protocol for Gemini {
         mods::mods(look)
     }
 
-    fn carrying(&self, setting: &HookSetting, _input: &Input, project: &Path) -> RewriteMode {
+    fn carrying(&self, environment: &Environment, _input: &Input, project: &Path) -> RewriteMode {
         // Its own policy is asked about the line that a hook has made of it.
-        if rules::asks_nobody() && !rules::has_rules(setting, project) {
+        if rules::asks_nobody() && !rules::has_rules(environment, project) {
             RewriteMode::Yes
         } else {
             RewriteMode::No

@@ -11,10 +11,11 @@ use std::{
 };
 
 use interlock_core::names::RunId;
+use interlock_project::Environment;
 use interlock_store::{BASELINE, EventLog as _, Home, SessionKey};
 use serde::{Deserialize, Serialize};
 
-use crate::{hook_setting::HookSetting, session::Guarded};
+use crate::{process, session::Guarded};
 
 /// The directory of marks, beside that of the person's configuration.
 const DIRECTORY: &str = "interlock-held";
@@ -36,8 +37,8 @@ struct Mark {
 ///
 /// # Errors
 /// The session was held, or that cannot be told.
-pub(crate) fn refuse_if_gone(setting: &HookSetting, key: &SessionKey) -> Result<(), String> {
-    let Some(directory) = directory(setting.configuration.as_deref()) else {
+pub(crate) fn refuse_if_gone(environment: &Environment, key: &SessionKey) -> Result<(), String> {
+    let Some(directory) = directory(environment.configuration.as_deref()) else {
         return Ok(());
     };
     if matches!(fs::symlink_metadata(&directory), Err(error) if error.kind() == ErrorKind::NotFound)
@@ -46,19 +47,19 @@ pub(crate) fn refuse_if_gone(setting: &HookSetting, key: &SessionKey) -> Result<
     }
     let of_session = directory.join(session_name(key));
     if let Some(mark) = read(&of_session)? {
-        if !is_over(setting, &mark) {
+        if !is_over(environment, &mark) {
             return Err(gone(&mark, "what Interlock kept of this session"));
         }
         forget(&of_session)?;
     }
     // Another conversation of the same client: free while the state is there.
-    let Some(of_process) = process_name(setting).map(|name| directory.join(name)) else {
+    let Some(of_process) = process_name(environment).map(|name| directory.join(name)) else {
         return Ok(());
     };
     let Some(mark) = read(&of_process)? else {
         return Ok(());
     };
-    let run = home_of(setting, &mark).open_run(&mark.run);
+    let run = home_of(environment, &mark).open_run(&mark.run);
     match run.and_then(|log| log.load()) {
         Ok(run) if run.is_over() => forget(&of_process).map(drop),
         Ok(_) => Ok(()),
@@ -72,13 +73,13 @@ pub(crate) fn refuse_if_gone(setting: &HookSetting, key: &SessionKey) -> Result<
 ///
 /// # Errors
 /// It cannot be removed.
-pub(crate) fn keep(setting: &HookSetting, guarded: &Guarded) -> Result<(), String> {
-    let Some(directory) = directory(setting.configuration.as_deref()) else {
+pub(crate) fn keep(environment: &Environment, guarded: &Guarded) -> Result<(), String> {
+    let Some(directory) = directory(environment.configuration.as_deref()) else {
         return Ok(());
     };
     let names = [
         Some(session_name(&guarded.binding.session)),
-        process_name(setting),
+        process_name(environment),
     ];
     for path in names.into_iter().flatten().map(|name| directory.join(name)) {
         // What it said is known here: a damaged one is as good as one of this run.
@@ -93,7 +94,7 @@ pub(crate) fn keep(setting: &HookSetting, guarded: &Guarded) -> Result<(), Strin
         }
         let mark = Mark {
             run: guarded.id().clone(),
-            state: setting.home.path().to_owned(),
+            state: environment.home.path().to_owned(),
         };
         if known.ok().flatten().as_ref() != Some(&mark) {
             let _ = write(&directory, &path, &mark);
@@ -106,8 +107,8 @@ pub(crate) fn keep(setting: &HookSetting, guarded: &Guarded) -> Result<(), Strin
 ///
 /// # Errors
 /// It is gone.
-pub(crate) fn check_baseline(setting: &HookSetting, guarded: &Guarded) -> Result<(), String> {
-    let Some(directory) = directory(setting.configuration.as_deref()) else {
+pub(crate) fn check_baseline(environment: &Environment, guarded: &Guarded) -> Result<(), String> {
+    let Some(directory) = directory(environment.configuration.as_deref()) else {
         return Ok(());
     };
     let path = directory.join(session_name(&guarded.binding.session));
@@ -119,7 +120,7 @@ pub(crate) fn check_baseline(setting: &HookSetting, guarded: &Guarded) -> Result
     }
     let mark = Mark {
         run: guarded.id().clone(),
-        state: setting.home.path().to_owned(),
+        state: environment.home.path().to_owned(),
     };
     Err(gone(&mark, "what protected files are compared with"))
 }
@@ -171,8 +172,8 @@ fn session_name(key: &SessionKey) -> String {
     format!("session-{}", key.file_name())
 }
 
-fn process_name(setting: &HookSetting) -> Option<String> {
-    let process = setting.client_process()?;
+fn process_name(environment: &Environment) -> Option<String> {
+    let process = process::client_of(environment)?;
     let started: String = process
         .started
         .chars()
@@ -223,16 +224,16 @@ fn forget(path: &Path) -> Result<bool, String> {
 }
 
 /// Tells whether the run of a mark is known to be over.
-fn is_over(setting: &HookSetting, mark: &Mark) -> bool {
-    let run = home_of(setting, mark).open_run(&mark.run);
+fn is_over(environment: &Environment, mark: &Mark) -> bool {
+    let run = home_of(environment, mark).open_run(&mark.run);
     run.and_then(|log| log.load())
         .is_ok_and(|run| run.is_over())
 }
 
 /// Returns the state directory that a mark names: it may have been set otherwise then.
-fn home_of(setting: &HookSetting, mark: &Mark) -> Home {
-    if setting.home.path() == mark.state {
-        setting.home.clone()
+fn home_of(environment: &Environment, mark: &Mark) -> Home {
+    if environment.home.path() == mark.state {
+        environment.home.clone()
     } else {
         Home::at(&mark.state)
     }

@@ -21,6 +21,7 @@ use interlock_core::{
     names::AgentId,
 };
 use interlock_facts::{RealDisk, Shape};
+use interlock_project::Environment;
 use interlock_store::{Binding, EventLog as _, SessionKey, StoreError};
 use interlock_view::{briefing_as, notice};
 use serde_json::Value;
@@ -30,9 +31,8 @@ use crate::{
     calls,
     client::ClientId,
     duplicate_hook, failed, finish, gemini, held,
-    hook_setting::HookSetting,
     input::{Event, Input, ToolUse},
-    judge, line, mods, notify, policy, prompts,
+    judge, line, mods, notify, policy, process, prompts,
     protocol::Ended,
     registry, running, session,
     session::Guarded,
@@ -158,11 +158,13 @@ fn answer_input(
     by_plugin: bool,
 ) -> HookAnswer {
     let protocol = registry::protocol(client);
-    let answered = HookSetting::of_process().and_then(|mut setting| {
-        setting.home = setting.home.for_one_answer();
-        setting.by_plugin = by_plugin;
-        let input = registry::read(client, stdin, event)?;
-        let document = respond(&setting, &input)?;
+    let found = Environment::of_process().map_err(|error| error.to_string());
+    let answered = found.and_then(|mut environment| {
+        environment.home = environment.home.for_one_answer();
+        environment.client = process::client_above();
+        let mut input = registry::read(client, stdin, event)?;
+        input.by_plugin = by_plugin;
+        let document = respond(&environment, &input)?;
         let opinion = document.as_object().is_none_or(|said| !said.is_empty());
         let decides = opinion && matches!(input.event, Event::BeforeTool(_));
         Ok((document, decides))
@@ -178,9 +180,9 @@ fn answer_input(
 ///
 /// # Errors
 /// Whatever went wrong, in one sentence.
-pub fn respond(setting: &HookSetting, input: &Input) -> Result<Value, String> {
+pub fn respond(environment: &Environment, input: &Input) -> Result<Value, String> {
     let own = SessionKey::new(input.client.word(), &input.session);
-    let eldest = session::eldest(setting, &own, input);
+    let eldest = session::eldest(environment, &own, input);
     let answer = match eldest.map_err(|error| error.to_string())? {
         Some((eldest, below)) => {
             let nested = below != own;
@@ -189,12 +191,12 @@ pub fn respond(setting: &HookSetting, input: &Input) -> Result<Value, String> {
             if nested && seen.event == Event::SubagentStop {
                 seen.event = Event::Other;
             }
-            judged(setting, &seen, eldest)?
+            judged(environment, &seen, eldest)?
         }
         None if let Some(agent) = &input.agent => {
-            judged(setting, &of_sub_agent(input, agent.clone()), own)?
+            judged(environment, &of_sub_agent(input, agent.clone()), own)?
         }
-        None => judged(setting, input, own)?,
+        None => judged(environment, input, own)?,
     };
     Ok(registry::protocol(input.client).write(input, &answer))
 }
@@ -212,16 +214,16 @@ fn of_sub_agent(input: &Input, agent: AgentId) -> Input {
     seen
 }
 
-fn judged(setting: &HookSetting, input: &Input, key: SessionKey) -> Result<Answer, String> {
+fn judged(environment: &Environment, input: &Input, key: SessionKey) -> Result<Answer, String> {
     let root = session::root_of(&input.directory);
     let begins = matches!(
         input.event,
         Event::SessionStart | Event::Prompt | Event::BeforeTool(_) | Event::Running(_)
     );
-    let look = || session::guarding(setting, input, &key, &root, begins);
+    let look = || session::guarding(environment, input, &key, &root, begins);
     let found = match look()? {
         Some(found) => Some(found),
-        None => match held::refuse_if_gone(setting, &key) {
+        None => match held::refuse_if_gone(environment, &key) {
             Ok(()) => None,
             // Another hook of the session may have begun its run since: a binding is there before its mark.
             Err(why) => Some(look()?.ok_or(why)?),
@@ -238,60 +240,61 @@ fn judged(setting: &HookSetting, input: &Input, key: SessionKey) -> Result<Answe
     let begins = begins && input.event != Event::SessionStart;
     let binding = match (bound, &policy) {
         (Some(binding), _) => binding,
-        (None, Some(policy)) if begins => policy::start(setting, &root, &key, policy, None)?,
-        (None, _) => return unguarded(setting, input, &key, &root),
+        (None, Some(policy)) if begins => policy::start(environment, &root, &key, policy, None)?,
+        (None, _) => return unguarded(environment, input, &key, &root),
     };
     match input.event {
         Event::SessionEnd => {
             let session = binding.session.clone();
             // The run is told last: its trouble keeps nothing of the session.
-            session_ended(setting, &session, &root, true)?;
-            let mut guarded = open(setting, binding)?;
+            session_ended(environment, &session, &root, true)?;
+            let mut guarded = open(environment, binding)?;
             prompts::close(&mut guarded, input).map_err(said)?;
             return Ok(Say::Nothing.into());
         }
-        Event::SessionStart => session::begin(setting, &binding).map_err(said)?,
+        Event::SessionStart => session::begin(environment, &binding).map_err(said)?,
         _ => {}
     }
     // What neither asks the run nor tells it anything needs no database.
     if input.event == Event::Other {
         return Ok(Say::Nothing.into());
     }
-    let mut guarded = open(setting, binding)?;
+    let mut guarded = open(environment, binding)?;
     if guarded.run.is_over() {
-        held::keep(setting, &guarded)?;
+        held::keep(environment, &guarded)?;
         match (&policy, &input.event) {
             (Some(policy), Event::Prompt) => {
-                let binding = policy::start(setting, &root, &key, policy, Some(&guarded.binding))?;
-                guarded = open(setting, binding)?;
+                let binding =
+                    policy::start(environment, &root, &key, policy, Some(&guarded.binding))?;
+                guarded = open(environment, binding)?;
             }
             (policy, Event::BeforeTool(tool)) => {
-                return judge::after_the_end(setting, &guarded, input, tool, policy.is_some());
+                return judge::after_the_end(environment, &guarded, input, tool, policy.is_some());
             }
             _ => return Ok(Say::Nothing.into()),
         }
     }
     if matches!(input.event, Event::SessionStart | Event::Prompt)
-        && let Some(reason) = mods::stop(setting, &mut guarded, input)?
+        && let Some(reason) = mods::stop(environment, &mut guarded, input)?
     {
         return Ok(Say::Stop(reason).into());
     }
     let goes_on = followed.then(|| goes_on(&guarded));
     prompts::close(&mut guarded, input).map_err(said)?;
-    held::check_baseline(setting, &guarded)?;
-    let found = watch::compare(setting, &mut guarded, input)?;
-    let token = token::look(setting, &mut guarded, input)?;
+    held::check_baseline(environment, &guarded)?;
+    let found = watch::compare(environment, &mut guarded, input)?;
+    let token = token::look(environment, &mut guarded, input)?;
     let before = guarded.run.seq;
-    let mut answer = answer_event(setting, &mut guarded, input)?;
+    let mut answer = answer_event(environment, &mut guarded, input)?;
     answer.held = true;
-    held::keep(setting, &guarded)?;
+    held::keep(environment, &guarded)?;
     notify::tell(
-        setting.configuration.as_deref(),
+        environment.configuration.as_deref(),
         &guarded.binding.project_root,
         (&guarded.machine, &guarded.run),
         before,
     );
-    guarded.leave(setting);
+    guarded.leave(environment);
     let told: Vec<String> = [token, found.or(goes_on)].into_iter().flatten().collect();
     Ok(match told.as_slice() {
         [] => answer,
@@ -301,22 +304,22 @@ fn judged(setting: &HookSetting, input: &Input, key: SessionKey) -> Result<Answe
 
 /// Answers an event of a session that an open run guards.
 fn answer_event(
-    setting: &HookSetting,
+    environment: &Environment,
     guarded: &mut Guarded,
     input: &Input,
 ) -> Result<Answer, String> {
     match &input.event {
-        Event::Running(tool) => running::before_run(setting, guarded, input, tool),
+        Event::Running(tool) => running::before_run(environment, guarded, input, tool),
         Event::BeforeTool(tool) => {
-            duplicate_hook::judged_once(setting, guarded, input, |guarded| {
-                match mods::refuse_first_call(setting, guarded, input)? {
+            duplicate_hook::judged_once(environment, guarded, input, |guarded| {
+                match mods::refuse_first_call(environment, guarded, input)? {
                     Some(reason) => Ok(Answer::deny(reason)),
-                    None => judge::before_tool(setting, guarded, input, tool),
+                    None => judge::before_tool(environment, guarded, input, tool),
                 }
             })
         }
         Event::AfterTool { tool, ok, response } => {
-            after_tool(setting, guarded, input, (tool, *ok, response))
+            after_tool(environment, guarded, input, (tool, *ok, response))
         }
         Event::SessionStart | Event::Prompt | Event::Turn | Event::SubagentStart => {
             Ok(brief(guarded, input))
@@ -324,7 +327,7 @@ fn answer_event(
         Event::Menu => Ok(menu(guarded)),
         Event::SubagentStop => released(guarded, input),
         Event::Stop { again } => finish::turn(guarded, input, *again),
-        Event::TaskDone { task } => finish::task(setting, guarded, input, task),
+        Event::TaskDone { task } => finish::task(environment, guarded, input, task),
         Event::SessionEnd | Event::Other => Ok(Say::Nothing.into()),
     }
 }
@@ -344,17 +347,17 @@ fn said(error: StoreError) -> String {
 
 /// Answers a session that no run guards: no opinion, but word of the runs that are open beside it.
 fn unguarded(
-    setting: &HookSetting,
+    environment: &Environment,
     input: &Input,
     key: &SessionKey,
     root: &Path,
 ) -> Result<Answer, String> {
     match &input.event {
-        Event::BeforeTool(tool) => judge::note_for_server(setting, input, tool, key, root)?,
-        Event::SessionEnd => return session_ended(setting, key, root, false),
+        Event::BeforeTool(tool) => judge::note_for_server(environment, input, tool, key, root)?,
+        Event::SessionEnd => return session_ended(environment, key, root, false),
         Event::SessionStart | Event::Prompt => {
             // Trouble with others' runs is no trouble of a session without one.
-            let told = session::unheld(setting, input, key, root);
+            let told = session::unheld(environment, input, key, root);
             return Ok(told.unwrap_or_else(|_| Say::Nothing.into()));
         }
         _ => {}
@@ -364,23 +367,23 @@ fn unguarded(
 
 /// Takes away the notes of a session: none of its calls is under way any more.
 fn session_ended(
-    setting: &HookSetting,
+    environment: &Environment,
     key: &SessionKey,
     root: &Path,
     held: bool,
 ) -> Result<Answer, String> {
-    session::end(setting, key, root, held).map_err(said)?;
-    setting
+    session::end(environment, key, root, held).map_err(said)?;
+    environment
         .home
         .drop_notes(key)
-        .and_then(|()| setting.home.drop_tickets(key, setting.at_ms))
-        .and_then(|()| setting.home.drop_twins(key))
+        .and_then(|()| environment.home.drop_tickets(key, environment.at_ms))
+        .and_then(|()| environment.home.drop_twins(key))
         .map_err(|error| error.to_string())?;
     Ok(Say::Nothing.into())
 }
 
-fn open(setting: &HookSetting, binding: Binding) -> Result<Guarded, String> {
-    Guarded::open(setting, binding).map_err(|error| error.to_string())
+fn open(environment: &Environment, binding: Binding) -> Result<Guarded, String> {
+    Guarded::open(environment, binding).map_err(|error| error.to_string())
 }
 
 /// Leaves what a sub-agent did not finish to others.
@@ -444,13 +447,13 @@ fn keep_output(guarded: &Guarded, events: &[RunEvent], response: &Value) -> Resu
 
 /// Records what became of a call, and says so where that moved the run.
 fn after_tool(
-    setting: &HookSetting,
+    environment: &Environment,
     guarded: &mut Guarded,
     input: &Input,
     (used, ok, response): (&ToolUse, bool, &Value),
 ) -> Result<Answer, String> {
     let protocol = registry::protocol(input.client);
-    let program = setting.program.as_deref();
+    let program = environment.program.as_deref();
     let Some(id) = calls::ended(&guarded.run, input, used, program) else {
         return Ok(Say::Nothing.into());
     };

@@ -15,6 +15,8 @@ pub struct Input {
     pub client: ClientId,
     /// Whether the hook's line was written for another client, and this one runs it too.
     pub borrowed: bool,
+    /// Whether the hook of a plugin asks, beside which those of the settings may ask as well.
+    pub by_plugin: bool,
     /// The client's own name of what happened.
     pub named: String,
     /// The session.

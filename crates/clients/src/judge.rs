@@ -12,8 +12,8 @@ use interlock_core::{
     names::{CallId, FramePath, RunId},
     refusal::Refusal,
 };
-use interlock_facts::{Disk, Proposal, RealDisk, Surroundings, facts};
-use interlock_project::Config;
+use interlock_facts::{CallContext, Disk, Proposal, RealDisk, facts};
+use interlock_project::{Config, Environment};
 use interlock_store::{Note, SessionKey};
 use interlock_view::taught_as;
 use serde_json::Value;
@@ -21,9 +21,8 @@ use serde_json::Value;
 use crate::{
     answer::{Answer, Say},
     calls,
-    hook_setting::HookSetting,
     input::{Input, ToolUse},
-    prompts, registry, rewrite,
+    process, prompts, registry, rewrite,
     served::Served,
     session::Guarded,
     tools::{self, control_tool, offered_as, plain_call},
@@ -31,17 +30,17 @@ use crate::{
 
 /// Asks the run whether a call may run.
 pub(crate) fn before_tool(
-    setting: &HookSetting,
+    environment: &Environment,
     guarded: &mut Guarded,
     input: &Input,
     used: &ToolUse,
 ) -> Result<Answer, String> {
     let used = &*calls::proposed(&guarded.run, input.agent.as_ref(), used);
     if shell::is_line(input, used) {
-        return shell::before_line(setting, guarded, input, used);
+        return shell::before_line(environment, guarded, input, used);
     }
-    let place = place(setting, guarded, input)?;
-    let served = Served::find(setting, input.client, &used.name, guarded.id())?;
+    let place = place(environment, guarded, input)?;
+    let served = Served::find(environment, input.client, &used.name, guarded.id())?;
     let config = |root: &Path| Config::of_project(root).map_err(|error| error.to_string());
     let session = guarded.binding.session.session.clone();
     let of_gateway = if served.is_empty() {
@@ -50,7 +49,7 @@ pub(crate) fn before_tool(
         served.call(&place, input, used, &config(&guarded.binding.project_root)?)
     };
     let mut call = of_gateway.unwrap_or_else(|| call_of(&place, input, used));
-    call.prompts_in = rewrite::is_attended(setting, input).then_some(session);
+    call.prompts_in = rewrite::is_attended(environment, input).then_some(session);
     let control = match call.kind {
         CallKind::Control(tool) => Some(tool),
         _ => None,
@@ -60,12 +59,12 @@ pub(crate) fn before_tool(
         .map_err(|error| error.to_string())?;
     match (decision.reply, control) {
         (Reply::Accepted | Reply::Parked { .. }, Some(tool)) => {
-            let_control_pass(setting, guarded, input, used, tool)
+            let_control_pass(environment, guarded, input, used, tool)
         }
         (reply, _) => {
             let asks = matches!(reply, Reply::Ask(_));
             let passes = matches!(reply, Reply::Accepted | Reply::Parked { .. });
-            let attended = rewrite::is_attended(setting, input);
+            let attended = rewrite::is_attended(environment, input);
             if !served.is_empty() && (passes || asks && attended) {
                 let binding = &guarded.binding;
                 let whose = (&binding.session, binding.project_root.as_path());
@@ -74,18 +73,18 @@ pub(crate) fn before_tool(
                     run: Some(guarded.id().clone()),
                     asked: asks,
                     judged: used.id.clone(),
-                    ..note(setting, input, used, ControlTool::GetState, whose)
+                    ..note(environment, input, used, ControlTool::GetState, whose)
                 };
-                served.leave(setting, &note)?;
+                served.leave(environment, &note)?;
             }
-            Ok(answer(setting, guarded, input, (reply, &decision.path)))
+            Ok(answer(environment, guarded, input, (reply, &decision.path)))
         }
     }
 }
 
 /// Writes the client's answer to a call that stays as it is.
 fn answer(
-    setting: &HookSetting,
+    environment: &Environment,
     guarded: &Guarded,
     input: &Input,
     (reply, path): (Reply, &FramePath),
@@ -93,7 +92,7 @@ fn answer(
     let reason = |refusal: &Refusal| reason(guarded, input, path, refusal);
     match reply {
         Reply::Accepted | Reply::Parked { .. } => Say::Nothing.into(),
-        Reply::Ask(refusal) if rewrite::is_attended(setting, input) => {
+        Reply::Ask(refusal) if rewrite::is_attended(environment, input) => {
             Say::Ask(in_prompt(&reason(&refusal))).into()
         }
         Reply::Ask(refusal) => Answer::deny(format!(
@@ -109,7 +108,7 @@ fn answer(
 ///
 /// Under a project policy what is protected stays so.
 pub(crate) fn after_the_end(
-    setting: &HookSetting,
+    environment: &Environment,
     guarded: &Guarded,
     input: &Input,
     used: &ToolUse,
@@ -117,7 +116,7 @@ pub(crate) fn after_the_end(
 ) -> Result<Answer, String> {
     let binding = &guarded.binding;
     note_for_server(
-        setting,
+        environment,
         input,
         used,
         &binding.session,
@@ -127,7 +126,7 @@ pub(crate) fn after_the_end(
         return Ok(Say::Nothing.into());
     }
     let used = calls::proposed(&guarded.run, input.agent.as_ref(), used);
-    let call = call_of(&place(setting, guarded, input)?, input, &used);
+    let call = call_of(&place(environment, guarded, input)?, input, &used);
     Ok(match call.facts.protected {
         Some(thing) => Answer::deny(format!("protected: {thing} is protected in this project")),
         None => Say::Nothing.into(),
@@ -138,7 +137,7 @@ pub(crate) fn after_the_end(
 ///
 /// The server has to learn whose call it is, to bind the run it may start.
 pub(crate) fn note_for_server(
-    setting: &HookSetting,
+    environment: &Environment,
     input: &Input,
     used: &ToolUse,
     session: &SessionKey,
@@ -146,18 +145,22 @@ pub(crate) fn note_for_server(
 ) -> Result<(), String> {
     match control_tool(input.client, &used.name) {
         Some(tool) => {
-            let note = note(setting, input, used, tool, (session, project_root));
-            leave(setting, &note)
+            let note = note(environment, input, used, tool, (session, project_root));
+            leave(environment, &note)
         }
         None => Ok(()),
     }
 }
 
 /// Describes where a call of the session would run.
-fn place(setting: &HookSetting, guarded: &Guarded, input: &Input) -> Result<Surroundings, String> {
-    let person =
-        Config::of_person(setting.configuration.as_deref()).map_err(|error| error.to_string())?;
-    let mut place = guarded.here(setting, &input.directory).clone();
+fn place(
+    environment: &Environment,
+    guarded: &Guarded,
+    input: &Input,
+) -> Result<CallContext, String> {
+    let person = Config::of_person(environment.configuration.as_deref())
+        .map_err(|error| error.to_string())?;
+    let mut place = guarded.here(environment, &input.directory).clone();
     place.writable = real_places(person.writable_places());
     place.opened = person.protect.allow;
     place.allowed_by_person = person.shell.allow;
@@ -172,7 +175,7 @@ fn real_places(named: Vec<String>) -> Vec<String> {
 }
 
 /// Finds the facts of a call.
-fn call_of(place: &Surroundings, input: &Input, used: &ToolUse) -> ToolCall {
+fn call_of(place: &CallContext, input: &Input, used: &ToolUse) -> ToolCall {
     let plain = plain_call(input.client, &used.name, &used.input);
     let (name, tool, arguments) = match &plain {
         Ok(plain) => (&*plain.name, plain.tool, &*plain.input),
@@ -230,14 +233,14 @@ fn in_prompt(reason: &str) -> String {
 
 /// Leaves the note that tells the server whose call this is; asks the person where one must agree.
 fn let_control_pass(
-    setting: &HookSetting,
+    environment: &Environment,
     guarded: &mut Guarded,
     input: &Input,
     used: &ToolUse,
     tool: ControlTool,
 ) -> Result<Answer, String> {
     let (question, text) = match tool {
-        ControlTool::Transition if rewrite::is_attended(setting, input) => {
+        ControlTool::Transition if rewrite::is_attended(environment, input) => {
             question(guarded, input, used)?.unzip()
         }
         _ => (None, None),
@@ -249,9 +252,9 @@ fn let_control_pass(
         run,
         asked: question.is_some(),
         question: question.as_ref().map(|asked| asked.digest.clone()),
-        ..note(setting, input, used, tool, whose)
+        ..note(environment, input, used, tool, whose)
     };
-    leave(setting, &note)?;
+    leave(environment, &note)?;
     let say = match text {
         Some(text) => Say::Ask(text),
         None => Say::Allow("Interlock answers this itself".to_owned()),
@@ -260,7 +263,7 @@ fn let_control_pass(
 }
 
 fn note(
-    setting: &HookSetting,
+    environment: &Environment,
     input: &Input,
     used: &ToolUse,
     tool: ControlTool,
@@ -271,20 +274,20 @@ fn note(
         run: None,
         project_root: project_root.to_owned(),
         agent: input.agent.clone(),
-        process: setting.client_process(),
+        process: process::client_of(environment),
         call: used.id.clone(),
         tool: tool.into(),
         digest: interlock_facts::control_digest(&used.input),
         asked: false,
         question: None,
-        unattended: !rewrite::is_attended(setting, input),
+        unattended: !rewrite::is_attended(environment, input),
         judged: None,
-        at_ms: setting.at_ms,
+        at_ms: environment.at_ms,
     }
 }
 
-fn leave(setting: &HookSetting, note: &Note) -> Result<(), String> {
-    setting
+fn leave(environment: &Environment, note: &Note) -> Result<(), String> {
+    environment
         .home
         .leave_note(note)
         .map_err(|error| error.to_string())

@@ -13,6 +13,7 @@ mod marketplace;
 use std::path::Path;
 
 use interlock_core::command::Ask;
+use interlock_project::Environment;
 use interlock_store::{ClientMod, Home, StoreError};
 
 pub(crate) use digest::{children, digest, manifest};
@@ -21,8 +22,7 @@ pub(crate) use look::Look;
 pub(crate) use marketplace::listed_in;
 
 use crate::{
-    client::ClientId, hook_setting::HookSetting, input::Input, plugins, process, registry,
-    session::Guarded,
+    client::ClientId, input::Input, plugins, process, registry, session::Guarded, settings::Site,
 };
 
 /// Lists what decides in a client beside the hooks, and no person has accepted as it is.
@@ -61,30 +61,30 @@ pub(crate) fn not_accepted(
 /// # Errors
 /// What was accepted cannot be read.
 fn unknown_of_session(
-    setting: &HookSetting,
+    environment: &Environment,
     input: &Input,
     root: &Path,
 ) -> Result<Vec<ClientMod>, StoreError> {
-    let site = setting.site(root);
+    let site = Site::of(environment, root);
     let look = Look {
         site: &site,
         directory: Path::new(&input.directory),
         arguments: &process::client_arguments(),
-        environment: &setting.environment,
+        environment: &environment.variables,
         told: &input.plugins,
     };
-    unknown(input.client, &look, &setting.home)
+    unknown(input.client, &look, &environment.home)
 }
 
 /// Pauses the run of a session in whose client something else may overrule the hooks; returns what is said of it.
 pub(crate) fn stop(
-    setting: &HookSetting,
+    environment: &Environment,
     guarded: &mut Guarded,
     input: &Input,
 ) -> Result<Option<String>, String> {
     let said = |error: StoreError| error.to_string();
     let root = &guarded.binding.project_root;
-    let unknown = unknown_of_session(setting, input, root).map_err(said)?;
+    let unknown = unknown_of_session(environment, input, root).map_err(said)?;
     if unknown.is_empty() {
         return Ok(None);
     }
@@ -119,7 +119,7 @@ pub(crate) fn stop(
 
 /// Does the same before the first call under a run that began after the session's prompt, which was not looked at then.
 pub(crate) fn refuse_first_call(
-    setting: &HookSetting,
+    environment: &Environment,
     guarded: &mut Guarded,
     input: &Input,
 ) -> Result<Option<String>, String> {
@@ -127,5 +127,5 @@ pub(crate) fn refuse_first_call(
     if guarded.run.seq > 1 {
         return Ok(None);
     }
-    stop(setting, guarded, input)
+    stop(environment, guarded, input)
 }

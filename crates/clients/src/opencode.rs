@@ -22,13 +22,13 @@ use interlock_core::{
     call::ToolCall,
     names::{AgentId, CallId},
 };
+use interlock_project::Environment;
 use interlock_store::ClientMod;
 use serde_json::{Value, json};
 
 use crate::{
     answer::{Answer, Say, cut},
     client::ClientId,
-    hook_setting::HookSetting,
     input::{Event, HookPayload, Input, Mode, ToolUse},
     mods::Look,
     protocol::{self, Ended, Origin, Protocol, RewriteMode, needs_a_person},
@@ -92,6 +92,7 @@ impl Protocol for Opencode {
         Ok(Input {
             client: ClientId::Opencode,
             borrowed: false,
+            by_plugin: false,
             directory: told.text("directory")?,
             // The plugin has looked whether opencode asks about lines.
             mode: if told.get("carries") == Some(&Value::Bool(true)) {
@@ -169,7 +170,7 @@ impl Protocol for Opencode {
         mods::mods(look)
     }
 
-    fn carrying(&self, _setting: &HookSetting, input: &Input, _project: &Path) -> RewriteMode {
+    fn carrying(&self, _setting: &Environment, input: &Input, _project: &Path) -> RewriteMode {
         if input.mode == Mode::Bypass {
             RewriteMode::Yes
         } else {

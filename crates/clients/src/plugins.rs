@@ -6,14 +6,16 @@
 mod content;
 mod installed;
 
-use std::{fs, path::Path};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
-use interlock_confine::Host;
+use interlock_project::Environment;
 use serde_json::Value;
 
 use crate::{
     client::ClientId,
-    hook_setting::HookSetting,
     mods::{children, manifest},
     settings::Site,
 };
@@ -117,21 +119,18 @@ fn files_below(folder: &Path, files_max: usize) -> Option<Vec<String>> {
 }
 
 /// Tells whether a plugin of Interlock's is installed in a client, switched on or not.
-pub(crate) fn is_installed(client: ClientId, setting: &HookSetting) -> bool {
-    !installed(client, &setting.site(Path::new("/"))).is_empty()
-}
-
-/// Returns what of a process's setting matters to the facts of calls, with the plugins that are loaded in place.
-#[must_use]
-pub fn host(setting: &HookSetting) -> Host {
-    Host {
-        plugins: loaded_in_place(&setting.site(Path::new("/"))),
-        ..setting.host()
-    }
+pub(crate) fn is_installed(client: ClientId, environment: &Environment) -> bool {
+    !installed(client, &Site::of(environment, Path::new("/"))).is_empty()
 }
 
 /// Lists the folders outside of the clients' own directories from which a client loads Interlock's plugin.
-pub(crate) fn loaded_in_place(site: &Site) -> Vec<std::path::PathBuf> {
+#[must_use]
+pub fn in_place(environment: &Environment) -> Vec<PathBuf> {
+    loaded_in_place(&Site::of(environment, Path::new("/")))
+}
+
+/// Lists the same for the files of one site.
+pub(crate) fn loaded_in_place(site: &Site) -> Vec<PathBuf> {
     let clients = content::CLIENTS.into_iter();
     let all = clients.flat_map(|client| installed(client, site));
     all.filter(|plugin| plugin.in_place)

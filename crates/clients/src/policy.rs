@@ -4,13 +4,11 @@ use std::path::Path;
 
 use interlock_core::machine::{Machine, Object};
 use interlock_formats::{Source, load, render};
-use interlock_project::{Config, Hold, Library};
+use interlock_project::{Config, Environment, Hold, Library};
 use interlock_store::{
     Binding, ClientProcess, Durability, EventLog as _, Lookup, NewRun, SessionKey, SourceFile,
     StoreError,
 };
-
-use crate::hook_setting::HookSetting;
 
 /// Who starts the runs of a policy.
 const BY: &str = "project policy";
@@ -26,22 +24,22 @@ pub(crate) fn workflow(root: &Path) -> Result<Option<(Config, String)>, String> 
 ///
 /// # Errors
 /// The project's configuration, or the workflow it names, cannot be used.
-pub fn policy_machine(setting: &HookSetting, root: &Path) -> Result<Option<Machine>, String> {
+pub fn policy_machine(environment: &Environment, root: &Path) -> Result<Option<Machine>, String> {
     let Some((_, workflow)) = workflow(root)? else {
         return Ok(None);
     };
-    let loaded = loaded(setting, root, &workflow).map_err(|why| broken(&workflow, &why))?;
+    let loaded = loaded(environment, root, &workflow).map_err(|why| broken(&workflow, &why))?;
     Ok(Some(loaded.1))
 }
 
 /// Says why the workflow that the project's policy names holds nobody, if it cannot be used.
 #[must_use]
-pub fn policy_fault(setting: &HookSetting, root: &Path) -> Option<String> {
+pub fn policy_fault(environment: &Environment, root: &Path) -> Option<String> {
     let (_, workflow) = match workflow(root) {
         Ok(named) => named?,
         Err(why) => return Some(why),
     };
-    let why = loaded(setting, root, &workflow).err()?;
+    let why = loaded(environment, root, &workflow).err()?;
     Some(broken(&workflow, &why))
 }
 
@@ -60,7 +58,7 @@ fn broken(workflow: &str, why: &str) -> String {
 /// # Errors
 /// The configuration or the workflow cannot be used, or the store fails.
 pub fn start_policy(
-    setting: &HookSetting,
+    environment: &Environment,
     root: &Path,
     (key, process): (&SessionKey, Option<ClientProcess>),
     free: impl FnOnce() -> bool,
@@ -75,16 +73,16 @@ pub fn start_policy(
             SessionKey::of_any_client(session)
         },
     );
-    let _turn = setting.home.lock_session(&turn).map_err(said)?;
+    let _turn = environment.home.lock_session(&turn).map_err(said)?;
     if !free() {
         return Ok(None);
     }
-    start_for(setting, root, (key, process), &policy, None).map(Some)
+    start_for(environment, root, (key, process), &policy, None).map(Some)
 }
 
 /// Starts a run of the policy's workflow and binds the session to it.
 pub(crate) fn start(
-    setting: &HookSetting,
+    environment: &Environment,
     root: &Path,
     key: &SessionKey,
     policy: &(Config, String),
@@ -96,18 +94,22 @@ pub(crate) fn start(
         Hold::Run => key.clone(),
         Hold::Project => SessionKey::of_any_client(root.to_string_lossy()),
     };
-    let _turn = setting.home.lock_session(&turn).map_err(said)?;
-    let process = setting.client_process();
-    start_for(setting, root, (key, process), policy, ended)
+    let _turn = environment.home.lock_session(&turn).map_err(said)?;
+    let process = crate::process::client_of(environment);
+    start_for(environment, root, (key, process), policy, ended)
 }
 
 /// Reads the workflow of a policy, which a project that is not trusted may limit only.
-fn loaded(setting: &HookSetting, root: &Path, workflow: &str) -> Result<(Source, Machine), String> {
-    let library = Library::new(root, setting.configuration.as_deref());
+fn loaded(
+    environment: &Environment,
+    root: &Path,
+    workflow: &str,
+) -> Result<(Source, Machine), String> {
+    let library = Library::new(root, environment.configuration.as_deref());
     let found: Source = library.open(workflow).map_err(|error| error.to_string())?;
     let loaded = load(&found, None, &library).map_err(|found| render(&found, false))?;
-    let person =
-        Config::of_person(setting.configuration.as_deref()).map_err(|error| error.to_string())?;
+    let person = Config::of_person(environment.configuration.as_deref())
+        .map_err(|error| error.to_string())?;
     library
         .check_trust(&loaded.machine, &found.name, root, &person)
         .map_err(|error| error.to_string())?;
@@ -116,21 +118,22 @@ fn loaded(setting: &HookSetting, root: &Path, workflow: &str) -> Result<(Source,
 
 /// Starts a run for a session whose turn it is.
 fn start_for(
-    setting: &HookSetting,
+    environment: &Environment,
     root: &Path,
     (key, process): (&SessionKey, Option<ClientProcess>),
     (config, workflow): &(Config, String),
     ended: Option<&Binding>,
 ) -> Result<Binding, String> {
-    if let Some(binding) = bound(&setting.home.look_up(key, root).map_err(said)?, ended) {
+    if let Some(binding) = bound(&environment.home.look_up(key, root).map_err(said)?, ended) {
         return Ok(binding);
     }
     if config.hold == Hold::Project
-        && let Some(binding) = joined(setting, root, (key, process.as_ref()), ended)?
+        && let Some(binding) = joined(environment, root, (key, process.as_ref()), ended)?
     {
         return Ok(binding);
     }
-    let (found, machine) = loaded(setting, root, workflow).map_err(|why| broken(workflow, &why))?;
+    let (found, machine) =
+        loaded(environment, root, workflow).map_err(|why| broken(workflow, &why))?;
     let source = SourceFile {
         name: found.name.clone(),
         text: found.text.clone(),
@@ -144,16 +147,16 @@ fn start_for(
             interlock_project::Durability::Process => Durability::Process,
             interlock_project::Durability::Power => Durability::Power,
         },
-        at_ms: setting.at_ms,
+        at_ms: environment.at_ms,
     };
     // Before the bindings are held: others wait for those, and a disk takes its time.
-    let prepared = setting
+    let prepared = environment
         .home
         .prepare_run(&new, Object::new(), BY)
         .map_err(|error| error.to_string())?
         .for_session(key, process)
         .map_err(said)?;
-    let bindings = setting.home.lock_bindings().map_err(said)?;
+    let bindings = environment.home.lock_bindings().map_err(said)?;
     // Bound meanwhile by whoever needs no turn, such as a person.
     if let Some(binding) = bound(&bindings.look_up(key, root).map_err(said)?, ended) {
         return Ok(binding);
@@ -161,41 +164,44 @@ fn start_for(
     let begun = bindings.begin(prepared, ended.map(|ended| &ended.run));
     let (started, binding) = begun.map_err(|error| error.to_string())?;
     if config.hold == Hold::Project {
-        let before = setting.home.waiting_in(root).map_err(said)?;
+        let before = environment.home.waiting_in(root).map_err(said)?;
         let before = before.map(|(run, _)| run);
         bindings
             .hold_every(&binding.run, root, before.as_ref())
             .map_err(|error| error.to_string())?;
     }
     drop(bindings);
-    if let Some(parent) = setting.variable("TRACEPARENT") {
+    if let Some(parent) = environment.variable("TRACEPARENT") {
         // Whose trace it belongs to decides nothing.
-        let _ = setting.home.keep_trace_parent(started.log.run(), &parent);
+        let _ = environment
+            .home
+            .keep_trace_parent(started.log.run(), &parent);
     }
     Ok(binding)
 }
 
 /// Binds a session to the open run that holds every session of the project, if there is one.
 fn joined(
-    setting: &HookSetting,
+    environment: &Environment,
     root: &Path,
     (key, process): (&SessionKey, Option<&ClientProcess>),
     ended: Option<&Binding>,
 ) -> Result<Option<Binding>, String> {
-    let Some((run, interlock_store::Hold::Every)) = setting.home.waiting_in(root).map_err(said)?
+    let Some((run, interlock_store::Hold::Every)) =
+        environment.home.waiting_in(root).map_err(said)?
     else {
         return Ok(None);
     };
-    let is_over = || Ok(setting.home.open_run(&run)?.load()?.is_over());
+    let is_over = || Ok(environment.home.open_run(&run)?.load()?.is_over());
     if ended.is_some_and(|ended| ended.run == run) || is_over().map_err(said)? {
         return Ok(None);
     }
-    let bindings = setting.home.lock_bindings().map_err(said)?;
+    let bindings = environment.home.lock_bindings().map_err(said)?;
     if ended.is_some() {
         bindings.forget_session(key).map_err(said)?;
     }
     bindings
-        .take_next(key, root, process.cloned(), setting.at_ms)
+        .take_next(key, root, process.cloned(), environment.at_ms)
         .map_err(said)
 }
 

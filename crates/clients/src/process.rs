@@ -2,6 +2,7 @@
 
 use interlock_process::table;
 pub use interlock_process::{PERSONS_TOKEN, table::arguments};
+use interlock_project::Environment;
 use interlock_store::ClientProcess;
 
 /// How far up a client is looked for above its hook.
@@ -86,6 +87,11 @@ pub fn client_above() -> Option<ClientProcess> {
         pid = process.parent;
     }
     None
+}
+
+/// Returns the client's process, if it can be seen.
+pub(crate) fn client_of(environment: &Environment) -> Option<ClientProcess> {
+    environment.client.clone().or_else(client_above)
 }
 
 /// Returns the words that the client above this hook was started with; none where they are not seen.

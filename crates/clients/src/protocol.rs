@@ -4,13 +4,13 @@ use std::path::Path;
 
 use interlock_core::{call::ToolCall, facts::ShellFacts, names::Digest};
 use interlock_facts::parse;
+use interlock_project::Environment;
 use interlock_store::ClientMod;
 use serde_json::Value;
 
 use crate::{
     answer::Answer,
     client::ClientId,
-    hook_setting::HookSetting,
     input::{Event, Input, ToolUse, is_set},
     mods::Look,
 };
@@ -131,7 +131,7 @@ pub(crate) trait Protocol: Sync {
     }
 
     /// Tells whether no other task of the agent's own list is left to do.
-    fn is_last_task(&self, _setting: &HookSetting, _input: &Input, _task: &str) -> bool {
+    fn is_last_task(&self, _setting: &Environment, _input: &Input, _task: &str) -> bool {
         true
     }
 
@@ -151,19 +151,19 @@ pub(crate) trait Protocol: Sync {
     }
 
     /// Tells whether a person answers what the client is told to ask about this.
-    fn is_attended(&self, _setting: &HookSetting, _input: &Input) -> bool {
+    fn is_attended(&self, _setting: &Environment, _input: &Input) -> bool {
         false
     }
 
     /// Tells whether the client may be given another line than the agent wrote.
-    fn carrying(&self, _setting: &HookSetting, _input: &Input, _project: &Path) -> RewriteMode {
+    fn carrying(&self, _setting: &Environment, _input: &Input, _project: &Path) -> RewriteMode {
         RewriteMode::No
     }
 
     /// Returns what the client's own rules do with a shell line, as far as a rewritten one hides from them.
     fn about_line(
         &self,
-        _setting: &HookSetting,
+        _setting: &Environment,
         _input: &Input,
         _project: &Path,
         _line: &ShellFacts,
@@ -172,7 +172,7 @@ pub(crate) trait Protocol: Sync {
     }
 
     /// Returns which telling of a call this is, where the client tells of each more than once.
-    fn duplicate(&self, _setting: &HookSetting, _input: &Input) -> Option<DuplicateHook> {
+    fn duplicate(&self, _setting: &Environment, _input: &Input) -> Option<DuplicateHook> {
         None
     }
 

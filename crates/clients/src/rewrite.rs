@@ -3,9 +3,9 @@
 //! INVARIANT: rewriting never widens what the client would have asked.
 
 use interlock_core::{Hold, policy::Stance};
+use interlock_project::Environment;
 
 use crate::{
-    hook_setting::HookSetting,
     input::{Input, Mode},
     protocol::{Effect, RewriteMode},
     registry,
@@ -23,13 +23,13 @@ pub(crate) enum Rewriting {
 }
 
 /// Tells whether a person answers what the client asks.
-pub(crate) fn is_attended(setting: &HookSetting, input: &Input) -> bool {
-    registry::protocol(input.client).is_attended(setting, input)
+pub(crate) fn is_attended(environment: &Environment, input: &Input) -> bool {
+    registry::protocol(input.client).is_attended(environment, input)
 }
 
 /// Decides what becomes of a line that is held as `hold` says.
 pub(crate) fn rewriting(
-    setting: &HookSetting,
+    environment: &Environment,
     input: &Input,
     hold: &Hold<'_>,
     carrying: RewriteMode,
@@ -39,7 +39,7 @@ pub(crate) fn rewriting(
     let free = hold.stance == Stance::Free
         && hold.policy.env_overrides.is_empty()
         && hold.probes.is_empty();
-    if setting.program.is_none() || hold.nothing || free {
+    if environment.program.is_none() || hold.nothing || free {
         return Rewriting::Keep;
     }
     match carrying {
@@ -47,7 +47,7 @@ pub(crate) fn rewriting(
         RewriteMode::Yes => return Rewriting::Allow,
         RewriteMode::ByRules => {}
     }
-    let ask = if is_attended(setting, input) {
+    let ask = if is_attended(environment, input) {
         Rewriting::Ask
     } else {
         Rewriting::Keep

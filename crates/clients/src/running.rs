@@ -4,11 +4,11 @@
 //! hook, overruled its answer or changed the arguments. Only what was allowed, as it was allowed, runs.
 
 use interlock_core::{call::CallResult, command::Ask, names::CallId, run::OpenCall};
+use interlock_project::Environment;
 
 use crate::{
     answer::{Answer, Say},
     calls,
-    hook_setting::HookSetting,
     input::{Event, Input, ToolUse},
     judge, mods,
     session::Guarded,
@@ -20,27 +20,32 @@ const AS_RUN: &str = "@run";
 
 /// Lets a call that is about to run pass as it was judged, and judges it now otherwise.
 pub(crate) fn before_run(
-    setting: &HookSetting,
+    environment: &Environment,
     guarded: &mut Guarded,
     input: &Input,
     used: &ToolUse,
 ) -> Result<Answer, String> {
-    if is_as_judged(setting, guarded, input, used) {
+    if is_as_judged(environment, guarded, input, used) {
         return Ok(Say::Nothing.into());
     }
     // Something came between the hook and the tool: what that is may be seen.
-    match mods::stop(setting, guarded, input)? {
+    match mods::stop(environment, guarded, input)? {
         Some(reason) => Ok(Answer::deny(reason)),
-        None => judged_now(setting, guarded, input, used),
+        None => judged_now(environment, guarded, input, used),
     }
 }
 
 /// Tells whether a call that is about to run was allowed, with these arguments.
-fn is_as_judged(setting: &HookSetting, guarded: &Guarded, input: &Input, used: &ToolUse) -> bool {
+fn is_as_judged(
+    environment: &Environment,
+    guarded: &Guarded,
+    input: &Input,
+    used: &ToolUse,
+) -> bool {
     // The server judges these itself, by a note that its hook left.
     control_tool(input.client, &used.name).is_some()
         || known(guarded, used).is_some_and(|call| {
-            let digest = calls::as_proposed(input, used, setting.program.as_deref());
+            let digest = calls::as_proposed(input, used, environment.program.as_deref());
             Some(&call.digest) == digest.as_ref()
         })
 }
@@ -53,7 +58,7 @@ fn known<'a>(guarded: &'a Guarded, used: &ToolUse) -> Option<&'a OpenCall> {
 
 /// Judges a call that is about to run otherwise than it was judged, or was not judged at all.
 fn judged_now(
-    setting: &HookSetting,
+    environment: &Environment,
     guarded: &mut Guarded,
     input: &Input,
     used: &ToolUse,
@@ -71,7 +76,7 @@ fn judged_now(
         event: Event::BeforeTool(used.clone()),
         ..input.clone()
     };
-    let answer = judge::before_tool(setting, guarded, &asked, &used)?;
+    let answer = judge::before_tool(environment, guarded, &asked, &used)?;
     let why = match answer.say {
         Say::Nothing | Say::Allow(_) => return Ok(Say::Nothing.into()),
         Say::Ask(why) => why,

@@ -5,19 +5,18 @@
 //! call; the gateway that takes the note does not count it again. A server that
 //! only has the gateway's name so gets no call that the run has not let pass.
 
+use interlock_confine::file_use;
 use interlock_core::{
     call::ToolCall,
     names::{CallId, RunId},
 };
-use interlock_facts::{FileUse, Proposal, RealDisk, Surroundings, TextUse, served_facts};
-use interlock_project::{Config, ToolConfig};
+use interlock_facts::{CallContext, Proposal, RealDisk, served_facts};
+use interlock_project::{Config, Environment};
 use interlock_store::{GatewayCard, Note, NotedTool, ServedTool};
 use interlock_tool_names::served_names;
-use serde_json::Value;
 
 use crate::{
     client::ClientId,
-    hook_setting::HookSetting,
     input::{Input, ToolUse},
     process,
 };
@@ -34,7 +33,7 @@ impl Served {
     /// # Errors
     /// A card cannot be read.
     pub(crate) fn find(
-        setting: &HookSetting,
+        environment: &Environment,
         client: ClientId,
         name: &str,
         run: &RunId,
@@ -44,7 +43,7 @@ impl Served {
         }
         let above = process::client_above();
         let alive = |process| process::look(process).is_some();
-        let cards = setting
+        let cards = environment
             .home
             .cards(alive)
             .map_err(|error| error.to_string())?;
@@ -72,7 +71,7 @@ impl Served {
     /// Finds the facts of a call of the gateway that `init` registers; `None`: it is none.
     pub(crate) fn call(
         &self,
-        place: &Surroundings,
+        place: &CallContext,
         input: &Input,
         used: &ToolUse,
         config: &Config,
@@ -104,7 +103,7 @@ impl Served {
     ///
     /// # Errors
     /// A note cannot be written.
-    pub(crate) fn leave(&self, setting: &HookSetting, note: &Note) -> Result<(), String> {
+    pub(crate) fn leave(&self, environment: &Environment, note: &Note) -> Result<(), String> {
         let mut shown: Vec<&str> = self.tools.iter().map(|tool| tool.shown.as_str()).collect();
         shown.sort_unstable();
         shown.dedup();
@@ -113,25 +112,9 @@ impl Served {
                 tool: NotedTool::served(shown),
                 ..note.clone()
             };
-            let left = setting.home.leave_note(&note);
+            let left = environment.home.leave_note(&note);
             left.map_err(|error| error.to_string())
         })
-    }
-}
-
-/// Says what a tool of a server does with files: what is set, or what is known and guessed.
-#[must_use]
-pub fn file_use(tool: &str, set: Option<&ToolConfig>, input: &Value, read_only: bool) -> FileUse {
-    let Some(set) = set else {
-        return FileUse::of(tool, input, read_only);
-    };
-    FileUse {
-        reads: set.reads.clone(),
-        writes: set.writes.clone(),
-        removes: set.removes.clone(),
-        text: set.content.clone().map_or(TextUse::Unknown, TextUse::Whole),
-        line: set.command.clone(),
-        sure: true,
     }
 }
 

@@ -8,6 +8,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use interlock_confine::call_site;
 use interlock_core::{
     Decision,
     command::{Ask, Command},
@@ -15,14 +16,14 @@ use interlock_core::{
     names::RunId,
     run::Run,
 };
-use interlock_facts::{RealDisk, Surroundings};
-use interlock_project::project_root;
+use interlock_facts::{CallContext, RealDisk};
+use interlock_project::{Environment, project_root};
 use interlock_store::{
     BindError, Binding, EventLog as _, Lookup, RunLog, SessionKey, StoreError, refuse_for_token,
     submit,
 };
 
-use crate::{hook_setting::HookSetting, input::Input, plugins};
+use crate::{input::Input, plugins, process};
 
 use follow::followed;
 pub use present::{LivingSession, living_sessions};
@@ -40,7 +41,7 @@ pub(crate) struct Guarded {
     /// Whether the person's token stands in the call of this hook.
     pub(crate) token_in_call: bool,
     /// Where the call would run, with every link followed once.
-    place: OnceCell<Surroundings>,
+    place: OnceCell<CallContext>,
 }
 
 /// Finds the session at the top of those that started this one, and the one just below it.
@@ -48,20 +49,25 @@ pub(crate) struct Guarded {
 /// What a sub-agent's session does belongs to the run of the topmost. Whatever that
 /// sub-agent starts in its turn works where it works itself.
 pub(crate) fn eldest(
-    setting: &HookSetting,
+    environment: &Environment,
     key: &SessionKey,
     input: &Input,
 ) -> Result<Option<(SessionKey, SessionKey)>, StoreError> {
-    let known = setting.home.eldest(key)?;
+    let known = environment.home.eldest(key)?;
     let beside = input.beside.as_ref().filter(|_| known.is_none());
     if let Some(parent) = input.parent.as_ref().or(beside) {
         let parent = SessionKey {
             client: key.client.clone(),
             session: parent.clone(),
         };
-        setting.home.remember_parent(key, &parent, setting.at_ms)?;
+        environment
+            .home
+            .remember_parent(key, &parent, environment.at_ms)?;
         return Ok(Some(
-            setting.home.eldest(key)?.unwrap_or((parent, key.clone())),
+            environment
+                .home
+                .eldest(key)?
+                .unwrap_or((parent, key.clone())),
         ));
     }
     Ok(known)
@@ -71,9 +77,9 @@ pub(crate) fn eldest(
 pub const GUARD: &str = "INTERLOCK_GUARD";
 
 /// Returns the run that the agent was started for, whose credential its environment holds.
-fn started_for(setting: &HookSetting) -> Result<RunId, String> {
-    let credential = setting.variable(GUARD).unwrap_or_default();
-    let run = setting.home.run_of_credential(&credential);
+fn started_for(environment: &Environment) -> Result<RunId, String> {
+    let credential = environment.variable(GUARD).unwrap_or_default();
+    let run = environment.home.run_of_credential(&credential);
     run.map_err(|error| error.to_string())?.ok_or_else(|| {
         format!("`{GUARD}` names no run: the step that this agent was started by is over")
     })
@@ -101,33 +107,33 @@ impl From<Binding> for Found {
 /// Such a session is held to that run, and whatever else waits for a session here
 /// does not get it.
 pub(crate) fn guarding(
-    setting: &HookSetting,
+    environment: &Environment,
     input: &Input,
     key: &SessionKey,
     root: &Path,
     begins: bool,
 ) -> Result<Option<Found>, String> {
     let said = |error: StoreError| error.to_string();
-    if setting.variable(GUARD).is_none() {
-        return binding(setting, input, key, root, begins).map_err(said);
+    if environment.variable(GUARD).is_none() {
+        return binding(environment, input, key, root, begins).map_err(said);
     }
-    started_with(setting, key, root, begins).map(|bound| bound.map(Found::from))
+    started_with(environment, key, root, begins).map(|bound| bound.map(Found::from))
 }
 
 /// Finds the binding of a session whose client was started for a certain run.
 fn started_with(
-    setting: &HookSetting,
+    environment: &Environment,
     key: &SessionKey,
     root: &Path,
     begins: bool,
 ) -> Result<Option<Binding>, String> {
     let said = |error: StoreError| error.to_string();
-    let bound = match setting.home.look_up(key, root).map_err(said)? {
+    let bound = match environment.home.look_up(key, root).map_err(said)? {
         Lookup::Bound(bound) => Some(bound),
         Lookup::Waiting(_) | Lookup::Project(_) | Lookup::Unbound => None,
     };
-    let over = |run: &RunId| Ok(setting.home.open_run(run)?.load()?.is_over());
-    let run = match (started_for(setting), &bound) {
+    let over = |run: &RunId| Ok(environment.home.open_run(run)?.load()?.is_over());
+    let run = match (started_for(environment), &bound) {
         (Ok(run), _) => run,
         // What held it to the end is forgotten with the run; the session goes on as after any.
         (Err(_), Some(bound)) if over(&bound.run).map_err(said)? => return Ok(Some(bound.clone())),
@@ -140,22 +146,22 @@ fn started_with(
             bound.run
         )),
         None if !begins => Ok(None),
-        replaced => held_to(setting, key, root, &run, replaced).map(Some),
+        replaced => held_to(environment, key, root, &run, replaced).map(Some),
     }
 }
 
 /// Binds a session to the run that its client was started for.
 fn held_to(
-    setting: &HookSetting,
+    environment: &Environment,
     key: &SessionKey,
     root: &Path,
     run: &RunId,
     replaced: Option<Binding>,
 ) -> Result<Binding, String> {
     let said = |error: StoreError| error.to_string();
-    let bindings = setting.home.lock_bindings().map_err(said)?;
-    let process = setting.client_process();
-    let holder = setting.home.session_of(run).map_err(said)?;
+    let bindings = environment.home.lock_bindings().map_err(said)?;
+    let process = process::client_of(environment);
+    let holder = environment.home.session_of(run).map_err(said)?;
     let is_same = |holder: &Binding| process.is_some() && holder.process == process;
     if holder
         .as_ref()
@@ -169,7 +175,7 @@ fn held_to(
         session: key.clone(),
         project_root: root.to_owned(),
         process,
-        at_ms: setting.at_ms,
+        at_ms: environment.at_ms,
     };
     let replacing = replaced.as_ref().map(|bound| &bound.run);
     bindings
@@ -183,20 +189,20 @@ fn held_to(
 /// the conversation that it continues; else a run that waits for the project's next
 /// session, or holds all of them, takes it.
 fn binding(
-    setting: &HookSetting,
+    environment: &Environment,
     input: &Input,
     key: &SessionKey,
     root: &Path,
     begins: bool,
 ) -> Result<Option<Found>, StoreError> {
-    let found = match setting.home.look_up(key, root)? {
-        Lookup::Bound(binding) if begins => match next_waiting(setting, key, &binding)? {
+    let found = match environment.home.look_up(key, root)? {
+        Lookup::Bound(binding) if begins => match next_waiting(environment, key, &binding)? {
             Some(next) => Some(next),
-            None => Some(renewed(setting, binding)?),
+            None => Some(renewed(environment, binding)?),
         },
         Lookup::Bound(binding) => Some(binding),
         _ if !begins => None,
-        free => match followed(setting, input, key, root)? {
+        free => match followed(environment, input, key, root)? {
             Some(binding) => {
                 return Ok(Some(Found {
                     binding,
@@ -204,13 +210,13 @@ fn binding(
                 }));
             }
             None => match free {
-                Lookup::Waiting(_) => setting.home.lock_bindings()?.take_next(
+                Lookup::Waiting(_) => environment.home.lock_bindings()?.take_next(
                     key,
                     root,
-                    setting.client_process(),
-                    setting.at_ms,
+                    process::client_of(environment),
+                    environment.at_ms,
                 )?,
-                Lookup::Project(run) => joined(setting, key, root, &run)?,
+                Lookup::Project(run) => joined(environment, key, root, &run)?,
                 Lookup::Bound(_) | Lookup::Unbound => None,
             },
         },
@@ -220,52 +226,62 @@ fn binding(
 
 /// Binds a session to the run that holds every session of the project, while that is open.
 fn joined(
-    setting: &HookSetting,
+    environment: &Environment,
     key: &SessionKey,
     root: &Path,
     run: &RunId,
 ) -> Result<Option<Binding>, StoreError> {
-    let is_over = setting.home.open_run(run)?.load()?.is_over();
-    let bindings = setting.home.lock_bindings()?;
+    let is_over = environment.home.open_run(run)?.load()?.is_over();
+    let bindings = environment.home.lock_bindings()?;
     if is_over {
         bindings.stop_waiting(run, root)?;
         return Ok(None);
     }
-    bindings.take_next(key, root, setting.client_process(), setting.at_ms)
+    bindings.take_next(
+        key,
+        root,
+        process::client_of(environment),
+        environment.at_ms,
+    )
 }
 
 /// Takes the run that waits for the project's next session, where this one's own has ended.
 fn next_waiting(
-    setting: &HookSetting,
+    environment: &Environment,
     key: &SessionKey,
     bound: &Binding,
 ) -> Result<Option<Binding>, StoreError> {
     let root = &bound.project_root;
     let another_waits = || -> Result<bool, StoreError> {
-        let waiting = setting.home.waiting_in(root)?;
+        let waiting = environment.home.waiting_in(root)?;
         Ok(waiting.is_some_and(|(run, _)| run != bound.run))
     };
-    if !another_waits()? || !setting.home.open_run(&bound.run)?.load()?.is_over() {
+    if !another_waits()? || !environment.home.open_run(&bound.run)?.load()?.is_over() {
         return Ok(None);
     }
-    let bindings = setting.home.lock_bindings()?;
+    let bindings = environment.home.lock_bindings()?;
     // Another session may have been first; then this one stays as it is.
     if !another_waits()? {
         return Ok(None);
     }
     bindings.release(&bound.run, root)?;
     bindings.forget_session(key)?;
-    bindings.take_next(key, root, setting.client_process(), setting.at_ms)
+    bindings.take_next(
+        key,
+        root,
+        process::client_of(environment),
+        environment.at_ms,
+    )
 }
 
 /// Remembers the client's process, where it is another than last time.
-fn renewed(setting: &HookSetting, mut binding: Binding) -> Result<Binding, StoreError> {
-    let process = setting.client_process();
+fn renewed(environment: &Environment, mut binding: Binding) -> Result<Binding, StoreError> {
+    let process = process::client_of(environment);
     if process.is_none() || process == binding.process {
         return Ok(binding);
     }
     binding.process = process;
-    let bindings = setting.home.lock_bindings()?;
+    let bindings = environment.home.lock_bindings()?;
     match bindings.bind(binding.clone(), None) {
         Ok(bound) => Ok(bound),
         Err(BindError::Store(error)) => Err(error),
@@ -274,15 +290,15 @@ fn renewed(setting: &HookSetting, mut binding: Binding) -> Result<Binding, Store
         // Bound otherwise meanwhile: the next call will find that.
         Err(_) => Err(StoreError::MissingRun {
             run: binding.run.clone(),
-            path: setting.home.path().to_owned(),
+            path: environment.home.path().to_owned(),
         }),
     }
 }
 
 impl Guarded {
     /// Opens the run of a binding.
-    pub(crate) fn open(setting: &HookSetting, binding: Binding) -> Result<Self, StoreError> {
-        let log = setting.home.open_run(&binding.run)?;
+    pub(crate) fn open(environment: &Environment, binding: Binding) -> Result<Self, StoreError> {
+        let log = environment.home.open_run(&binding.run)?;
         let run = log.load()?;
         let machine = log.machine_of(&run)?;
         Ok(Self {
@@ -290,7 +306,7 @@ impl Guarded {
             log,
             machine,
             run,
-            at_ms: setting.at_ms,
+            at_ms: environment.at_ms,
             token_in_call: false,
             place: OnceCell::new(),
         })
@@ -319,10 +335,11 @@ impl Guarded {
     /// Describes where the call of this hook would run, with links followed.
     ///
     /// One `Guarded` answers one call, so `directory` is always the same one.
-    pub(crate) fn here(&self, setting: &HookSetting, directory: &str) -> &Surroundings {
+    pub(crate) fn here(&self, environment: &Environment, directory: &str) -> &CallContext {
         self.place.get_or_init(|| {
             let client = self.binding.process.as_ref().map(|process| process.pid);
-            surroundings(setting, &self.binding.project_root, directory, client).resolved(&RealDisk)
+            call_context(environment, &self.binding.project_root, directory, client)
+                .resolved(&RealDisk)
         })
     }
 
@@ -335,8 +352,8 @@ impl Guarded {
     ///
     /// Where the process ends with this answer, memory, files and locks go with the process: to give
     /// each back alone takes longer.
-    pub(crate) fn leave(self, setting: &HookSetting) {
-        if setting.home.is_for_one_answer() {
+    pub(crate) fn leave(self, environment: &Environment) {
+        if environment.home.is_for_one_answer() {
             std::mem::forget(self);
         }
     }
@@ -349,11 +366,16 @@ pub(crate) fn root_of(directory: &str) -> PathBuf {
 
 /// Describes where a call would run, for its facts.
 #[must_use]
-pub fn surroundings(
-    setting: &HookSetting,
+pub fn call_context(
+    environment: &Environment,
     root: &Path,
     directory: &str,
     client: Option<u32>,
-) -> Surroundings {
-    plugins::host(setting).surroundings(root, directory, client)
+) -> CallContext {
+    interlock_confine::call_context(
+        environment,
+        &plugins::in_place(environment),
+        root,
+        call_site(environment, directory, client),
+    )
 }

@@ -1,10 +1,10 @@
 //! The person's token where a client's agent has it: in its calls, its results, its environment.
 
 use interlock_core::{command::Ask, event::TokenPlace, names::RunId};
+use interlock_project::Environment;
 use interlock_store::StoreError;
 
 use crate::{
-    hook_setting::HookSetting,
     input::{Event, Input},
     process::PERSONS_TOKEN,
     session::Guarded,
@@ -14,15 +14,19 @@ use crate::{
 ///
 /// Returns what the person should be told, where something new was found.
 pub(crate) fn look(
-    setting: &HookSetting,
+    environment: &Environment,
     guarded: &mut Guarded,
     input: &Input,
 ) -> Result<Option<String>, String> {
     let said = |error: StoreError| error.to_string();
     let run = guarded.id().clone();
     let mut news = Vec::new();
-    if let Some(token) = setting.variable(PERSONS_TOKEN)
-        && setting.home.refuse_token_for(&token, &run).map_err(said)? == Some(true)
+    if let Some(token) = environment.variable(PERSONS_TOKEN)
+        && environment
+            .home
+            .refuse_token_for(&token, &run)
+            .map_err(said)?
+            == Some(true)
     {
         news.push((TokenPlace::Environment, in_environment(&run)));
     }
@@ -32,7 +36,7 @@ pub(crate) fn look(
         _ => None,
     };
     if let Some((place, value)) = looked
-        && let Some(is_new) = setting.home.void_token_in(value, &run).map_err(said)?
+        && let Some(is_new) = environment.home.void_token_in(value, &run).map_err(said)?
     {
         let in_call = place == TokenPlace::Call;
         guarded.token_in_call |= in_call;

@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 
 use interlock_core::{command::Ask, event::ProtectedChange};
-use interlock_facts::{Baseline, Quiet, RealDisk, Surroundings};
+use interlock_facts::{Baseline, CallContext, Quiet, RealDisk};
+use interlock_project::Environment;
 use interlock_store::{BASELINE, QUIET, RunLog, StoreError};
 
-use crate::{hook_setting::HookSetting, input::Input, session::Guarded};
+use crate::{input::Input, session::Guarded};
 
 /// What is protected, compared with how it was when it was first looked at in a run.
 #[derive(Debug)]
@@ -25,9 +26,9 @@ impl Watched {
     ///
     /// A client need not give a server all the variables that say where those are.
     #[must_use]
-    pub fn of_gateway(surroundings: &Surroundings) -> Self {
+    pub fn of_gateway(call_context: &CallContext) -> Self {
         Self {
-            name: format!("{BASELINE}-{}", surroundings.places_key()),
+            name: format!("{BASELINE}-{}", call_context.places_key()),
             baseline: None,
             quiet: None,
             keeps: false,
@@ -51,7 +52,7 @@ impl Watched {
         &mut self,
         log: &RunLog,
         accepted: &BTreeMap<String, Option<String>>,
-        surroundings: &Surroundings,
+        call_context: &CallContext,
         at_ms: u64,
     ) -> Result<Vec<ProtectedChange>, StoreError> {
         let disk = RealDisk;
@@ -62,7 +63,7 @@ impl Watched {
         });
         if quiet
             .as_ref()
-            .is_some_and(|quiet| quiet.holds(surroundings, accepted, &disk))
+            .is_some_and(|quiet| quiet.holds(call_context, accepted, &disk))
         {
             self.quiet = quiet;
             return Ok(Vec::new());
@@ -72,12 +73,12 @@ impl Watched {
             None => log.folder().baseline::<Baseline>(&self.name)?,
         };
         let Some(baseline) = known else {
-            let baseline = Baseline::take(surroundings, &disk, at_ms);
+            let baseline = Baseline::take(call_context, &disk, at_ms);
             // Two at once: whoever is second keeps what the first saw.
             log.folder().begin_baseline(&self.name, baseline)?;
             return Ok(Vec::new());
         };
-        let (found, quiet) = baseline.compare_again(surroundings, accepted, &disk, at_ms);
+        let (found, quiet) = baseline.compare_again(call_context, accepted, &disk, at_ms);
         if let Some(quiet) = &quiet
             && self.keeps
             && quiet.is_settled()
@@ -100,14 +101,14 @@ impl Watched {
 ///
 /// Returns what a person should be told, where something new was found.
 pub(crate) fn compare(
-    setting: &HookSetting,
+    environment: &Environment,
     guarded: &mut Guarded,
     input: &Input,
 ) -> Result<Option<String>, String> {
-    let here = guarded.here(setting, &input.directory);
+    let here = guarded.here(environment, &input.directory);
     let (log, accepted) = (&guarded.log, &guarded.run.accepted);
     let changes = Watched::of_hooks()
-        .changes(log, accepted, here, setting.at_ms)
+        .changes(log, accepted, here, environment.at_ms)
         .map_err(said)?;
     if changes.is_empty() {
         return Ok(None);

@@ -12,7 +12,7 @@ use std::{
 };
 
 use interlock_clients::{
-    ClientId, HookSetting,
+    ClientId,
     doctor::{Check, Examination, Health, examine},
     hook::respond,
     install::{Request, Scope, Site, apply, plan},
@@ -20,6 +20,7 @@ use interlock_clients::{
 };
 use interlock_core::machine::Object;
 use interlock_formats::{NoWorkflows, Source, load};
+use interlock_project::Environment;
 use interlock_store::{Durability, Home, NewRun, SourceFile};
 use serde_json::json;
 
@@ -128,17 +129,14 @@ impl Place {
             "tool_name": "Read", "tool_use_id": "t", "permission_mode": "default",
             "tool_input": {"file_path": "/x"},
         });
-        let setting = HookSetting {
-            home: self.home(),
-            by_plugin: false,
-            configuration: None,
+        let environment = Environment {
             program: Some(self.base().join("bin/interlock")),
-            environment: vec![("HOME".into(), self.base().join("home").into())],
-            client: None,
+            variables: vec![("HOME".into(), self.base().join("home").into())],
             at_ms: 1,
+            ..Environment::at(self.home())
         };
         let input = read(ClientId::ClaudeCode, input.to_string().as_bytes(), None).unwrap();
-        respond(&setting, &input).unwrap();
+        respond(&environment, &input).unwrap();
         run.to_string()
     }
 }

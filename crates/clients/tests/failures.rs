@@ -6,9 +6,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use interlock_clients::{ClientId, HookSetting, failure_stops, hook::respond, read};
+use interlock_clients::{ClientId, failure_stops, hook::respond, read};
 use interlock_core::{machine::Object, names::RunId};
 use interlock_formats::{NoWorkflows, Source, load};
+use interlock_project::Environment;
 use interlock_store::{Binding, ClientProcess, Durability, Home, NewRun, SessionKey, SourceFile};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -37,15 +38,10 @@ impl Place {
         self.base.join("state")
     }
 
-    fn setting(&self) -> HookSetting {
-        HookSetting {
-            home: Home::at(self.state()),
-            by_plugin: false,
-            configuration: None,
-            program: None,
-            environment: Vec::new(),
-            client: None,
+    fn environment(&self) -> Environment {
+        Environment {
             at_ms: 1,
+            ..Environment::at(Home::at(self.state()))
         }
     }
 
@@ -79,21 +75,26 @@ impl Place {
     }
 
     fn ask(&self, session: &str, event: &str) -> Result<Value, String> {
-        let setting = HookSetting {
+        let environment = Environment {
             client: Some(process(session)),
-            ..self.setting()
+            ..self.environment()
         };
-        self.ask_with(&setting, session, event)
+        self.ask_with(&environment, session, event)
     }
 
-    fn ask_with(&self, setting: &HookSetting, session: &str, event: &str) -> Result<Value, String> {
+    fn ask_with(
+        &self,
+        environment: &Environment,
+        session: &str,
+        event: &str,
+    ) -> Result<Value, String> {
         let input = json!({
             "session_id": session, "cwd": self.project(), "hook_event_name": event,
             "tool_name": "Read", "tool_use_id": "t", "tool_input": {"file_path": "/x"},
             "permission_mode": "default", "prompt": "x",
         });
         let input = read(ClientId::ClaudeCode, input.to_string().as_bytes(), None)?;
-        respond(setting, &input)
+        respond(environment, &input)
     }
 }
 
@@ -202,22 +203,25 @@ fn whatever_is_broken_a_guarded_session_does_not_pass() {
 fn a_new_conversation_is_refused_where_the_run_of_its_client_cannot_be_read() {
     let place = Place::new();
     let run = place.guard("s");
-    let setting = HookSetting {
+    let environment = Environment {
         client: Some(process("the client")),
         configuration: Some(place.base.join("config/interlock")),
-        ..place.setting()
+        ..place.environment()
     };
     fs::create_dir_all(place.base.join("config")).unwrap();
-    assert_eq!(place.ask_with(&setting, "s", "PreToolUse"), Ok(json!({})));
+    assert_eq!(
+        place.ask_with(&environment, "s", "PreToolUse"),
+        Ok(json!({}))
+    );
     let database = place.state().join("runs").join(run.as_str()).join("run.db");
     fs::write(database, "not a database").unwrap();
     let why = place
-        .ask_with(&setting, "another", "PreToolUse")
+        .ask_with(&environment, "another", "PreToolUse")
         .unwrap_err();
     assert!(why.contains(run.as_str()), "{why}");
-    let elsewhere = HookSetting {
+    let elsewhere = Environment {
         client: Some(process("another client")),
-        ..setting
+        ..environment
     };
     let free = place.ask_with(&elsewhere, "another", "PreToolUse");
     assert_eq!(free, Ok(json!({})));
@@ -228,10 +232,10 @@ fn a_run_is_not_taken_from_the_session_of_another_process() {
     let place = Place::new();
     let run = place.guard("s");
     let credential = Home::at(place.state()).make_credential(&run).unwrap();
-    let started_for_it = |started: &str| HookSetting {
+    let started_for_it = |started: &str| Environment {
         client: Some(process(started)),
-        environment: vec![("INTERLOCK_GUARD".into(), (&credential).into())],
-        ..place.setting()
+        variables: vec![("INTERLOCK_GUARD".into(), (&credential).into())],
+        ..place.environment()
     };
     let begins = |started: &str, session: &str| {
         place.ask_with(&started_for_it(started), session, "UserPromptSubmit")

@@ -28,7 +28,7 @@
 
 use std::{fs, path::Path};
 
-use interlock_clients::{ClientId, HookSetting, control_tool, hook::respond, read};
+use interlock_clients::{ClientId, control_tool, hook::respond, read};
 use interlock_core::{
     Reply,
     command::{Ask, Command, LineEnd, LineStart, TransitionRequest},
@@ -36,6 +36,7 @@ use interlock_core::{
     names::FramePath,
 };
 use interlock_formats::{NoWorkflows, Source, load};
+use interlock_project::Environment;
 use interlock_store::{
     ClientProcess, Durability, EventLog as _, Home, Lookup, NewRun, SessionKey, SourceFile, submit,
 };
@@ -55,7 +56,7 @@ fn process(name: &str) -> ClientProcess {
 struct Story {
     client: ClientId,
     room: TempDir,
-    setting: HookSetting,
+    environment: Environment,
     workflow: String,
 }
 
@@ -72,13 +73,10 @@ impl Story {
             fs::write(path, text.as_str().unwrap()).unwrap();
         }
         let variable = |name: &str, value: &str| (name.into(), value.into());
-        let setting = HookSetting {
-            home: Home::at(base.join("state")),
-            by_plugin: false,
-            configuration: None,
+        let environment = Environment {
             // A story that tells of carried lines names the program that carries them.
             program: told["program"].as_str().map(Into::into),
-            environment: vec![
+            variables: vec![
                 variable("HOME", base.join("home").to_str().unwrap()),
                 variable("SHELL", "/bin/bash"),
             ]
@@ -91,13 +89,13 @@ impl Story {
                     .map(|(name, value)| variable(name, value.as_str().unwrap())),
             )
             .collect(),
-            client: None,
             at_ms: 1_000,
+            ..Environment::at(Home::at(base.join("state")))
         };
         let story = Self {
             client,
             room,
-            setting,
+            environment,
             workflow: told["workflow"].to_string(),
         };
         match told["start"].as_str() {
@@ -132,7 +130,7 @@ impl Story {
             durability: Durability::Process,
             at_ms: 1_000,
         };
-        let home = &self.setting.home;
+        let home = &self.environment.home;
         let started = home.start_run(&new, Object::new(), "a person").unwrap();
         let run = started.log.run().clone();
         let bindings = home.lock_bindings().unwrap();
@@ -167,15 +165,15 @@ impl Story {
         let through = step["through"].as_str().and_then(ClientId::named);
         let client = through.unwrap_or(self.client);
         let input = read(client, text.as_bytes(), step["argument"].as_str())?;
-        let setting = HookSetting {
+        let environment = Environment {
             client: Some(process(step["process"].as_str().unwrap_or(session))),
-            ..self.setting.clone()
+            ..self.environment.clone()
         };
-        respond(&setting, &input)
+        respond(&environment, &input)
     }
 
     fn transition(&self, event: &str, agent: Option<&str>) -> Reply {
-        let home = &self.setting.home;
+        let home = &self.environment.home;
         let key = SessionKey::new(self.client.word(), SESSION);
         let Lookup::Bound(binding) = home.look_up(&key, &self.project()).unwrap() else {
             return Reply::Accepted;
@@ -221,7 +219,7 @@ impl Story {
 
     /// Submits commands to the run of the first session.
     fn submit<const N: usize>(&self, asks: [Ask; N]) {
-        let home = &self.setting.home;
+        let home = &self.environment.home;
         let key = SessionKey::new(self.client.word(), SESSION);
         let Lookup::Bound(binding) = home.look_up(&key, &self.project()).unwrap() else {
             return;
@@ -239,7 +237,7 @@ impl Story {
         let tool = step["note"].as_str().unwrap();
         let tool = control_tool(ClientId::ClaudeCode, &format!("mcp__interlock__{tool}")).unwrap();
         let digest = interlock_facts::control_digest(&step["arguments"]);
-        let home = &self.setting.home;
+        let home = &self.environment.home;
         let note = home.take_note(tool, &digest, 1_000, |_| true).unwrap();
         let seen = note.map(
             |note| json!({"asked": note.asked, "guarded": note.run.is_some(), "agent": note.agent}),

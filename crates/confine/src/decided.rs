@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use interlock_facts::Surroundings;
+use interlock_facts::CallContext;
 use interlock_project::{Config, ConfigError, RequiredLevel};
 use interlock_sandbox::Level;
 
@@ -29,14 +29,14 @@ impl Decided {
         })
     }
 
-    /// Adds to `surroundings` what the person opens and allows.
-    pub fn apply(&self, surroundings: &mut Surroundings) {
-        surroundings.writable = self.person.writable_places();
-        surroundings.opened.clone_from(&self.person.protect.allow);
-        surroundings
+    /// Adds to `context` what the person opens and allows.
+    pub fn apply(&self, context: &mut CallContext) {
+        context.writable = self.person.writable_places();
+        context.opened.clone_from(&self.person.protect.allow);
+        context
             .allowed_by_person
             .clone_from(&self.person.shell.allow);
-        surroundings
+        context
             .transparent
             .clone_from(&self.person.shell.transparent);
     }

@@ -4,14 +4,17 @@
 //! together what the state's policy, the line's facts and the two configurations say.
 //! It judges nothing and starts nothing.
 
+mod consoles;
+mod context;
 mod decided;
-mod host;
 mod plan;
 mod repository;
+mod served;
 
+pub use context::{call_context, call_site, shell_of_person};
 pub use decided::{Decided, level};
-pub use host::{Host, shell_of_person};
 pub use plan::{AllowedLine, PersonsLine, plan, plan_for_person};
+pub use served::file_use;
 
 /// Tells whether the kernel of this machine refuses every write that a reading line may not do.
 ///

@@ -9,15 +9,16 @@ use interlock_core::{
     policy::Policy,
 };
 use interlock_facts::{
-    CONFIG_KEYS, Compared, Disk, ProtectedPath, RealDisk, SETTINGS_KEYS, Surroundings,
+    CONFIG_KEYS, CallContext, Compared, Disk, ProtectedPath, RealDisk, SETTINGS_KEYS,
     protected_paths,
 };
+use interlock_project::Environment;
 use interlock_sandbox::{
-    JudgedLine, Level, Plan, Surroundings as ToolContext,
+    JudgedLine, Level, Plan, PlanContext,
     plan::{Column, Free, ProbedSpan, Protected, Start, WritablePlace},
 };
 
-use crate::{Decided, Host, decided::level, repository::repository};
+use crate::{Decided, call_context, call_site, decided::level, repository::repository};
 
 /// The key of a client's settings whose every rule counts while a line runs.
 const PERMISSIONS: &str = "permissions";
@@ -36,7 +37,7 @@ pub struct AllowedLine<'a> {
     /// The machine, whose interrupts name files that are reported.
     pub machine: &'a Machine,
     /// Where it runs, links resolved.
-    pub surroundings: &'a Surroundings,
+    pub context: &'a CallContext,
     /// What person and project have decided.
     pub decided: &'a Decided,
 }
@@ -71,22 +72,22 @@ pub fn plan(line: &AllowedLine<'_>, disk: &dyn Disk) -> Plan {
         )
         .map(|interrupt| interrupt.file_pattern.to_string())
         .collect();
-    let around = around(line.surroundings, line.decided, disk);
+    let context = plan_context(line.context, line.decided, disk);
     let span = |span: &CommandSpan| ProbedSpan {
         start: span.start,
         end: span.end,
     };
     // What was let through because the kernel holds it does not start without that.
     let least = line.hold.contained.then_some(Level::Files);
-    let project = around.project.clone();
+    let project = context.project.clone();
     let mut plan = Plan {
         probes: line.hold.probes.iter().map(span).collect(),
         ..Plan::for_line(
             &asked,
-            &ToolContext {
+            &PlanContext {
                 interrupts,
-                require: around.require.max(least),
-                ..around
+                require: context.require.max(least),
+                ..context
             },
         )
     };
@@ -118,23 +119,23 @@ fn report_places(machine: &Machine, project: &Path) -> Vec<WritablePlace> {
 }
 
 /// Tells what of a machine and a person matters to the kernel.
-fn around(surroundings: &Surroundings, decided: &Decided, disk: &dyn Disk) -> ToolContext {
+fn plan_context(context: &CallContext, decided: &Decided, disk: &dyn Disk) -> PlanContext {
     let path = |text: &String| PathBuf::from(text);
     let temporary = ["/tmp", "/var/tmp"].map(str::to_owned);
-    let caches = surroundings.caches.iter();
-    ToolContext {
-        project: path(&surroundings.project_root),
-        home: surroundings.home.as_ref().map(path).unwrap_or_default(),
+    let caches = context.caches.iter();
+    PlanContext {
+        project: path(&context.project_root),
+        home: context.home.as_ref().map(path).unwrap_or_default(),
         temporary: temporary
             .iter()
-            .chain(&surroundings.temporary)
+            .chain(&context.temporary)
             .map(path)
             .collect(),
         caches: caches
             .filter(|cache| !temporary.contains(cache))
             .map(path)
             .collect(),
-        repository: repository(Path::new(&surroundings.project_root)),
+        repository: repository(Path::new(&context.project_root)),
         writable: decided
             .person
             .sandbox
@@ -144,14 +145,14 @@ fn around(surroundings: &Surroundings, decided: &Decided, disk: &dyn Disk) -> To
             .cloned()
             .collect(),
         sockets: decided.person.sandbox.sockets.clone(),
-        consoles: surroundings.consoles.clone(),
-        hidden: surroundings.state_directory.iter().map(path).collect(),
-        protected: protected_paths(surroundings, disk)
+        consoles: context.consoles.clone(),
+        hidden: context.state_directory.iter().map(path).collect(),
+        protected: protected_paths(context, disk)
             .iter()
             .map(protected)
             .collect(),
         interrupts: Vec::new(),
-        aside: surroundings
+        aside: context
             .state_directory
             .as_ref()
             .map(|state| Path::new(state).join("aside")),
@@ -197,26 +198,35 @@ pub struct PersonsLine<'a> {
     pub directory: &'a Path,
 }
 
-/// Makes the plan of a line that a person runs.
+/// Makes the plan of a line that a person runs; `plugins` as in [`call_context`].
 ///
 /// # Errors
 /// A configuration cannot be read, or the directory is no text.
-pub fn plan_for_person(host: &Host, asked: &PersonsLine<'_>) -> Result<Plan, String> {
+pub fn plan_for_person(
+    environment: &Environment,
+    plugins: &[PathBuf],
+    asked: &PersonsLine<'_>,
+) -> Result<Plan, String> {
     let disk = RealDisk;
     let directory = asked
         .directory
         .to_str()
         .ok_or("the current directory is no text")?;
-    let decided = Decided::read(asked.project, host.configuration.as_deref())
+    let decided = Decided::read(asked.project, environment.configuration())
         .map_err(|error| error.to_string())?;
-    let mut here = host.surroundings(asked.project, directory, None);
+    let mut here = call_context(
+        environment,
+        plugins,
+        asked.project,
+        call_site(environment, directory, None),
+    );
     decided.apply(&mut here);
     let here = here.resolved(&disk);
     let facts = interlock_shell::read(
         asked.text,
         &interlock_shell::ShellContext {
             dialect: interlock_shell::Dialect::Bash,
-            directory: here.working_directory.clone(),
+            directory: here.site.cwd.clone(),
             project_root: here.project_root.clone(),
             home: here.home.clone(),
             temporary: here.temporary.clone(),
@@ -236,9 +246,9 @@ pub fn plan_for_person(host: &Host, asked: &PersonsLine<'_>) -> Result<Plan, Str
         policy: asked.policy,
         facts: &facts,
         start: &start,
-        directory: Path::new(&here.working_directory),
+        directory: Path::new(&here.site.cwd),
         covered: &covered,
         person_allows: false,
     };
-    Ok(Plan::for_line(&line, &around(&here, &decided, &disk)))
+    Ok(Plan::for_line(&line, &plan_context(&here, &decided, &disk)))
 }

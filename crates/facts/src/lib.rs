@@ -5,6 +5,7 @@
 //! and no client; what a tool's arguments are called comes in as a [`Shape`].
 
 mod canonical;
+mod context;
 mod disk;
 mod edit;
 mod json;
@@ -20,13 +21,13 @@ mod served;
 mod shape;
 mod shell;
 mod summary;
-mod surroundings;
 mod touched;
 mod watch;
 
 pub use canonical::{
     Inexact, arguments_digest, canonical, canonical_text, control_digest, digest, exact,
 };
+pub use context::{CallContext, CallSite};
 pub use disk::{Disk, DiskError, GivenDisk, Kind, RealDisk, Seen, Stamp, state_of};
 pub use json::{Parsed, parse, with_whole_characters};
 pub use path::{PathError, normalise};
@@ -37,5 +38,4 @@ pub use report::{ReportFailure, TestOutcome, TestReport, read_report};
 pub use served::{FileUse, TextUse};
 pub use shape::{EditFields, Shape};
 pub use summary::one_line;
-pub use surroundings::Surroundings;
 pub use watch::{Baseline, Comparison, Quiet, SETTINGS_KEYS};

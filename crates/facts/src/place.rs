@@ -3,9 +3,9 @@
 use interlock_core::call::PathArea;
 
 use crate::{
+    context::CallContext,
     disk::{Disk, DiskError},
     path::{PathError, absolute, is_within, plain, relative},
-    surroundings::Surroundings,
 };
 
 /// A path that was found.
@@ -44,20 +44,16 @@ pub(crate) enum LocateError {
 ///
 /// # Errors
 /// Says why it cannot be judged, for the agent.
-pub fn locate(path: &str, surroundings: &Surroundings, disk: &dyn Disk) -> Result<Located, String> {
-    find(path, surroundings, disk).map_err(|error| error.to_string())
+pub fn locate(path: &str, context: &CallContext, disk: &dyn Disk) -> Result<Located, String> {
+    find(path, context, disk).map_err(|error| error.to_string())
 }
 
 pub(crate) fn find(
     path: &str,
-    surroundings: &Surroundings,
+    context: &CallContext,
     disk: &dyn Disk,
 ) -> Result<Located, LocateError> {
-    let whole = absolute(
-        path,
-        &surroundings.working_directory,
-        surroundings.home.as_deref(),
-    )?;
+    let whole = absolute(path, &context.site.cwd, context.home.as_deref())?;
     let named = plain(&whole);
     let follow = |path: &str| {
         disk.real(path).map_err(|source| LocateError::Disk {
@@ -70,13 +66,13 @@ pub(crate) fn find(
     if whole.contains("..") && follow(&whole)? != real {
         return Err(LocateError::UpThroughLink(short(path)));
     }
-    Ok(at(named, real, surroundings))
+    Ok(at(named, real, context))
 }
 
 /// Finds the name itself: links before it are followed, not its own.
 pub(crate) fn find_name(
     named: &str,
-    surroundings: &Surroundings,
+    context: &CallContext,
     disk: &dyn Disk,
 ) -> Result<Located, DiskError> {
     let (directory, name) = named.rsplit_once('/').unwrap_or(("", named));
@@ -88,16 +84,16 @@ pub(crate) fn find_name(
             plain(&format!("{directory}/{name}"))
         }
     };
-    Ok(at(named.to_owned(), real, surroundings))
+    Ok(at(named.to_owned(), real, context))
 }
 
 /// Says where a path lies that is followed already.
-pub(crate) fn at(named: String, real: String, surroundings: &Surroundings) -> Located {
-    let relative = relative(&real, &surroundings.project_root)
+pub(crate) fn at(named: String, real: String, context: &CallContext) -> Located {
+    let relative = relative(&real, &context.project_root)
         .filter(|relative| !relative.is_empty())
         .map(str::to_owned);
     Located {
-        place: place(&real, surroundings),
+        place: place(&real, context),
         named,
         real,
         relative,
@@ -112,10 +108,10 @@ const PLANS: [&str; 3] = [
 ];
 
 /// Says where a file lies that a client's own tool writes: plans are for it to keep.
-pub(crate) fn of_tool(file: &Located, surroundings: &Surroundings) -> PathArea {
-    let home = surroundings.home.iter();
+pub(crate) fn of_tool(file: &Located, context: &CallContext) -> PathArea {
+    let home = context.home.iter();
     let below_home = home.flat_map(|home| PLANS.map(|plans| format!("{home}/{plans}")));
-    let moved = surroundings
+    let moved = context
         .moved
         .iter()
         .filter(|(standard, _)| standard == ".claude")
@@ -130,26 +126,26 @@ pub(crate) fn of_tool(file: &Located, surroundings: &Surroundings) -> PathArea {
 }
 
 /// Says what kind of place a real path is.
-fn place(path: &str, surroundings: &Surroundings) -> PathArea {
-    let home = surroundings.home.as_deref();
-    if is_within(&surroundings.project_root, path)
+fn place(path: &str, context: &CallContext) -> PathArea {
+    let home = context.home.as_deref();
+    if is_within(&context.project_root, path)
         || home.is_some_and(|home| is_within(home, path))
         || path.ends_with("/.git")
     {
         return PathArea::Whole;
     }
     // The nearest directory that is known decides: a project may lie below the temporary one.
-    let parent = surroundings.project_root.rsplit_once('/').map(|(up, _)| up);
-    let temporary = surroundings.temporary.as_deref();
+    let parent = context.project_root.rsplit_once('/').map(|(up, _)| up);
+    let temporary = context.temporary.as_deref();
     let scratch = |directory| (directory, PathArea::Scratch);
-    let known = [(surroundings.project_root.as_str(), PathArea::Project)]
+    let known = [(context.project_root.as_str(), PathArea::Project)]
         .into_iter()
         .chain(temporary.map(scratch))
         .chain(
-            surroundings
+            context
                 .caches
                 .iter()
-                .chain(&surroundings.writable)
+                .chain(&context.writable)
                 .map(|cache| scratch(cache.as_str())),
         )
         .chain(home.map(|home| (home, PathArea::Outside)))

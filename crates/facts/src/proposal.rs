@@ -14,6 +14,7 @@ use serde_json::Value;
 
 use crate::{
     canonical::digest,
+    context::CallContext,
     disk::{Disk, state_of},
     edit::{OldText, Replacement},
     notebook,
@@ -24,7 +25,6 @@ use crate::{
     served::{FileUse, named},
     shape::{EditFields, Shape},
     shell, summary,
-    surroundings::Surroundings,
     touched::Deed,
 };
 
@@ -53,7 +53,7 @@ pub struct Proposal<'a> {
 ///
 /// Total: what cannot be judged is a fact too (`malformed`).
 #[must_use]
-pub fn facts(mut proposal: Proposal<'_>, surroundings: &Surroundings, disk: &dyn Disk) -> ToolCall {
+pub fn facts(mut proposal: Proposal<'_>, context: &CallContext, disk: &dyn Disk) -> ToolCall {
     let told = proposal.shape;
     proposal.shape = with_line(&proposal);
     let files = (proposal.shape == Shape::Other).then(|| {
@@ -63,11 +63,9 @@ pub fn facts(mut proposal: Proposal<'_>, surroundings: &Surroundings, disk: &dyn
     let name = proposal.common.unwrap_or(proposal.tool);
     // What a tool that is only taken for a shell does with its other arguments is not known.
     let others = (proposal.shape != told)
-        .then(|| {
-            Guarded::new(surroundings, disk).in_arguments(name, &without_lines(proposal.input))
-        })
+        .then(|| Guarded::new(context, disk).in_arguments(name, &without_lines(proposal.input)))
         .flatten();
-    let mut call = find_out(proposal, files.as_ref(), surroundings, disk);
+    let mut call = find_out(proposal, files.as_ref(), context, disk);
     call.facts.protected = call.facts.protected.or(others);
     // A client's other tools that run lines do the shell's work; about unknown ones nothing is said.
     if matches!(told, Shape::Shell { .. }) && !all_names(&call.tool).contains(&"Bash") {
@@ -92,27 +90,27 @@ fn without_lines(input: &Value) -> Value {
 pub fn served_facts(
     mut proposal: Proposal<'_>,
     files: &FileUse,
-    surroundings: &Surroundings,
+    context: &CallContext,
     disk: &dyn Disk,
 ) -> ToolCall {
     proposal.shape = Shape::Other;
-    find_out(proposal, Some(files), surroundings, disk)
+    find_out(proposal, Some(files), context, disk)
 }
 
 fn find_out(
     proposal: Proposal<'_>,
     files: Option<&FileUse>,
-    surroundings: &Surroundings,
+    context: &CallContext,
     disk: &dyn Disk,
 ) -> ToolCall {
     let mut finder = Finder {
         tool: proposal.tool,
-        surroundings,
+        context,
         disk,
-        guarded: Guarded::new(surroundings, disk),
+        guarded: Guarded::new(context, disk),
         facts: CallFacts {
-            environment_held: surroundings.environment_held,
-            kernel_holds: surroundings.kernel_holds,
+            environment_held: context.environment_held,
+            kernel_holds: context.kernel_holds,
             only_reads: matches!(proposal.shape, Shape::Read { .. } | Shape::Search { .. }),
             ..CallFacts::default()
         },
@@ -179,7 +177,7 @@ fn with_line(proposal: &Proposal<'_>) -> Shape {
 /// The facts of one call, while they are found.
 struct Finder<'a> {
     tool: &'a str,
-    surroundings: &'a Surroundings,
+    context: &'a CallContext,
     disk: &'a dyn Disk,
     guarded: Guarded<'a>,
     facts: CallFacts,
@@ -277,13 +275,10 @@ impl Finder<'_> {
             }
             return Err("a file is named with a blank at an end: write it without".to_owned());
         }
-        let file = place::find(path, self.surroundings, self.disk).map_err(|error| {
+        let file = place::find(path, self.context, self.disk).map_err(|error| {
             // Where the way is not known, the name alone may tell enough.
-            let named = crate::normalise(
-                path,
-                &self.surroundings.working_directory,
-                self.surroundings.home.as_deref(),
-            );
+            let named =
+                crate::normalise(path, &self.context.site.cwd, self.context.home.as_deref());
             if let Ok(named) = named {
                 let thing = self.guarded.touched(&named, deed);
                 self.protect(thing);
@@ -297,7 +292,7 @@ impl Finder<'_> {
 
     fn written(&mut self, file: &Located, lines: Option<u64>, removes: bool) {
         if !removes {
-            for name in shell::other_names(file, self.surroundings, self.disk) {
+            for name in shell::other_names(file, self.context, self.disk) {
                 self.written_as(&name, Some(0), false);
             }
         }
@@ -309,7 +304,7 @@ impl Finder<'_> {
         self.facts.writes.push(FileWrite {
             path: Some(file.real.clone()),
             relative: file.relative.clone(),
-            place: place::of_tool(file, self.surroundings),
+            place: place::of_tool(file, self.context),
             by: self.tool.to_owned(),
             removes,
             recursive: false,
@@ -408,7 +403,7 @@ impl Finder<'_> {
         if meant != path && !meant.is_empty() {
             self.read_one(meant)?;
         }
-        let (named, shown) = match place::find(path, self.surroundings, self.disk) {
+        let (named, shown) = match place::find(path, self.context, self.disk) {
             Ok(file) => {
                 let thing = self.guarded.touched_either(&file, Deed::Read);
                 self.protect(thing);
@@ -468,17 +463,17 @@ impl Finder<'_> {
         let line = &with_variables(line, &set);
         let directory = match directory.map(|field| optional(input, field)).transpose()? {
             Some(Some(directory)) if !directory.is_empty() => {
-                place::find(directory, self.surroundings, self.disk)
+                place::find(directory, self.context, self.disk)
                     .map_err(|error| error.to_string())?
                     .real
             }
-            _ => self.surroundings.working_directory.clone(),
+            _ => self.context.site.cwd.clone(),
         };
         let dialect = match dialect {
-            Dialect::Unknown => self.surroundings.shell,
+            Dialect::Unknown => self.context.site.shell,
             known => known,
         };
-        let read = shell::read(line, dialect, &directory, self.surroundings, self.disk);
+        let read = shell::read(line, dialect, &directory, self.context, self.disk);
         self.facts.reads = read.reads;
         self.facts.writes = read.writes;
         let links = self.guarded.links_made(&read.shell);
@@ -486,7 +481,7 @@ impl Finder<'_> {
         self.facts.outside_directories = read.outside_directories;
         self.facts.strayed = read.strayed;
         self.facts.directories = read.directories;
-        self.facts.allowed_by_person = entries(&self.surroundings.allowed_by_person);
+        self.facts.allowed_by_person = entries(&self.context.allowed_by_person);
         let thing = self.guarded.in_line(line, &read.shell, &read.touched);
         self.protect(thing);
         self.facts.shell = Some(read.shell);
@@ -497,7 +492,7 @@ impl Finder<'_> {
 impl Finder<'_> {
     /// Says of what is written through a link that the same line makes where it really lies.
     fn through_new_links(&mut self, links: &[(String, String)]) {
-        let (surroundings, disk) = (self.surroundings, self.disk);
+        let (context, disk) = (self.context, self.disk);
         for write in &mut self.facts.writes {
             let Some(path) = &write.path else { continue };
             let target = links
@@ -505,7 +500,7 @@ impl Finder<'_> {
                 .filter(|(link, source)| path != link && source != link && is_within(path, link))
                 .find_map(|(link, source)| {
                     let below = path.strip_prefix(link.as_str())?;
-                    place::find(&format!("{source}{below}"), surroundings, disk).ok()
+                    place::find(&format!("{source}{below}"), context, disk).ok()
                 });
             if let Some(file) = target {
                 write.place = file.place;

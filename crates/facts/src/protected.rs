@@ -27,12 +27,12 @@ use interlock_core::facts::{CommandClass, PathText, ShellFacts, SimpleCommand, W
 use serde_json::Value;
 
 use crate::{
+    context::CallContext,
     disk::Disk,
     path::{as_address, is_address, plain},
     place::{self, Located},
     served::may_be_path,
     summary::one_line,
-    surroundings::Surroundings,
     touched::{Deed, Touched, TouchedPath},
 };
 
@@ -43,7 +43,7 @@ pub use table::CONFIG_KEYS;
 
 /// Finds protected things.
 pub(crate) struct Guarded<'a> {
-    surroundings: &'a Surroundings,
+    context: &'a CallContext,
     disk: &'a dyn Disk,
     /// Places in the form that paths are compared in, made when first needed.
     places: OnceCell<folded::FoldedPlaces>,
@@ -59,9 +59,9 @@ const TEXTS_MAX: usize = 256;
 const CODES: [&str; 4] = ["code", "chars", "input", "source"];
 
 impl<'a> Guarded<'a> {
-    pub(crate) const fn new(surroundings: &'a Surroundings, disk: &'a dyn Disk) -> Self {
+    pub(crate) const fn new(context: &'a CallContext, disk: &'a dyn Disk) -> Self {
         Self {
-            surroundings,
+            context,
             disk,
             places: OnceCell::new(),
             anchors: OnceCell::new(),
@@ -114,13 +114,10 @@ impl<'a> Guarded<'a> {
     }
 
     fn path(&self, text: &str, deed: Deed, walks: bool) -> Option<String> {
-        let surroundings = self.surroundings;
-        let Ok(file) = place::find(text, surroundings, self.disk) else {
+        let context = self.context;
+        let Ok(file) = place::find(text, context, self.disk) else {
             // Where the way is not known, the name alone may tell enough.
-            let (here, home) = (
-                &surroundings.working_directory,
-                surroundings.home.as_deref(),
-            );
+            let (here, home) = (&context.site.cwd, context.home.as_deref());
             let named = crate::normalise(text, here, home).ok()?;
             return self.touched(&named, deed);
         };

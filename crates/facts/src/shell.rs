@@ -14,12 +14,12 @@ use interlock_core::{
 use interlock_shell::{Dialect, ShellContext};
 
 use crate::{
+    context::CallContext,
     disk::{Disk, Kind, state_of},
     edit::OldText,
     lines::count,
     path::{absolute, is_within, plain},
     place::{self, Located},
-    surroundings::Surroundings,
     touched::Deed,
     touched::{Touched, TouchedPath, program},
 };
@@ -41,24 +41,24 @@ pub(crate) fn read(
     line: &str,
     dialect: Dialect,
     directory: &str,
-    surroundings: &Surroundings,
+    context: &CallContext,
     disk: &dyn Disk,
 ) -> LineRead {
     let setting = ShellContext {
         dialect,
         directory: directory.to_owned(),
-        project_root: surroundings.project_root.clone(),
-        home: surroundings.home.clone(),
-        temporary: surroundings.temporary.clone(),
-        user: surroundings.user.clone(),
-        transparent: surroundings.transparent.clone(),
-        variables: surroundings.variables.clone(),
+        project_root: context.project_root.clone(),
+        home: context.home.clone(),
+        temporary: context.temporary.clone(),
+        user: context.user.clone(),
+        transparent: context.transparent.clone(),
+        variables: context.variables.clone(),
     };
     let mut shell = interlock_shell::read(line, &setting);
-    asks::answer(&mut shell, surroundings, disk);
+    asks::answer(&mut shell, context, disk);
     let shell = shell;
     let mut reader = Reader {
-        surroundings,
+        context,
         disk,
         shell: &shell,
         writes: Vec::new(),
@@ -75,12 +75,12 @@ pub(crate) fn read(
     let Reader {
         writes, touched, ..
     } = reader;
-    let directories = places::directories(&shell, surroundings, disk);
+    let directories = places::directories(&shell, context, disk);
     LineRead {
         reads,
         writes,
         touched,
-        outside_directories: places::outside_directories(&shell, surroundings, disk),
+        outside_directories: places::outside_directories(&shell, context, disk),
         strayed: places::strayed(&directories),
         directories,
         shell,
@@ -91,7 +91,7 @@ pub(crate) use counted::other_names;
 pub(crate) use spread::below as files_below;
 
 struct Reader<'a> {
-    surroundings: &'a Surroundings,
+    context: &'a CallContext,
     disk: &'a dyn Disk,
     shell: &'a ShellFacts,
     writes: Vec<FileWrite>,
@@ -137,8 +137,8 @@ impl Reader<'_> {
 
     /// Adds the files that lie below a directory meant as a whole.
     fn spread(&mut self, used: &PathUse, directory: &str, deed: Deed) {
-        let is_inside = is_within(directory, &self.surroundings.project_root)
-            && directory != self.surroundings.project_root;
+        let is_inside = is_within(directory, &self.context.project_root)
+            && directory != self.context.project_root;
         if !is_inside {
             return;
         }
@@ -173,7 +173,7 @@ impl Reader<'_> {
     /// Adds a file that the disk shows behind what the line names.
     fn push_at(&mut self, used: &PathUse, path: &str, deed: Deed) {
         let found = match deed {
-            Deed::Remove => place::find_name(path, self.surroundings, self.disk).ok(),
+            Deed::Remove => place::find_name(path, self.context, self.disk).ok(),
             _ => self.find(path),
         };
         if let Some(file) = found {
@@ -190,7 +190,7 @@ impl Reader<'_> {
             return;
         };
         // The link itself goes; what it leads to is looked at for protected things only.
-        match place::find_name(path, self.surroundings, self.disk) {
+        match place::find_name(path, self.context, self.disk) {
             Ok(file) => {
                 self.push(used, &file, None, true);
                 let is_link = self.disk.real(&file.real).ok().as_deref() != Some(&file.real);
@@ -207,13 +207,13 @@ impl Reader<'_> {
     }
 
     fn find(&self, path: &str) -> Option<Located> {
-        place::find(path, self.surroundings, self.disk).ok()
+        place::find(path, self.context, self.disk).ok()
     }
 
     fn push(&mut self, used: &PathUse, file: &Located, lines: Option<u64>, removes: bool) {
         self.push_one(used, file, lines, removes);
         if !removes {
-            for name in counted::other_names(file, self.surroundings, self.disk) {
+            for name in counted::other_names(file, self.context, self.disk) {
                 self.push_one(used, &name, Some(0), false);
             }
         }
@@ -257,7 +257,7 @@ impl Reader<'_> {
         });
         let named = plain(path);
         self.touch(
-            place::at(named.clone(), named, self.surroundings),
+            place::at(named.clone(), named, self.context),
             deed,
             &used.by,
         );
@@ -290,8 +290,8 @@ impl Reader<'_> {
                 PathArea::Outside => PathArea::Outside,
                 // Home, where the project does not lie in it.
                 PathArea::Whole
-                    if !is_within(&self.surroundings.project_root, &directory.real)
-                        && !is_within(&directory.real, &self.surroundings.project_root) =>
+                    if !is_within(&self.context.project_root, &directory.real)
+                        && !is_within(&directory.real, &self.context.project_root) =>
                 {
                     PathArea::Outside
                 }
@@ -301,7 +301,7 @@ impl Reader<'_> {
                 PathArea::Whole
                     if is_bounded
                         && deed == Deed::Write
-                        && directory.real == self.surroundings.project_root =>
+                        && directory.real == self.context.project_root =>
                 {
                     PathArea::Project
                 }
@@ -310,7 +310,7 @@ impl Reader<'_> {
         // The beginning that is known stands for what follows it.
         let relative = below
             .filter(|_| place == PathArea::Project)
-            .and_then(|below| counted::beginning(below, self.surroundings));
+            .and_then(|below| counted::beginning(below, self.context));
         self.writes.push(FileWrite {
             path: None,
             relative,
@@ -346,7 +346,7 @@ impl Reader<'_> {
         };
         self.writes.push(FileWrite {
             path: None,
-            relative: counted::beginning(&format!("{path}/"), self.surroundings),
+            relative: counted::beginning(&format!("{path}/"), self.context),
             place,
             by: used.by.clone(),
             removes: false,
@@ -363,7 +363,7 @@ impl Reader<'_> {
 
     fn whole(&self, command: &SimpleCommand, word: &str) -> Option<String> {
         let directory = command.directory.as_deref()?;
-        absolute(word, directory, self.surroundings.home.as_deref()).ok()
+        absolute(word, directory, self.context.home.as_deref()).ok()
     }
 
     fn reads(&mut self) -> Vec<String> {
@@ -373,7 +373,7 @@ impl Reader<'_> {
                 PathText::Whole(path) => {
                     let file = self
                         .find(path)
-                        .unwrap_or_else(|| place::at(plain(path), plain(path), self.surroundings));
+                        .unwrap_or_else(|| place::at(plain(path), plain(path), self.context));
                     let shown = file.relative.clone();
                     reads.push(shown.unwrap_or_else(|| file.real.clone()));
                     self.touch(file, Deed::Read, &used.by);

@@ -15,10 +15,10 @@ use interlock_core::event::{ProtectedChange, ProtectedFate};
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    context::CallContext,
     disk::{Disk, Kind, Stamp},
     path::is_within,
     protected::{Compared, ProtectedPath, places},
-    surroundings::Surroundings,
 };
 
 use quiet::Listened;
@@ -69,10 +69,10 @@ pub struct Comparison {
 impl Baseline {
     /// Looks at everything protected as it is now.
     #[must_use]
-    pub fn take(surroundings: &Surroundings, disk: &dyn Disk, at_ms: u64) -> Self {
+    pub fn take(context: &CallContext, disk: &dyn Disk, at_ms: u64) -> Self {
         let empty = Self::default();
         let mut look = Look::new(&empty, disk, at_ms);
-        look.at_all(&places(surroundings, disk));
+        look.at_all(&places(context, disk));
         look.now()
     }
 
@@ -80,12 +80,12 @@ impl Baseline {
     #[must_use]
     pub fn compare(
         &self,
-        surroundings: &Surroundings,
+        context: &CallContext,
         accepted: &BTreeMap<String, Option<String>>,
         disk: &dyn Disk,
         at_ms: u64,
     ) -> Comparison {
-        let things = places(surroundings, disk);
+        let things = places(context, disk);
         let mut look = Look::new(self, disk, at_ms);
         look.at_all(&things);
         let changes = look.changes(accepted, &things);
@@ -102,16 +102,16 @@ impl Baseline {
     #[must_use]
     pub fn compare_again(
         &self,
-        surroundings: &Surroundings,
+        context: &CallContext,
         accepted: &BTreeMap<String, Option<String>>,
         disk: &dyn Disk,
         at_ms: u64,
     ) -> (Comparison, Option<Quiet>) {
         let listened = Listened::to(disk);
-        let found = self.compare(surroundings, accepted, &listened, at_ms);
+        let found = self.compare(context, accepted, &listened, at_ms);
         let nothing = found.changes.is_empty() && found.renewed.is_none();
         let quiet = nothing
-            .then(|| listened.quiet(surroundings, accepted, young_ns(at_ms)))
+            .then(|| listened.quiet(context, accepted, young_ns(at_ms)))
             .flatten();
         (found, quiet)
     }

@@ -4,7 +4,7 @@ use interlock_core::{
     call::{CallFacts, FileWrite, PathArea},
     names::CallId,
 };
-use interlock_facts::{EditFields, GivenDisk, Proposal, Shape, Surroundings, facts};
+use interlock_facts::{CallContext, EditFields, GivenDisk, Proposal, Shape, facts};
 use interlock_shell::Dialect;
 use serde_json::{Value, json};
 
@@ -46,11 +46,11 @@ fn disk() -> GivenDisk {
 }
 
 fn found(shape: Shape, input: &Value) -> CallFacts {
-    let surroundings = Surroundings {
+    let context = CallContext {
         home: Some("/home/you".to_owned()),
         temporary: Some("/tmp".to_owned()),
         caches: vec!["/home/you/.cache".to_owned()],
-        ..Surroundings::of_project("/p")
+        ..CallContext::of_project("/p")
     };
     let proposal = Proposal {
         id: CallId::from("1"),
@@ -62,7 +62,7 @@ fn found(shape: Shape, input: &Value) -> CallFacts {
         agent: None,
         branch: None,
     };
-    facts(proposal, &surroundings, &disk()).facts
+    facts(proposal, &context, &disk()).facts
 }
 
 #[test]
@@ -180,7 +180,7 @@ fn a_key_that_stands_twice_makes_a_call_unjudgeable() {
         agent: None,
         branch: None,
     };
-    let call = facts(proposal, &Surroundings::of_project("/p"), &disk());
+    let call = facts(proposal, &CallContext::of_project("/p"), &disk());
     assert!(
         call.facts
             .malformed
@@ -298,7 +298,7 @@ fn opaque(line: &str, files: &[&str]) -> Option<String> {
         agent: None,
         branch: None,
     };
-    let call = facts(proposal, &Surroundings::of_project("/p"), &disk);
+    let call = facts(proposal, &CallContext::of_project("/p"), &disk);
     let shell = call.facts.shell.unwrap_or_default();
     shell.commands.into_iter().next_back()?.opaque
 }
@@ -329,10 +329,10 @@ fn version_control_in_another_repository_is_opaque() {
 #[test]
 fn a_directory_that_the_person_names_may_be_written() {
     let place = |path: &str, writable: &[&str]| {
-        let surroundings = Surroundings {
+        let context = CallContext {
             home: Some("/home/you".to_owned()),
             writable: writable.iter().map(|path| (*path).to_owned()).collect(),
-            ..Surroundings::of_project("/p")
+            ..CallContext::of_project("/p")
         };
         let input = json!({"file_path": path, "content": ""});
         let proposal = Proposal {
@@ -345,7 +345,7 @@ fn a_directory_that_the_person_names_may_be_written() {
             agent: None,
             branch: None,
         };
-        let call = interlock_facts::facts(proposal, &surroundings, &GivenDisk::empty());
+        let call = interlock_facts::facts(proposal, &context, &GivenDisk::empty());
         call.facts.writes.first().map(|write| write.place)
     };
     assert_eq!(place("/srv/data/x", &[]), Some(PathArea::Outside));

@@ -9,7 +9,7 @@ use std::{
 };
 
 use interlock_core::{call::CallFacts, names::CallId};
-use interlock_facts::{Disk as _, DiskError, Proposal, RealDisk, Shape, Surroundings, facts};
+use interlock_facts::{CallContext, Disk as _, DiskError, Proposal, RealDisk, Shape, facts};
 use interlock_shell::Dialect;
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -49,7 +49,7 @@ fn project() -> TempDir {
 
 fn found(room: &TempDir, shape: Shape, input: &Value) -> CallFacts {
     let root = room.path().join("p").to_str().unwrap().to_owned();
-    let surroundings = Surroundings::of_project(root).resolved(&RealDisk);
+    let context = CallContext::of_project(root).resolved(&RealDisk);
     let proposal = Proposal {
         id: CallId::from("1"),
         tool: "T",
@@ -60,7 +60,7 @@ fn found(room: &TempDir, shape: Shape, input: &Value) -> CallFacts {
         agent: None,
         branch: None,
     };
-    facts(proposal, &surroundings, &RealDisk).facts
+    facts(proposal, &context, &RealDisk).facts
 }
 
 fn written(room: &TempDir, path: &str) -> CallFacts {
@@ -201,12 +201,12 @@ fn what_changes_a_directory_as_a_whole_changes_the_files_in_it() {
 fn a_path_is_where_the_nearest_known_directory_says() {
     use interlock_core::call::PathArea::{Outside, Project, Scratch, Whole};
     use interlock_facts::{GivenDisk, locate};
-    let around = |project: &str, temporary: &str| Surroundings {
+    let around = |project: &str, temporary: &str| CallContext {
         home: Some("/home/u".to_owned()),
         temporary: Some(temporary.to_owned()),
         caches: vec!["/home/u/.cache".to_owned(), "/var/tmp".to_owned()],
         writable: vec!["/srv/data".to_owned(), format!("{project}/out")],
-        ..Surroundings::of_project(project.to_owned())
+        ..CallContext::of_project(project.to_owned())
     };
     let usual = around("/home/u/work/p", "/tmp");
     let in_scratch = around("/tmp/w/p", "/tmp");

@@ -1,7 +1,7 @@
 //! What no guarded agent may touch, and what looks alike and is free.
 
 use interlock_core::{call::ToolCall, names::CallId};
-use interlock_facts::{EditFields, GivenDisk, Proposal, Shape, Surroundings, facts};
+use interlock_facts::{CallContext, CallSite, EditFields, GivenDisk, Proposal, Shape, facts};
 use interlock_shell::Dialect;
 use serde_json::{Value, json};
 
@@ -19,16 +19,19 @@ const READ: Shape = Shape::Read {
     paths: &["file_path"],
 };
 
-fn surroundings() -> Surroundings {
-    Surroundings {
+fn context() -> CallContext {
+    CallContext {
         home: Some("/home/you".to_owned()),
         user: Some("you".to_owned()),
         temporary: Some("/tmp".to_owned()),
         state_directory: Some("/home/you/.local/state/interlock".to_owned()),
         config_directory: Some("/home/you/.config/interlock".to_owned()),
         programs: vec!["/opt/interlock/bin/interlock".to_owned()],
-        client_process: Some(4242),
-        ..Surroundings::of_project("/p")
+        site: CallSite {
+            pid: Some(4242),
+            ..CallSite::at("/p")
+        },
+        ..CallContext::of_project("/p")
     }
 }
 
@@ -51,7 +54,7 @@ fn found(tool: &str, shape: Shape, input: &Value) -> ToolCall {
         agent: None,
         branch: None,
     };
-    facts(proposal, &surroundings(), &disk())
+    facts(proposal, &context(), &disk())
 }
 
 fn in_line(line: &str) -> Option<String> {
@@ -333,12 +336,12 @@ fn the_plugins_of_clients_are_as_protected_as_their_settings() {
         "/home/you/.cache/opencode/packages/@interlock-cli/opencode@latest/node_modules/@interlock-cli/opencode/interlock.ts",
         "/srv/market/plugins/claude-code/hooks/hooks.json",
     ] {
-        let moved = Surroundings {
+        let moved = CallContext {
             moved: vec![(
                 ".interlock".to_owned(),
                 "/srv/market/plugins/claude-code".to_owned(),
             )],
-            ..surroundings()
+            ..context()
         };
         let input = json!({ "file_path": path, "content": "{}" });
         let proposal = Proposal {
@@ -367,7 +370,7 @@ fn the_plugins_of_clients_are_as_protected_as_their_settings() {
         agent: None,
         branch: None,
     };
-    let call = facts(proposal, &surroundings(), &cached);
+    let call = facts(proposal, &context(), &cached);
     assert!(call.facts.protected.is_some());
 }
 

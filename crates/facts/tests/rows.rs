@@ -10,7 +10,7 @@ use std::{
 };
 
 use interlock_core::names::CallId;
-use interlock_facts::{EditFields, Proposal, RealDisk, Shape, Surroundings, facts};
+use interlock_facts::{CallContext, CallSite, EditFields, Proposal, RealDisk, Shape, facts};
 use interlock_shell::Dialect;
 use serde_json::{Value, json};
 
@@ -34,7 +34,7 @@ const GLOB: Shape = Shape::Search {
 
 struct Room {
     directory: tempfile::TempDir,
-    surroundings: Surroundings,
+    context: CallContext,
 }
 
 impl Room {
@@ -44,7 +44,7 @@ impl Room {
         fill(&root);
         link(&root);
         let text = |below: &str| root.join(below).to_str().unwrap().to_owned();
-        let surroundings = Surroundings {
+        let context = CallContext {
             home: Some(text("home")),
             user: Some("you".to_owned()),
             temporary: Some("/tmp".to_owned()),
@@ -52,15 +52,15 @@ impl Room {
             config_directory: Some(text("home/.config/interlock")),
             programs: vec![text("bin/interlock")],
             search_path: vec![text("bin"), "/usr/bin".to_owned(), "/bin".to_owned()],
-            client_process: Some(std::process::id()),
+            site: CallSite {
+                pid: Some(std::process::id()),
+                ..CallSite::at(text("p"))
+            },
             moved: vec![(".claude".to_owned(), "/work2/moved-claude".to_owned())],
-            ..Surroundings::of_project(text("p"))
+            ..CallContext::of_project(text("p"))
         }
         .resolved(&RealDisk);
-        Self {
-            directory,
-            surroundings,
-        }
+        Self { directory, context }
     }
 
     fn row(&self, text: &str) -> String {
@@ -83,9 +83,7 @@ impl Room {
             agent: None,
             branch: None,
         };
-        facts(proposal, &self.surroundings, &RealDisk)
-            .facts
-            .protected
+        facts(proposal, &self.context, &RealDisk).facts.protected
     }
 }
 

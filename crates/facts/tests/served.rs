@@ -5,7 +5,7 @@ use interlock_core::{
     names::CallId,
 };
 use interlock_facts::{
-    FileUse, GivenDisk, Proposal, Shape, Surroundings, TextUse, facts, served_facts,
+    CallContext, FileUse, GivenDisk, Proposal, Shape, TextUse, facts, served_facts,
 };
 use serde_json::{Value, json};
 
@@ -15,11 +15,11 @@ fn disk() -> GivenDisk {
         .with("/p", ".interlock/config.toml", "")
 }
 
-fn surroundings() -> Surroundings {
-    Surroundings {
+fn context() -> CallContext {
+    CallContext {
         home: Some("/home/you".to_owned()),
         state_directory: Some("/home/you/.local/state/interlock".to_owned()),
-        ..Surroundings::of_project("/p")
+        ..CallContext::of_project("/p")
     }
 }
 
@@ -37,7 +37,7 @@ fn proposal<'a>(tool: &'a str, input: &'a Value) -> Proposal<'a> {
 }
 
 fn found(tool: &str, input: &Value) -> ToolCall {
-    facts(proposal(tool, input), &surroundings(), &disk())
+    facts(proposal(tool, input), &context(), &disk())
 }
 
 /// Writes what a call does in a line: kind, reads, writes (`-` before what goes), lines.
@@ -197,7 +197,7 @@ fn a_setting_takes_the_place_of_every_guess() {
     let call = served_facts(
         proposal("mcp__x__store", &input),
         &files,
-        &surroundings(),
+        &context(),
         &disk(),
     );
     assert_eq!(told(&call), "edit r[] w[a.py] 1");
@@ -207,19 +207,14 @@ fn a_setting_takes_the_place_of_every_guess() {
         ..FileUse::default()
     };
     let input = json!({"what": "rm a.py"});
-    let call = served_facts(
-        proposal("mcp__x__do", &input),
-        &line,
-        &surroundings(),
-        &disk(),
-    );
+    let call = served_facts(proposal("mcp__x__do", &input), &line, &context(), &disk());
     assert_eq!(call.kind, CallKind::Shell);
     assert_eq!(told(&call), "shell r[] w[-a.py] ?");
     let input = json!({"target": 5, "body": ""});
     let call = served_facts(
         proposal("mcp__x__store", &input),
         &files,
-        &surroundings(),
+        &context(),
         &disk(),
     );
     assert!(call.facts.malformed.is_some(), "what is set must be text");

@@ -13,7 +13,7 @@ use std::{
 
 use interlock_core::event::ProtectedFate;
 use interlock_facts::{
-    Baseline, Comparison, Disk, DiskError, Quiet, RealDisk, Seen, Stamp, Surroundings,
+    Baseline, CallContext, Comparison, Disk, DiskError, Quiet, RealDisk, Seen, Stamp,
 };
 
 /// Long after every file of a test was written.
@@ -52,19 +52,19 @@ impl Room {
         fs::write(path, text).unwrap();
     }
 
-    fn surroundings(&self) -> Surroundings {
+    fn context(&self) -> CallContext {
         let text = |below: &str| self.path(below).to_str().unwrap().to_owned();
-        Surroundings {
+        CallContext {
             home: Some(text("home")),
             config_directory: Some(text("home/.config/interlock")),
             state_directory: Some(text("home/.local/state/interlock")),
-            ..Surroundings::of_project(text("p"))
+            ..CallContext::of_project(text("p"))
         }
         .resolved(&RealDisk)
     }
 
     fn take(&self) -> Baseline {
-        Baseline::take(&self.surroundings(), &RealDisk, LATER_MS)
+        Baseline::take(&self.context(), &RealDisk, LATER_MS)
     }
 
     /// Compares what nobody has touched, and keeps what shows that.
@@ -75,12 +75,12 @@ impl Room {
     }
 
     fn compare_again(&self, baseline: &Baseline) -> (Comparison, Option<Quiet>) {
-        baseline.compare_again(&self.surroundings(), &BTreeMap::new(), &RealDisk, LATER_MS)
+        baseline.compare_again(&self.context(), &BTreeMap::new(), &RealDisk, LATER_MS)
     }
 
     /// Lists what changed, each path below the room with what became of it.
     fn changed(&self, baseline: &Baseline) -> Vec<(String, ProtectedFate)> {
-        let found = baseline.compare(&self.surroundings(), &BTreeMap::new(), &RealDisk, LATER_MS);
+        let found = baseline.compare(&self.context(), &BTreeMap::new(), &RealDisk, LATER_MS);
         let root = fs::canonicalize(self.directory.path()).unwrap();
         let below = |path: &str| {
             let below = path.strip_prefix(root.to_str().unwrap());
@@ -100,7 +100,7 @@ fn check(deed: impl FnOnce(&Room), expected: &[&str]) {
     let quiet = room.quiet(&baseline);
     deed(&room);
     // What a later call looks at first never hides what a whole comparison finds.
-    let holds = quiet.holds(&room.surroundings(), &BTreeMap::new(), &RealDisk);
+    let holds = quiet.holds(&room.context(), &BTreeMap::new(), &RealDisk);
     assert!(expected.is_empty() || !holds, "the change does not show");
     let found: Vec<String> = room
         .changed(&baseline)
@@ -270,7 +270,7 @@ fn what_a_person_accepted_is_no_change_and_anything_else_is() {
     room.write("p/.envrc", "one");
     let compare = |accepted: &BTreeMap<String, Option<String>>| {
         baseline
-            .compare(&room.surroundings(), accepted, &RealDisk, LATER_MS)
+            .compare(&room.context(), accepted, &RealDisk, LATER_MS)
             .changes
     };
     let changes = compare(&BTreeMap::new());
@@ -293,7 +293,7 @@ fn a_renewed_baseline_says_the_same_and_still_finds_changes() {
     room.write("p/.git/config", "[user]\n\tname = x\n");
     room.write("p/new", "x");
     let compare = |baseline: &Baseline| {
-        baseline.compare(&room.surroundings(), &BTreeMap::new(), &RealDisk, LATER_MS)
+        baseline.compare(&room.context(), &BTreeMap::new(), &RealDisk, LATER_MS)
     };
     let renewed = compare(&baseline).renewed.unwrap();
     assert_eq!(compare(&renewed).renewed, None);
@@ -312,13 +312,13 @@ fn what_nobody_has_touched_is_seen_from_stamps_alone() {
     let room = Room::new();
     let quiet = room.quiet(&room.take());
     let accepted = BTreeMap::new();
-    assert!(quiet.holds(&room.surroundings(), &accepted, &RealDisk));
+    assert!(quiet.holds(&room.context(), &accepted, &RealDisk));
     // What a person accepts is for a whole comparison to judge, and so is another place to look at.
     let more = BTreeMap::from([("/x".to_owned(), None)]);
-    assert!(!quiet.holds(&room.surroundings(), &more, &RealDisk));
-    let elsewhere = Surroundings {
+    assert!(!quiet.holds(&room.context(), &more, &RealDisk));
+    let elsewhere = CallContext {
         home: None,
-        ..room.surroundings()
+        ..room.context()
     };
     assert!(!quiet.holds(&elsewhere, &accepted, &RealDisk));
 }
@@ -333,9 +333,9 @@ fn what_comes_into_a_directory_that_has_just_changed_shows_too() {
     let at_ms = u64::try_from(now.as_millis()).unwrap();
     let accepted = BTreeMap::new();
     for file in ["home/.zshenv", "p/.envrc", "home/.config/fish/config.fish"] {
-        let (_, quiet) = baseline.compare_again(&room.surroundings(), &accepted, &RealDisk, at_ms);
+        let (_, quiet) = baseline.compare_again(&room.context(), &accepted, &RealDisk, at_ms);
         room.write(file, "x");
-        let holds = |quiet: &Quiet| quiet.holds(&room.surroundings(), &accepted, &RealDisk);
+        let holds = |quiet: &Quiet| quiet.holds(&room.context(), &accepted, &RealDisk);
         assert!(!quiet.is_some_and(|quiet| holds(&quiet)), "{file}");
         fs::remove_file(room.path(file)).unwrap();
     }
@@ -358,7 +358,7 @@ fn what_had_to_be_read_or_has_changed_is_compared_as_a_whole_again() {
 #[test]
 fn a_stamp_as_young_as_the_look_itself_proves_nothing() {
     let room = Room::new();
-    let early = Baseline::take(&room.surroundings(), &RealDisk, 0);
+    let early = Baseline::take(&room.context(), &RealDisk, 0);
     let text = serde_json::to_string(&early).unwrap();
     assert!(!text.contains("numbers"), "{text}");
     assert_eq!(room.changed(&early), []);
@@ -407,7 +407,7 @@ impl Disk for Restless {
 #[test]
 fn a_file_that_was_written_while_it_was_read_is_read_again() {
     let room = Room::new();
-    let surroundings = room.surroundings();
+    let context = room.context();
     let agent = fs::canonicalize(room.path("p/.claude/agents/a.md")).unwrap();
     let path = agent.to_str().unwrap().to_owned();
     let disk = Restless {
@@ -415,10 +415,10 @@ fn a_file_that_was_written_while_it_was_read_is_read_again() {
         path,
         reads: Cell::new(0),
     };
-    let baseline = Baseline::take(&surroundings, &disk, LATER_MS);
+    let baseline = Baseline::take(&context, &disk, LATER_MS);
     disk.reads.set(2);
     room.write("p/.claude/agents/a.md", "b");
-    let found = baseline.compare(&surroundings, &BTreeMap::new(), &disk, LATER_MS);
+    let found = baseline.compare(&context, &BTreeMap::new(), &disk, LATER_MS);
     let changed: Vec<&str> = found.changes.iter().map(|one| one.path.as_str()).collect();
     assert_eq!(changed, [disk.path.as_str()]);
 }

@@ -19,7 +19,6 @@ use interlock_core::{
     names::{ApprovalId, CallId, Digest, RunId},
     pending::pending,
 };
-use interlock_project::project_root;
 use serde_json::Value;
 
 use crate::{
@@ -88,7 +87,7 @@ impl Control {
 
     /// Makes one that answers `who`.
     pub(crate) fn of_caller(settings: Settings, who: govern::Caller) -> Self {
-        let project_root = project_root(&settings.project_directory);
+        let project_root = settings.environment.project();
         Self {
             settings,
             who,
@@ -211,7 +210,7 @@ impl Control {
         let before = live.run.seq;
         let decision = live.ask(incoming.at_ms, Ask::Transition(request))?;
         notify::tell(
-            self.settings.configuration.as_deref(),
+            self.settings.environment.configuration.as_deref(),
             &self.project_root,
             (&live.machine, &live.run),
             before,
@@ -305,7 +304,7 @@ impl Control {
     }
 
     pub(crate) fn open(&self, run: &RunId) -> Result<Live, Refused> {
-        Ok(Live::open(&self.settings.home, run)?)
+        Ok(Live::open(&self.settings.environment.home, run)?)
     }
 
     /// Returns the run the call is for, which there must be.

@@ -5,11 +5,10 @@
 
 mod asking;
 mod cached;
-pub(crate) mod files;
 mod governor;
 mod lists;
 mod opened;
-pub(crate) mod pins;
+mod pins;
 mod policy;
 mod results;
 
@@ -20,6 +19,7 @@ use interlock_core::{
 use serde_json::{Value, value::RawValue};
 
 pub use governor::Governor;
+pub use interlock_served::{ListedTool, ReadingOf};
 
 /// The client by which sessions of the gateway are bound that no hook knows.
 pub(crate) const CLIENT: &str = "gateway";
@@ -33,19 +33,6 @@ pub enum Caller {
     Nobody,
     /// The holder of a run's credential.
     Run(RunId),
-}
-
-/// A tool of a server, as a client may list it.
-#[derive(Debug, Clone, Copy)]
-pub struct ListedTool<'a> {
-    /// The name of the server in the configuration; empty: the one that is wrapped.
-    pub server: &'a str,
-    /// The server's own name of the tool.
-    pub name: &'a str,
-    /// The name under which the client sees it.
-    pub shown: &'a str,
-    /// Its definition as the server gave it last; null: the server lists no such tool.
-    pub definition: &'a Value,
 }
 
 /// A call of a tool of a server.
@@ -74,15 +61,6 @@ pub struct Reading<'a> {
     pub of: ReadingOf<'a>,
     /// When it came, in milliseconds since 1970.
     pub at_ms: u64,
-}
-
-/// What a client asks a server for beside calls of tools.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum ReadingOf<'a> {
-    /// A resource, by its address: `resources/read`, `resources/subscribe`.
-    Resource(&'a str),
-    /// A prompt, by its name, and the arguments it is filled with: `prompts/get`.
-    Prompt(&'a str, &'a Value),
 }
 
 /// A reading that may not be: the error of the answer, with the code for invalid parameters (-32602).

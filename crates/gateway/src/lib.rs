@@ -16,14 +16,7 @@ mod refused;
 mod tools;
 
 // Messages, and how they come and go: over standard streams and over HTTP, from clients and to servers.
-pub mod channel;
 pub mod downstream;
-mod era;
-mod fields;
-mod lines;
-mod mcp_headers;
-pub mod message;
-pub mod notes;
 pub mod serve;
 pub mod stdio;
 mod streams;
@@ -32,9 +25,6 @@ pub mod upstream;
 // One client's session with all servers, and what it is asked while requests are under way.
 mod server_set;
 pub mod session;
-
-// The other way round: the servers' tools for a run's own model stages.
-pub mod tool_servers;
 
 // Who governs a session: the one part of the protocol that knows a run.
 pub mod govern;
@@ -47,6 +37,8 @@ mod settings;
 pub use answer::Answer;
 pub use control::{Control, Incoming};
 pub use error::GatewayError;
+pub use interlock_mcp::{channel, message, notes};
+pub(crate) use interlock_mcp::{era, fields, headers as mcp_headers, lines};
 pub use refused::Word;
 pub use server_set::ServerSet;
 pub use settings::{Settings, StartedFor, ToolPrefix, UnknownPrefix};

@@ -14,7 +14,7 @@ use interlock_core::{
     refusal::{Code, Refusal},
     run::{Phase, Run},
 };
-use interlock_facts::Surroundings;
+use interlock_facts::CallContext;
 use interlock_store::{EventLog as _, Home, RunLog, StoreError, ToolPin, submit, submit_made};
 use interlock_view::{
     notice,
@@ -78,10 +78,10 @@ impl Live {
     pub(crate) fn watch(
         &mut self,
         watched: &mut Watched,
-        surroundings: &Surroundings,
+        context: &CallContext,
         at_ms: u64,
     ) -> Result<(), StoreError> {
-        let changes = watched.changes(&self.log, &self.run.accepted, surroundings, at_ms)?;
+        let changes = watched.changes(&self.log, &self.run.accepted, context, at_ms)?;
         if !changes.is_empty() {
             self.ask(at_ms, Ask::ReportProtected { changes })?;
         }

@@ -116,7 +116,7 @@ pub fn serve_http(
         serving.log = serving.log.take().or(notes);
         let sessions = GatewaySessions {
             gateway: Arc::clone(&gateway),
-            home: settings.home.clone(),
+            home: settings.environment.home.clone(),
         };
         let listening = listen(serving, Arc::new(sessions), behind.metrics.clone()).await?;
         ready(listening.address()).map_err(ServeError::Untold)?;

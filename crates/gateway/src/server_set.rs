@@ -3,17 +3,10 @@
 mod capacity;
 mod of_workflow;
 
-use std::{
-    ffi::OsString,
-    path::{Path, PathBuf},
-    sync::Arc,
-    time::Duration,
-};
+use std::{path::Path, sync::Arc, time::Duration};
 
-use interlock_project::{
-    Config, HttpConfig, Library, ServerConfig, Servers, StdioConfig, Transport, expand,
-    project_root,
-};
+use interlock_project::{Config, Library, ServerConfig, Servers, Transport};
+use interlock_served::reach;
 
 use crate::{
     error::GatewayError,
@@ -23,11 +16,7 @@ use crate::{
     notes::Notes,
     session::{Bounds, Gateway},
     settings::Settings,
-    upstream::{
-        Dial, Reach, Running, Server,
-        http::{HttpServer, Speaks},
-        stdio::Process,
-    },
+    upstream::{Dial, Reach, Running, Server, stdio::Process},
 };
 
 /// Sessions that are ending while others begin in their place.
@@ -60,8 +49,9 @@ impl ServerSet {
     pub fn configured(settings: &Settings) -> Result<Self, GatewayError> {
         let failed =
             |error: interlock_project::ConfigError| GatewayError::Settings(error.to_string());
-        let person = Config::of_person(settings.configuration.as_deref()).map_err(failed)?;
-        let root = project_root(&settings.project_directory);
+        let person =
+            Config::of_person(settings.environment.configuration.as_deref()).map_err(failed)?;
+        let root = settings.environment.project();
         let project = Config::of_project(&root).map_err(failed)?;
         let bounds = if project.gateway == interlock_project::GatewayConfig::default() {
             &person.gateway
@@ -80,7 +70,7 @@ impl ServerSet {
             wrapped: None,
             metrics: Metrics::default(),
         };
-        let library = Library::new(&root, settings.configuration.as_deref());
+        let library = Library::new(&root, settings.environment.configuration.as_deref());
         let of_policy = project.workflow.as_deref();
         // One that cannot be read denies every call, which says why.
         match of_policy.and_then(|workflow| of_workflow::servers(&library, workflow)) {
@@ -98,8 +88,8 @@ impl ServerSet {
         settings: &Settings,
         workflow: &str,
     ) -> Result<Self, GatewayError> {
-        let root = project_root(&settings.project_directory);
-        let library = Library::new(&root, settings.configuration.as_deref());
+        let root = settings.environment.project();
+        let library = Library::new(&root, settings.environment.configuration.as_deref());
         let found = of_workflow::servers(&library, workflow);
         let mistake = || Err(of_workflow::mistake(&library, workflow));
         self.joined(found.unwrap_or_else(mistake))
@@ -119,8 +109,9 @@ impl ServerSet {
     pub fn of_trusted(mut self, settings: &Settings) -> Result<Self, GatewayError> {
         let failed =
             |error: interlock_project::ConfigError| GatewayError::Settings(error.to_string());
-        let person = Config::of_person(settings.configuration.as_deref()).map_err(failed)?;
-        let root = project_root(&settings.project_directory);
+        let person =
+            Config::of_person(settings.environment.configuration.as_deref()).map_err(failed)?;
+        let root = settings.environment.project();
         let project = Config::of_project(&root).map_err(failed)?;
         if !person.trusts(&root) {
             let (own, _) = Config::trusted_servers(&person, &project, &root);
@@ -161,7 +152,7 @@ impl ServerSet {
         notes: Notes,
         running: Running,
     ) -> Result<Arc<Gateway>, GatewayError> {
-        let root = project_root(&settings.project_directory);
+        let root = settings.environment.project();
         let mut servers = Vec::new();
         for (name, config) in &self.servers {
             servers.push(server(name.as_str(), config, &root)?);
@@ -203,7 +194,7 @@ impl ServerSet {
 
 fn server(name: &str, config: &ServerConfig, root: &Path) -> Result<Server, GatewayError> {
     let failed = |why: String| GatewayError::Settings(format!("the server `{name}`: {why}"));
-    let dial: Box<dyn Dial> = match reached(&config.transport, root).map_err(failed)? {
+    let dial: Box<dyn Dial> = match reach(&config.transport, root).map_err(failed)? {
         Reach::Process(process) => Box::new(process),
         Reach::Http(http) => http,
     };
@@ -212,51 +203,4 @@ fn server(name: &str, config: &ServerConfig, root: &Path) -> Result<Server, Gate
     server.asks = config.asks;
     server.timeout = config.timeout_ms.map(Duration::from_millis);
     Ok(server)
-}
-
-/// Finds out how a server is reached, with the variables of the environment that are named.
-pub(crate) fn reached(transport: &Transport, root: &Path) -> Result<Reach, String> {
-    match transport {
-        Transport::Stdio(stdio) => process(stdio, root).map(Reach::Process),
-        Transport::Http(http) => Ok(Reach::Http(Box::new(called(http, Speaks::Any)?))),
-        Transport::Sse(http) => Ok(Reach::Http(Box::new(called(http, Speaks::OneStream)?))),
-    }
-}
-
-fn called(http: &HttpConfig, speaks: Speaks) -> Result<HttpServer, String> {
-    let variable = |name: &str| std::env::var(name).ok();
-    let url = expand(&http.url, variable)?;
-    let mut headers = Vec::new();
-    for (name, value) in &http.headers {
-        headers.push((name.as_str(), expand(value, variable)?));
-    }
-    let headers = headers.iter().map(|(name, value)| (*name, value.as_str()));
-    HttpServer::new(&url, headers, speaks).map_err(|error| error.to_string())
-}
-
-fn process(stdio: &StdioConfig, root: &Path) -> Result<Process, String> {
-    let variable = |name: &str| std::env::var(name).ok();
-    let mut env = std::collections::BTreeMap::new();
-    for (name, value) in &stdio.env {
-        let value = expand(value, variable)?;
-        env.insert(OsString::from(name), OsString::from(value));
-    }
-    let command = Path::new(&stdio.command);
-    // A bare name is looked for in `PATH`; a path counts from the project.
-    let is_path = command.components().count() > 1;
-    let command = if is_path {
-        root.join(command).into_os_string()
-    } else {
-        command.into()
-    };
-    let cwd: PathBuf = stdio
-        .cwd
-        .as_ref()
-        .map_or_else(|| root.to_owned(), |cwd| root.join(cwd));
-    Ok(Process {
-        command,
-        args: stdio.args.iter().map(OsString::from).collect(),
-        env,
-        cwd: Some(cwd),
-    })
 }

@@ -18,7 +18,6 @@ mod park;
 pub(crate) mod peer;
 mod resources;
 mod serve;
-mod shake;
 mod tasks;
 
 use std::{
@@ -548,19 +547,5 @@ fn put_token(params: &mut Option<Object>, token: Value) {
     let meta = params.as_mut().and_then(|params| params.get_mut("_meta"));
     if let Some(Value::Object(meta)) = meta {
         meta.insert("progressToken".to_owned(), token);
-    }
-}
-
-impl Introduced {
-    /// Stands for a client that has not said who it is.
-    fn nobody() -> Self {
-        Self {
-            era: Era::Legacy,
-            version: String::new(),
-            capabilities: json!({}),
-            client: None,
-            log_level: None,
-            initialize: Object::new(),
-        }
     }
 }

@@ -1,19 +1,16 @@
 //! What a server is told when it starts.
 
-use std::{fmt, path::PathBuf, str::FromStr};
+use std::{fmt, str::FromStr};
 
 use interlock_core::names::RunId;
-use interlock_store::{ClientProcess, Home};
+use interlock_project::Environment;
+use interlock_store::ClientProcess;
 
 /// What a server is told when it starts.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// Where the server was started; the project is found from it.
-    pub project_directory: PathBuf,
-    /// The state directory.
-    pub home: Home,
-    /// The person's own configuration directory, with their workflows.
-    pub configuration: Option<PathBuf>,
+    /// What the server was started with; the project is found from its directory.
+    pub environment: Environment,
     /// What the names of the listed tools begin with.
     pub tool_prefix: ToolPrefix,
     /// What the person is called in the log.

@@ -1,20 +1,15 @@
-//! The servers behind a gateway, and how they are reached.
+//! The servers behind a gateway, as they are configured.
 
-pub mod http;
-pub mod stdio;
+use std::time::Duration;
 
-use std::{
-    fmt,
-    pin::Pin,
-    sync::{Arc, Mutex, OnceLock, PoisonError},
-    time::Duration,
-};
-
-use tokio::sync::mpsc;
-
-use self::{http::HttpServer, stdio::Process};
-use crate::{asks::Asker, channel::Channel, era::Era, metrics::Metrics, notes::Notes};
+use interlock_mcp::handshake::Eras;
 use interlock_project::Asks;
+
+use crate::{asks::Asker, era::Era, metrics::Metrics};
+
+pub use interlock_mcp::transport::{
+    ConnectOptions, Connection, Dial, Dialing, Fate, Reach, Running, http, stdio,
+};
 
 /// A server behind the gateway, as it is configured.
 #[derive(Debug)]
@@ -31,39 +26,8 @@ pub struct Server {
     pub asks: Asks,
     /// Where its connections are counted.
     pub metrics: Metrics,
-    /// The eras it would not speak when it was asked; it need not be asked again.
-    refused: Mutex<Vec<Era>>,
-}
-
-/// How a server is reached.
-#[derive(Debug, Clone)]
-pub enum Reach {
-    /// It is started, and spoken to by its standard input and output.
-    Process(Process),
-    /// It is called.
-    Http(Box<HttpServer>),
-}
-
-/// A connection that is being made.
-pub type Dialing<'a> = Pin<Box<dyn Future<Output = Result<Connection, String>> + Send + 'a>>;
-
-/// Connects to a server, again and again.
-pub trait Dial: fmt::Debug + Send + Sync {
-    /// Connects once; the error says why not.
-    fn dial<'a>(&'a self, around: &'a Surroundings) -> Dialing<'a>;
-}
-
-/// What a connection of any server needs to know.
-#[derive(Debug, Clone)]
-pub struct Surroundings {
-    /// What people call the server.
-    pub label: String,
-    /// The longest message, in bytes.
-    pub bytes_max: usize,
-    /// Where its standard error goes.
-    pub notes: Notes,
-    /// Held as long as the process may run.
-    pub running: Running,
+    /// What is known of the eras it speaks.
+    pub(crate) eras: Eras,
 }
 
 impl Server {
@@ -77,7 +41,7 @@ impl Server {
             timeout: None,
             asks: Asks::default(),
             metrics: Metrics::default(),
-            refused: Mutex::default(),
+            eras: Eras::default(),
         }
     }
 
@@ -109,72 +73,8 @@ impl Server {
         }
     }
 
-    /// Tells whether it would not speak an era when it was asked.
-    pub(crate) fn refused(&self, era: Era) -> bool {
-        let refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
-        refused.contains(&era)
-    }
-
     /// Tells whether it is known to speak the modern era alone, in which every request stands for itself.
     pub(crate) fn has_no_sessions(&self) -> bool {
-        self.refused(Era::Legacy) && !self.refused(Era::Modern)
-    }
-
-    /// Remembers that it will not speak an era.
-    pub(crate) fn refuses(&self, era: Era) {
-        let mut refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
-        if !refused.contains(&era) {
-            refused.push(era);
-        }
-    }
-
-    /// Forgets which eras it would not speak: it may be another program by now.
-    pub(crate) fn forgive(&self) {
-        self.refused
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clear();
-    }
-}
-
-/// A connection to a server.
-#[derive(Debug)]
-pub struct Connection {
-    /// Its messages.
-    pub link: Channel,
-    /// Why it ended, once it has.
-    pub fate: Fate,
-}
-
-/// Why a connection ended, said once.
-#[derive(Debug, Clone, Default)]
-pub struct Fate(Arc<OnceLock<String>>);
-
-impl Fate {
-    /// Says why; only the first word counts.
-    pub fn say(&self, why: String) {
-        self.0.set(why).ok();
-    }
-
-    /// Returns what was said.
-    #[must_use]
-    pub fn said(&self) -> Option<&str> {
-        self.0.get().map(String::as_str)
-    }
-}
-
-/// Held by everything that must end before the gateway does.
-#[derive(Debug, Clone)]
-pub struct Running {
-    /// Nothing is ever sent: it is closed when the last holder drops it.
-    _held: mpsc::Sender<()>,
-}
-
-impl Running {
-    /// Makes one, and what tells when the last of its clones is dropped.
-    #[must_use]
-    pub fn new() -> (Self, mpsc::Receiver<()>) {
-        let (held, ended) = mpsc::channel(1);
-        (Self { _held: held }, ended)
+        self.eras.refused(Era::Legacy) && !self.eras.refused(Era::Modern)
     }
 }

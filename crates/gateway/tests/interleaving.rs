@@ -17,7 +17,7 @@ use interlock_gateway::{
     message::{Envelope, Id, Message, Outcome},
     notes::Notes,
     session::{Bounds, Gateway},
-    upstream::{Connection, Dial, Dialing, Fate, Running, Server, Surroundings},
+    upstream::{ConnectOptions, Connection, Dial, Dialing, Fate, Running, Server},
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -70,7 +70,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 struct Once(mpsc::UnboundedSender<Channel>);
 
 impl Dial for Once {
-    fn dial<'a>(&'a self, _around: &'a Surroundings) -> Dialing<'a> {
+    fn dial<'a>(&'a self, _around: &'a ConnectOptions) -> Dialing<'a> {
         Box::pin(async move {
             let (link, far) = Channel::pair();
             self.0.send(far).unwrap();

@@ -7,7 +7,7 @@
 
 mod support;
 
-use interlock_formats::{NoWorkflows, check};
+use interlock_formats::{NoWorkflows, check, flowstate_schema, schema};
 use interlock_lsp::Server;
 use serde_json::{Value, json};
 use support::{Client, FLOW, URI};
@@ -154,11 +154,14 @@ fn what_is_taken_from_the_list_is_text_that_reads_well() {
 
 #[test]
 fn hovering_says_what_a_key_and_a_state_are() {
+    let description = |schema: Value, pointer: &str| {
+        let found = schema.pointer(&format!("{pointer}/description"));
+        found.and_then(Value::as_str).unwrap().to_owned()
+    };
+    let initial = description(schema(), "/$defs/workflow/properties/initial");
+    let on_error = description(flowstate_schema(), "/$defs/state/properties/on-error");
     for (text, said) in [
-        (
-            "id: f\ninit|ial: w\nstates: {w: {}}",
-            "The state a run starts in.",
-        ),
+        ("id: f\ninit|ial: w\nstates: {w: {}}", initial.as_str()),
         (
             "id: f\ninitial: w\nstates:\n  w: {instructions: Do the work, on: {GO: w|}}",
             "Do the work",
@@ -173,7 +176,7 @@ fn hovering_says_what_a_key_and_a_state_are() {
         ),
         (
             "start-at: a\nstates:\n  a:\n    tool: bash\n    on-err|or: {_: a}",
-            "The state after each failing code.",
+            &on_error,
         ),
     ] {
         let mut client = Client::new();

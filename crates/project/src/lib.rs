@@ -1,9 +1,10 @@
 //! What a project and a person have set: the root, the configuration, the workflow files.
 //!
-//! Reads files, and writes a workflow file where it is told to; knows no run and no client.
+//! Reads the environment of an invocation and files, and writes a workflow file where it is told to; decides nothing about a run.
 
 mod assets;
 mod config;
+mod environment;
 mod library;
 mod models;
 mod places;
@@ -18,6 +19,7 @@ pub use config::{
     SandboxConfig, ServerConfig, ServerName, Servers, ShellConfig, StagesConfig, StdioConfig,
     StoreConfig, TelemetryConfig, ToolConfig, Transport, TrustConfig, UnreadEntries, expand,
 };
+pub use environment::{Environment, now_ms};
 pub use library::{Entry, Library, NotFound, Origin, workflow_files};
 pub use models::{ModelName, ModelSetupError, Models, ReadyModel};
 pub use places::{configuration_directory, main_worktree, project_root, workflow_root};

@@ -8,9 +8,9 @@ use crate::{
     order::{Capture, Failed, Order, Outcome},
     output::{Collect, KeptFiles, Output, OutputError, written},
     people,
+    run_context::RunContext,
     screen::Shown,
     stage::Outbox,
-    surroundings::Surroundings,
     tools::{Codes, Prepared, Task, prepare},
 };
 use interlock_process::{self, At, Cancel, Exit, Program, Stream};
@@ -27,35 +27,35 @@ const SIGNAL_BASE: i64 = 128;
 /// What a node tells its run meanwhile goes through `outbox`.
 pub(crate) fn carry_out(
     order: &Order,
-    around: &Surroundings,
+    context: &RunContext,
     cancel: &Cancel,
     outbox: Outbox,
 ) -> Outcome {
-    around.screen.begins(order);
-    let outcome = perform(order, around, cancel, outbox);
-    around.screen.ends(order, &outcome);
+    context.screen.begins(order);
+    let outcome = perform(order, context, cancel, outbox);
+    context.screen.ends(order, &outcome);
     outcome
 }
 
-fn perform(order: &Order, around: &Surroundings, cancel: &Cancel, outbox: Outbox) -> Outcome {
+fn perform(order: &Order, context: &RunContext, cancel: &Cancel, outbox: Outbox) -> Outcome {
     if let Some(failed) = target_fault(order) {
         return failed.into();
     }
     if let Some(node) = &order.node {
-        return codemie::carry(order, node, around, cancel, outbox);
+        return codemie::carry(order, node, context, cancel, outbox);
     }
-    match prepare(order, around) {
+    match prepare(order, context) {
         Err(failed) => failed.into(),
-        Ok(Task::Text(text)) => written(order, &text, around),
-        Ok(Task::Question(question)) => match around.terminal() {
+        Ok(Task::Text(text)) => written(order, &text, context),
+        Ok(Task::Question(question)) => match context.terminal() {
             Some(terminal) => {
-                let screen = around.screen.as_ref();
+                let screen = context.screen.as_ref();
                 let answer = people::ask(&question, &order.path, terminal, screen, cancel);
-                answered(order, answer, around)
+                answered(order, answer, context)
             }
             None => Failed::new(1, "there is no terminal to ask at").into(),
         },
-        Ok(Task::Program(prepared)) => run(order, *prepared, around, cancel),
+        Ok(Task::Program(prepared)) => run(order, *prepared, context, cancel),
     }
 }
 
@@ -73,9 +73,9 @@ fn target_fault(order: &Order) -> Option<Failed> {
     }
 }
 
-fn answered(order: &Order, answer: Outcome, around: &Surroundings) -> Outcome {
+fn answered(order: &Order, answer: Outcome, context: &RunContext) -> Outcome {
     match answer {
-        Outcome::Done { stdout, .. } => written(order, &stdout, around),
+        Outcome::Done { stdout, .. } => written(order, &stdout, context),
         other => other,
     }
 }
@@ -88,11 +88,11 @@ pub(crate) fn mark(id: &str, attempt: u32) -> String {
 pub(crate) fn run(
     order: &Order,
     mut prepared: Prepared,
-    around: &Surroundings,
+    context: &RunContext,
     cancel: &Cancel,
 ) -> Outcome {
     let mark = mark(&order.id, order.attempt);
-    let mut guarded = match begin_guard(order, &prepared, &mark, around) {
+    let mut guarded = match begin_guard(order, &prepared, &mark, context) {
         Ok(guarded) => guarded,
         Err(why) => return Failed::new(1, why).into(),
     };
@@ -102,15 +102,15 @@ pub(crate) fn run(
         let before = guarded.arguments().into_iter().map(Into::into);
         program.arguments.splice(0..0, before);
     }
-    let ours = around.variables(&order.path, &mark);
+    let ours = context.variables(&order.path, &mark);
     let environment = &mut prepared.program.environment;
     environment.extend(
         ours.into_iter()
             .map(|(name, value)| (name.to_owned(), value)),
     );
-    let slot = around.slots.take(|| cancel.is_cancelled());
+    let slot = context.slots.take(|| cancel.is_cancelled());
     let outcome = match slot {
-        Some(_) => follow(order, &prepared, around, cancel),
+        Some(_) => follow(order, &prepared, context, cancel),
         None => Failed::new(CANCELLED, "it was stopped before it was started").into(),
     };
     match guarded.as_mut().map(|guarded| guarded.end()) {
@@ -123,12 +123,12 @@ fn begin_guard(
     order: &Order,
     prepared: &Prepared,
     mark: &str,
-    around: &Surroundings,
+    context: &RunContext,
 ) -> Result<Option<Box<dyn Guarded>>, String> {
     let Some(workflow) = &prepared.guard else {
         return Ok(None);
     };
-    let Some(guard) = &around.guard else {
+    let Some(guard) = &context.guard else {
         return Err(format!(
             "`guard: {workflow}`: nothing here can hold an agent to a workflow"
         ));
@@ -137,11 +137,11 @@ fn begin_guard(
     let wanted = GuardWanted {
         workflow,
         tool: &tool,
-        project: &around.places.project,
+        project: &context.places.project,
         program: &prepared.program.file,
         environment: &prepared.program.environment,
         mark,
-        run: &around.run,
+        run: &context.run,
         state: &order.path,
     };
     guard
@@ -165,9 +165,9 @@ fn unguarded(outcome: Outcome, why: String) -> Outcome {
     }
 }
 
-fn follow(order: &Order, prepared: &Prepared, around: &Surroundings, cancel: &Cancel) -> Outcome {
-    let mut printed = Printed::new(order, around);
-    let terminal = around.terminal().filter(|_| order.alone);
+fn follow(order: &Order, prepared: &Prepared, context: &RunContext, cancel: &Cancel) -> Outcome {
+    let mut printed = Printed::new(order, context);
+    let terminal = context.terminal().filter(|_| order.alone);
     let terminal = match (terminal, prepared.owns_terminal) {
         (Some(terminal), true) => Some(At::Owning(terminal)),
         (Some(terminal), false) => Some(At::Reading(terminal)),
@@ -177,13 +177,13 @@ fn follow(order: &Order, prepared: &Prepared, around: &Surroundings, cancel: &Ca
     let exit = interlock_process::run(
         &prepared.program,
         cancel,
-        &around.records(),
+        &context.records(),
         terminal,
         &mut |stream, bytes| printed.take(stream, bytes),
     );
     printed.finish();
     match exit {
-        Ok(exit) => printed.outcome(order, prepared, exit, around),
+        Ok(exit) => printed.outcome(order, prepared, exit, context),
         Err(error) => Failed::new(1, error.to_string()).into(),
     }
 }
@@ -195,10 +195,10 @@ struct Printed {
 }
 
 impl Printed {
-    fn new(order: &Order, around: &Surroundings) -> Self {
-        let files = KeptFiles::of(&around.beside, &order.id, order.attempt);
+    fn new(order: &Order, context: &RunContext) -> Self {
+        let files = KeptFiles::of(&context.beside, &order.id, order.attempt);
         let shown = |stream| {
-            let screen = Arc::clone(&around.screen);
+            let screen = Arc::clone(&context.screen);
             Shown::new(screen, &order.path, stream, order.label.as_deref())
         };
         let wanted = Collect::of(order.capture.as_ref(), order.read_whole);
@@ -227,13 +227,13 @@ impl Printed {
         order: &Order,
         prepared: &Prepared,
         exit: Exit,
-        around: &Surroundings,
+        context: &RunContext,
     ) -> Outcome {
         for trouble in [self.out.trouble(), self.err.trouble()]
             .into_iter()
             .flatten()
         {
-            around.screen.warn(&order.path, &trouble.to_string());
+            context.screen.warn(&order.path, &trouble.to_string());
         }
         let (code, message) = match exit {
             Exit::Code(0) => return self.captured(order),

@@ -28,8 +28,8 @@ use crate::{
     nodes::{Configured, Nodes, NotStarted, ServerRequest},
     order::{Failed, NodeOrder, Order, Outcome},
     output::written,
+    run_context::RunContext,
     stage::Outbox,
-    surroundings::Surroundings,
 };
 
 /// Code of a node that failed.
@@ -41,7 +41,7 @@ const CANCELLED: i64 = 130;
 pub(crate) fn carry(
     order: &Order,
     node: &NodeOrder,
-    around: &Surroundings,
+    context: &RunContext,
     cancel: &Cancel,
     outbox: Outbox,
 ) -> Outcome {
@@ -52,7 +52,7 @@ pub(crate) fn carry(
         order,
         node,
         given,
-        around,
+        context,
         cancel,
         talk: Talk::new(order, &node.path, outbox),
         secrets: Vec::new(),
@@ -75,7 +75,7 @@ struct Worked<'a> {
     order: &'a Order,
     node: &'a NodeOrder,
     given: Inputs,
-    around: &'a Surroundings,
+    context: &'a RunContext,
     cancel: &'a Cancel,
     talk: Talk,
     /// Values that neither output nor messages may hold.
@@ -92,7 +92,7 @@ impl Worked<'_> {
     }
 
     fn nodes(&self) -> Result<&Nodes, Failed> {
-        let nodes = self.around.nodes.as_deref();
+        let nodes = self.context.nodes.as_deref();
         nodes.ok_or_else(|| Failed::new(FAILED, "nothing here can carry a tool state out"))
     }
 
@@ -111,7 +111,7 @@ impl Worked<'_> {
         match made {
             Ok(output) => {
                 let text = secrets.masked_known(&output.text()).into_owned();
-                match written(self.order, &text, self.around) {
+                match written(self.order, &text, self.context) {
                     Outcome::Done { stdout, .. } => Outcome::Done {
                         stdout,
                         stderr: secrets

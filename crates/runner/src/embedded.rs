@@ -31,8 +31,8 @@ use crate::{
     host::{Appended, Happening, Host},
     lease::{Before, Lease, LeaseError},
     order::{Failed, Order, Outcome},
+    run_context::{EFFECT_VARIABLE, RunContext},
     stage::{self, Answers, CancelToken, ChannelAnswer, Open, Question, Stages},
-    surroundings::{EFFECT_VARIABLE, Surroundings},
     tools::read_file,
 };
 
@@ -74,7 +74,7 @@ impl From<DriveError<StoreError>> for EmbeddedError {
 /// Dropped while something runs, it kills that and leaves the run as after a crash.
 pub struct Embedded {
     log: RunLog,
-    around: Arc<Surroundings>,
+    context: Arc<RunContext>,
     lease: Option<Lease>,
     inbox: Receiver<Message>,
     outbox: Sender<Message>,
@@ -148,13 +148,13 @@ impl Embedded {
     ///
     /// # Errors
     /// Another process carries it out; or the run's directory cannot be used.
-    pub fn take(log: RunLog, around: Surroundings) -> Result<Self, EmbeddedError> {
+    pub fn take(log: RunLog, context: RunContext) -> Result<Self, EmbeddedError> {
         let lease = Lease::take(log.folder().made_work()?, now_ms())?;
         let (outbox, inbox) = channel();
         Ok(Self {
             seen: log.count()?,
             log: log.kept(),
-            around: Arc::new(around),
+            context: Arc::new(context),
             lease: Some(lease),
             inbox,
             outbox,
@@ -182,8 +182,8 @@ impl Embedded {
 
     /// Returns where the run is carried out.
     #[must_use]
-    pub fn surroundings(&self) -> &Surroundings {
-        &self.around
+    pub fn run_context(&self) -> &RunContext {
+        &self.context
     }
 
     /// Takes over from a runner that died; does nothing where none did, or for a second time.
@@ -200,7 +200,7 @@ impl Embedded {
         if !died || self.recovered {
             return Ok(());
         }
-        self.around.records().end_all()?;
+        self.context.records().end_all()?;
         let run = self.log.load()?;
         let marks: Vec<String> = interlock_core::effects(machine, &run)
             .iter()
@@ -278,7 +278,7 @@ impl Embedded {
         let attempt = order.attempt;
         let thread = spawn(
             order,
-            Arc::clone(&self.around),
+            Arc::clone(&self.context),
             (cancel.clone(), cancel_token.clone()),
             self.outbox.clone(),
         )?;
@@ -294,7 +294,7 @@ impl Embedded {
         for worker in self.running.values() {
             worker.stop(how);
         }
-        self.around.slots.nudge();
+        self.context.slots.nudge();
     }
 
     /// Returns how long to wait for a message before the log is looked at again.
@@ -345,14 +345,14 @@ impl Host for Embedded {
 
     fn takes(&mut self, order: &Order) -> bool {
         if let Some(stage) = &order.stage {
-            let people = self.around.stages.as_deref().map(|stages| &stages.people);
+            let people = self.context.stages.as_deref().map(|stages| &stages.people);
             let waits_elsewhere = people.is_some_and(|people| people.stands());
             return !(waits_elsewhere && matches!(stage.step(), Some(Step::Person(_))));
         }
         let wants_terminal = order.kind == EffectKind::Ask || order.kind.is_program("claude-code");
         match order.kind {
             EffectKind::Pause => false,
-            _ if wants_terminal => order.alone && self.around.terminal().is_some(),
+            _ if wants_terminal => order.alone && self.context.terminal().is_some(),
             _ => true,
         }
     }
@@ -381,12 +381,12 @@ impl Host for Embedded {
                 Stop::Gently
             };
             worker.stop(how);
-            self.around.slots.nudge();
+            self.context.slots.nudge();
         }
     }
 
     fn ask(&mut self, pending: &Pending) -> bool {
-        let Some(stages) = self.around.stages.as_deref() else {
+        let Some(stages) = self.context.stages.as_deref() else {
             return false;
         };
         let people = &stages.people;
@@ -406,7 +406,7 @@ impl Host for Embedded {
         }
         let is_waited_for = people.elsewhere && !people.no_wait;
         if is_waited_for {
-            let screen = &self.around.screen;
+            let screen = &self.context.screen;
             screen.warn(&pending.title, &stage::elsewhere(pending));
         }
         is_waited_for
@@ -419,15 +419,15 @@ impl Host for Embedded {
     }
 
     fn happened(&mut self, machine: &Machine, before: &Run, events: &[Event]) {
-        self.around.screen.happened(machine, before, events);
+        self.context.screen.happened(machine, before, events);
     }
 
     fn stands(&mut self, machine: &Machine, run: &Run, effects: &[Effect]) {
-        self.around.screen.stands(machine, run, effects);
+        self.context.screen.stands(machine, run, effects);
     }
 
     fn read(&mut self, paths: &[String]) -> Files {
-        let places = &self.around.places;
+        let places = &self.context.places;
         paths
             .iter()
             .map(|path| (path.clone(), read_file(path, places)))
@@ -485,7 +485,7 @@ impl fmt::Debug for Canceller {
 /// Carries `order` out on a thread of its own, which says how it ended.
 fn spawn(
     order: Order,
-    around: Arc<Surroundings>,
+    context: Arc<RunContext>,
     (cancel, cancel_token): (Cancel, Option<CancelToken>),
     outbox: Sender<Message>,
 ) -> std::io::Result<JoinHandle<()>> {
@@ -506,10 +506,10 @@ fn spawn(
                 outcome: Failed::new(1, "the runner broke while it carried this out").into(),
             };
             word.outcome = match cancel_token {
-                Some(cancel_token) => carry_stage_out(&order, &around, &cancel_token, asking),
+                Some(cancel_token) => carry_stage_out(&order, &context, &cancel_token, asking),
                 None => {
                     let outbox = move |question| asking.send(Message::Asked(question)).is_ok();
-                    carry_out(&order, &around, &cancel, Box::new(outbox))
+                    carry_out(&order, &context, &cancel, Box::new(outbox))
                 }
             };
         })
@@ -518,25 +518,25 @@ fn spawn(
 /// Carries a model stage out.
 fn carry_stage_out(
     order: &Order,
-    around: &Surroundings,
+    context: &RunContext,
     cancel_token: &CancelToken,
     asking: Sender<Message>,
 ) -> Outcome {
-    let stages: Option<&Stages> = around.stages.as_deref();
+    let stages: Option<&Stages> = context.stages.as_deref();
     let (Some(stage), Some(stages)) = (&order.stage, stages) else {
         return Failed::new(1, "nothing here can carry a model stage out").into();
     };
-    around.screen.begins(order);
+    context.screen.begins(order);
     let stopped = || cancel_token.is_pulled();
     let telling = asking.clone();
     let telling = move |question| telling.send(Message::Asked(question)).is_ok();
     let talk = codemie::Talk::new(order, &stage.path, Box::new(telling));
     let told = (&talk, order.path.as_str());
-    let fitted = match codemie::fitted(stage, around, stages, told, &stopped) {
+    let fitted = match codemie::fitted(stage, context, stages, told, &stopped) {
         Ok(fitted) => fitted,
         Err(failed) => {
             let outcome = failed.into();
-            around.screen.ends(order, &outcome);
+            context.screen.ends(order, &outcome);
             return outcome;
         }
     };
@@ -546,11 +546,11 @@ fn carry_stage_out(
         order,
         stage,
         stages,
-        &around.screen,
+        &context.screen,
         cancel_token,
         Box::new(outbox),
     );
-    around.screen.ends(order, &outcome);
+    context.screen.ends(order, &outcome);
     outcome
 }
 

@@ -12,6 +12,8 @@
 //! **Invariant.** One runner a run; a program starts after its start is in the
 //! log; nothing of a program runs any more when its end is told.
 
+mod build;
+mod build_error;
 mod carry;
 mod codemie;
 mod drive;
@@ -19,17 +21,21 @@ mod embedded;
 mod guard;
 mod host;
 mod lease;
+pub mod mcp;
 mod nodes;
 mod order;
 mod output;
 mod people;
 mod resume;
+mod run_config;
+mod run_context;
 mod screen;
 mod slots;
 mod stage;
-mod surroundings;
 mod tools;
 
+pub use build::{Approvals, Builder};
+pub use build_error::BuildError;
 pub use codemie::look_up;
 pub use drive::{DriveError, Halt, command, drive, lose_effects};
 pub use embedded::{Canceller, Embedded, EmbeddedError};
@@ -40,6 +46,8 @@ pub use nodes::{Configured, Nodes, NotStarted, ServerRequest};
 pub use order::{Capture, Failed, NodeOrder, Order, Outcome};
 pub use output::KeptFiles;
 pub use resume::{Resumed, answer, resume_pause};
+pub use run_config::RunConfig;
+pub use run_context::RunContext;
 pub use screen::{NullScreen, Piece, Screen};
 pub use slots::Slots;
 pub use stage::{
@@ -47,5 +55,4 @@ pub use stage::{
     Open, People, PersonRequest, Question as StageQuestion, Served, ServedEnd, Servers, StageOrder,
     Stages, Standing, TerminalPrompt, Transcript, Tries,
 };
-pub use surroundings::Surroundings;
 pub use tools::Question;

@@ -13,7 +13,7 @@ use interlock_core::{
     event::Event,
     machine::{Machine, Object, ServerWork},
 };
-use interlock_facts::Surroundings;
+use interlock_facts::CallContext;
 use interlock_tools::Datasource;
 
 mod started;
@@ -27,7 +27,7 @@ pub(crate) const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// Where tool states and custom nodes work.
 pub struct Nodes {
     /// The project and what is protected around it, links resolved.
-    pub place: Surroundings,
+    pub place: CallContext,
     /// What person and project have decided about shell lines.
     pub decided: Decided,
     /// Interlock's program, which carries shell lines.
@@ -131,7 +131,7 @@ impl Nodes {
     /// Takes where they work; nothing is started yet.
     #[must_use]
     pub fn new(
-        place: Surroundings,
+        place: CallContext,
         decided: Decided,
         program: PathBuf,
         configured: Arc<dyn Configured>,

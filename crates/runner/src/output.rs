@@ -10,8 +10,8 @@ use sha2::{Digest as _, Sha256};
 
 use crate::{
     order::{Capture, Failed, Order, Outcome},
+    run_context::RunContext,
     screen::Shown,
-    surroundings::Surroundings,
 };
 
 mod file;
@@ -182,9 +182,9 @@ impl Output {
 }
 
 /// Puts a text where the output goes.
-pub(crate) fn written(order: &Order, text: &str, around: &Surroundings) -> Outcome {
+pub(crate) fn written(order: &Order, text: &str, context: &RunContext) -> Outcome {
     if let Some(Capture::File(target)) = &order.capture {
-        let files = KeptFiles::of(&around.beside, &order.id, order.attempt);
+        let files = KeptFiles::of(&context.beside, &order.id, order.attempt);
         let mut output = Output::new(files.stdout, Collect::File, None);
         output.take(text.as_bytes());
         if let Err(error) = output.put(target) {

@@ -17,7 +17,7 @@ use crate::{
     host::Host,
     order::{Capture, Failed, Order, Outcome},
     output,
-    surroundings::Surroundings,
+    run_context::RunContext,
     tools::{Question, condition},
 };
 
@@ -39,7 +39,7 @@ pub enum Resumed {
 pub fn resume_pause<H: Host>(
     machine: &Machine,
     host: &mut H,
-    around: &Surroundings,
+    context: &RunContext,
 ) -> Result<Resumed, DriveError<H::Error>> {
     let run = host.load().map_err(DriveError::Host)?;
     let paused = effects(machine, &run)
@@ -51,7 +51,7 @@ pub fn resume_pause<H: Host>(
     let wanted = lacking(machine, &run, &effect.frame, &Files::new());
     let files = drive::read_files(machine, &run, host, &effect.frame, &wanted);
     let unmet = match refill(machine, &run, &effect.frame, &files) {
-        Ok(input) => unmet(&effect, &input.unwrap_or_default(), around),
+        Ok(input) => unmet(&effect, &input.unwrap_or_default(), context),
         Err(lack) => Some(unfilled(&effect, lack)),
     };
     if let Some(failed) = unmet {
@@ -81,8 +81,8 @@ fn unfilled(effect: &Effect, lack: MissingInput) -> Failed {
 /// Runs the condition of a pause; `None` when it holds or there is none.
 ///
 /// `input` is what the pause is given with the values of this moment.
-fn unmet(effect: &Effect, input: &Value, around: &Surroundings) -> Option<Failed> {
-    let prepared = match condition(input, around)? {
+fn unmet(effect: &Effect, input: &Value, context: &RunContext) -> Option<Failed> {
+    let prepared = match condition(input, context)? {
         Ok(prepared) => prepared,
         Err(failed) => return Some(failed),
     };
@@ -106,7 +106,7 @@ fn unmet(effect: &Effect, input: &Value, around: &Surroundings) -> Option<Failed
         Err(error) => return Some(Failed::new(1, error.to_string())),
     };
 
-    match carry::run(&order, prepared, around, &cancel) {
+    match carry::run(&order, prepared, context, &cancel) {
         Outcome::Done { .. } => None,
         Outcome::Failed(failed) => Some(failed),
         Outcome::Interrupted => Some(Failed::new(130, "the condition was interrupted")),
@@ -122,7 +122,7 @@ fn unmet(effect: &Effect, input: &Value, around: &Surroundings) -> Option<Failed
 pub fn answer<H: Host>(
     machine: &Machine,
     host: &mut H,
-    around: &Surroundings,
+    context: &RunContext,
     text: &str,
 ) -> Result<Option<Result<(), String>>, DriveError<H::Error>> {
     let run = host.load().map_err(DriveError::Host)?;
@@ -135,7 +135,7 @@ pub fn answer<H: Host>(
     let stored = Question::of(&effect.input)
         .map_err(|failed| failed.message)
         .and_then(|question| question.answer(text))
-        .and_then(|answer| placed(&effect, answer, around));
+        .and_then(|answer| placed(&effect, answer, context));
     let stored = match stored {
         Ok(stored) => stored,
         Err(why) => return Ok(Some(Err(why))),
@@ -149,7 +149,7 @@ pub fn answer<H: Host>(
 }
 
 /// Puts an answer into the file that it goes to, if it goes to one.
-fn placed(effect: &Effect, answer: String, around: &Surroundings) -> Result<String, String> {
+fn placed(effect: &Effect, answer: String, context: &RunContext) -> Result<String, String> {
     let order = Order {
         id: effect.id.clone(),
         attempt: effect.attempt,
@@ -165,7 +165,7 @@ fn placed(effect: &Effect, answer: String, around: &Surroundings) -> Result<Stri
         stage: None,
         node: None,
     };
-    match output::written(&order, &answer, around) {
+    match output::written(&order, &answer, context) {
         Outcome::Failed(failed) => Err(failed.message),
         Outcome::Done { .. } | Outcome::Interrupted => Ok(answer),
     }

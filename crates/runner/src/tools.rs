@@ -5,7 +5,7 @@
 
 use crate::{
     order::{Failed, Order},
-    surroundings::Surroundings,
+    run_context::RunContext,
 };
 use interlock_core::machine::EffectKind;
 use interlock_process::Program;
@@ -81,7 +81,7 @@ pub(crate) enum Codes {
 }
 
 /// Reads what `order` asks for.
-pub(crate) fn prepare(order: &Order, around: &Surroundings) -> Result<Task, Failed> {
+pub(crate) fn prepare(order: &Order, context: &RunContext) -> Result<Task, Failed> {
     let program = |prepared| Task::Program(Box::new(prepared));
     let name = match &order.kind {
         EffectKind::Program(name) => name.as_str(),
@@ -90,13 +90,13 @@ pub(crate) fn prepare(order: &Order, around: &Surroundings) -> Result<Task, Fail
         other => return Err(unknown(&other.to_string())),
     };
     match name {
-        "bash" => bash::prepare(&order.input, around).map(program),
-        "claude" => agents::claude(&order.input, around).map(program),
-        "codex" => agents::codex(&order.input, around).map(program),
-        "gemini" => agents::gemini(&order.input, around).map(program),
-        "claude-code" => agents::claude_code(&order.input, around).map(program),
-        "get-gh-issue" => issue::prepare(&order.input, around).map(program),
-        "custom" => custom::prepare(&order.input, around).map(program),
+        "bash" => bash::prepare(&order.input, context).map(program),
+        "claude" => agents::claude(&order.input, context).map(program),
+        "codex" => agents::codex(&order.input, context).map(program),
+        "gemini" => agents::gemini(&order.input, context).map(program),
+        "claude-code" => agents::claude_code(&order.input, context).map(program),
+        "get-gh-issue" => issue::prepare(&order.input, context).map(program),
+        "custom" => custom::prepare(&order.input, context).map(program),
         other => Err(unknown(other)),
     }
 }
@@ -121,8 +121,8 @@ pub(crate) fn fault(kind: &EffectKind, input: &serde_json::Value) -> Option<Fail
 /// Returns the condition of a pause as a command for bash; `None` when it has none.
 pub(crate) fn condition(
     input: &serde_json::Value,
-    around: &Surroundings,
+    context: &RunContext,
 ) -> Option<Result<Prepared, Failed>> {
     let condition = input.get("condition").filter(|found| !found.is_null())?;
-    Some(bash::prepare(condition, around))
+    Some(bash::prepare(condition, context))
 }

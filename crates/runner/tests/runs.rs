@@ -7,6 +7,8 @@
     reason = "a failed test panics"
 )]
 
+#[path = "runs/built.rs"]
+mod built;
 #[path = "runs/cancel.rs"]
 mod cancel;
 #[path = "runs/crash.rs"]

@@ -70,7 +70,7 @@ mod system;
 pub use level::{Level, NotHeld, Reach, Reached};
 pub use outcome::{Answer, Change, Changed, Ended, Exit, Probed, RunError, Started, Watcher};
 pub use plan::Plan;
-pub use plan::derive::{JudgedLine, Surroundings};
+pub use plan::derive::{JudgedLine, PlanContext};
 pub use run::{run, run_telling, run_watched};
 
 #[cfg(target_os = "linux")]

@@ -29,7 +29,7 @@ pub struct Plan {
     /// The project root of the run, absolute.
     pub project: PathBuf,
     /// What is taken from and put into its environment.
-    pub environment: Environment,
+    pub environment: EnvironmentChanges,
     /// What the kernel holds it to; `None`: nothing, the environment alone is set.
     pub confinement: Option<Confinement>,
     /// What is compared and put back after it.
@@ -75,7 +75,7 @@ pub struct ProbedSpan {
 /// What a plan changes in the environment, in this order.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Environment {
+pub struct EnvironmentChanges {
     /// Names that the call itself sets, before anything is taken away.
     #[serde(skip_serializing_if = "IndexMap::is_empty")]
     pub given: IndexMap<String, String>,

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use interlock_core::facts::{NetworkDirection, NetworkUse, ShellFacts};
 use interlock_core::policy::Policy;
 use interlock_sandbox::plan::{Calls, Column, Free, LeftOver, Network, Protected, Start};
-use interlock_sandbox::{JudgedLine, Level, Plan, Surroundings, seatbelt};
+use interlock_sandbox::{JudgedLine, Level, Plan, PlanContext, seatbelt};
 
 fn policy(tools: &[&str]) -> Policy {
     Policy {
@@ -19,8 +19,8 @@ fn policy(tools: &[&str]) -> Policy {
     }
 }
 
-fn around() -> Surroundings {
-    Surroundings {
+fn context() -> PlanContext {
+    PlanContext {
         project: "/home/me/project".into(),
         home: "/home/me".into(),
         temporary: vec!["/tmp".into()],
@@ -39,7 +39,7 @@ fn around() -> Surroundings {
         ],
         interrupts: vec!["src/**".to_owned()],
         require: Some(Level::Files),
-        ..Surroundings::default()
+        ..PlanContext::default()
     }
 }
 
@@ -53,7 +53,7 @@ fn plan(policy: &Policy, facts: &ShellFacts, covered: &[&str]) -> Plan {
         covered,
         person_allows: false,
     };
-    Plan::for_line(&asked, &around())
+    Plan::for_line(&asked, &context())
 }
 
 fn writable(plan: &Plan) -> Vec<PathBuf> {
@@ -245,7 +245,7 @@ fn what_the_person_allows_is_not_held_but_compared() {
         covered: &[],
         person_allows: true,
     };
-    let plan = Plan::for_line(&asked, &around());
+    let plan = Plan::for_line(&asked, &context());
     assert_eq!(plan.confinement, None);
     assert_eq!(plan.afterwards.protected.len(), 2);
 }

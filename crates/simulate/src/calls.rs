@@ -5,7 +5,7 @@ use interlock_core::{
     call::{ToolCall, WrittenPath},
     names::{AgentId, CallId},
 };
-use interlock_facts::{Disk, GivenDisk, Proposal, Surroundings, facts, locate};
+use interlock_facts::{CallContext, CallSite, Disk, GivenDisk, Proposal, facts, locate};
 use interlock_sandbox::Level;
 use interlock_tools::{Arguments, Tool as BuiltIn};
 
@@ -45,7 +45,7 @@ pub(crate) fn call_on(
         agent: line.agent.clone().map(AgentId::new),
         branch: line.branch.clone(),
     };
-    let mut call = facts(proposal, &surroundings(setting).resolved(disk), disk);
+    let mut call = facts(proposal, &call_context(setting).resolved(disk), disk);
     call.foreign = known.foreign;
     if let Err(why) = plain {
         call.facts.malformed.get_or_insert(why);
@@ -65,13 +65,13 @@ pub(crate) fn built_in(
     for (path, text) in &line.files {
         disk.put(&setting.project_root, path, text.clone());
     }
-    let here = surroundings(setting).resolved(&disk);
+    let here = call_context(setting).resolved(&disk);
     tool.proposed(id.clone(), arguments, &here, &disk)
 }
 
 /// Finds a path that a call was seen to write.
 pub(crate) fn written(setting: &Scenario, path: &str) -> Result<WrittenPath, String> {
-    let found = locate(path, &surroundings(setting), &GivenDisk::empty())?;
+    let found = locate(path, &call_context(setting), &GivenDisk::empty())?;
     Ok(WrittenPath {
         path: found.real,
         relative: found.relative,
@@ -91,9 +91,9 @@ pub(crate) fn known_client(client: &str) -> Result<(), String> {
 }
 
 /// Simulate judges as if under `interlock exec`.
-fn surroundings(setting: &Scenario) -> Surroundings {
+fn call_context(setting: &Scenario) -> CallContext {
     let home = setting.home.trim_end_matches('/');
-    Surroundings {
+    CallContext {
         home: Some(home.to_owned()),
         temporary: Some(setting.temporary.clone()),
         caches: vec![format!("{home}/.cache")],
@@ -102,9 +102,12 @@ fn surroundings(setting: &Scenario) -> Surroundings {
         allowed_by_person: setting.allowed_by_person.clone(),
         transparent: setting.transparent.clone(),
         variables: setting.variables.clone(),
-        shell: setting.shell,
+        site: CallSite {
+            shell: setting.shell,
+            ..CallSite::at(setting.project_root.clone())
+        },
         environment_held: true,
         kernel_holds: setting.level >= Level::Files,
-        ..Surroundings::of_project(setting.project_root.clone())
+        ..CallContext::of_project(setting.project_root.clone())
     }
 }

@@ -48,7 +48,7 @@ pub struct Explanation {
     /// The paths it would remove or move away, of those written.
     pub removes: Vec<String>,
     /// What it takes from and puts into the environment.
-    pub env: Environment,
+    pub env: VariableUse,
     /// How it reaches the network.
     pub network: Vec<Reach>,
     /// What only the files could tell.
@@ -87,7 +87,7 @@ pub struct Detail {
 
 /// What a line takes from and puts into the environment.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Environment {
+pub struct VariableUse {
     /// Names it uses.
     pub used: Vec<String>,
     /// Names it sets.
@@ -219,9 +219,9 @@ fn detail(command: &SimpleCommand, entry: Option<String>) -> Detail {
     }
 }
 
-fn environment(shell: &ShellFacts) -> Environment {
+fn environment(shell: &ShellFacts) -> VariableUse {
     let set = &shell.env.set;
-    Environment {
+    VariableUse {
         used: shell.env.used.clone(),
         set: set.iter().map(|set| set.name.clone()).collect(),
         changes_programs: set

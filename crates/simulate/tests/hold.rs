@@ -11,7 +11,7 @@ use interlock_core::{
     policy::Stance,
     run::Run,
 };
-use interlock_facts::{GivenDisk, Proposal, Surroundings, facts};
+use interlock_facts::{CallContext, GivenDisk, Proposal, facts};
 use interlock_formats::{NoWorkflows, Source, load};
 use interlock_simulate::{Scenario, Simulation};
 use serde_json::{Value, json};
@@ -56,7 +56,7 @@ fn started(machine: &Machine) -> Run {
 }
 
 /// Makes a call of a tool of Claude Code, with its facts.
-fn called(name: &str, input: &Value, place: &Surroundings) -> ToolCall {
+fn called(name: &str, input: &Value, place: &CallContext) -> ToolCall {
     let proposal = Proposal {
         id: CallId::new("c"),
         tool: name,
@@ -74,13 +74,13 @@ fn called(name: &str, input: &Value, place: &Surroundings) -> ToolCall {
 fn held(state: &str, line: &str) -> String {
     let machine = machine(state);
     let run = started(&machine);
-    let place = Surroundings {
+    let place = CallContext {
         home: Some("/home/you".to_owned()),
         temporary: Some("/tmp".to_owned()),
         allowed_by_person: vec!["sudo ls".to_owned(), "npm test".to_owned()],
         kernel_holds: true,
         environment_held: true,
-        ..Surroundings::of_project("/project".to_owned())
+        ..CallContext::of_project("/project".to_owned())
     };
     let call = called("Bash", &json!({ "command": line }), &place);
     let told = |hold: interlock_core::Hold<'_>| {
@@ -186,7 +186,7 @@ fn what_a_workflow_itself_writes_is_judged_and_nobody_is_asked() {
     let run = started(&machine);
     let root = FramePath::root();
     let told = |name: &str, input: Value| {
-        let place = Surroundings::of_project("/project".to_owned());
+        let place = CallContext::of_project("/project".to_owned());
         let call = called(name, &input, &place);
         let judged = judge_written(&machine, &run, &call, &root);
         judged.map_err(|refusal| refusal.code.as_str())

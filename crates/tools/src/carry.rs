@@ -13,36 +13,36 @@ impl Tool {
     ///
     /// `around.facts` are the facts that were judged. Never panics; every failure is an end.
     #[must_use]
-    pub fn run(self, arguments: &Arguments, around: &ToolContext<'_>) -> ToolEnd {
+    pub fn run(self, arguments: &Arguments, context: &ToolContext<'_>) -> ToolEnd {
         let faults = self.faults(arguments);
         if !faults.is_empty() {
             return ToolEnd::failed(Code::InvalidArguments, ArgumentError::sentence(&faults));
         }
-        if around.cancel.is_cancelled() {
+        if context.cancel.is_cancelled() {
             return ToolEnd::failed(Code::Cancelled, "the call was cancelled before it began");
         }
-        carry(self, arguments.value(), around)
+        carry(self, arguments.value(), context)
     }
 }
 
-fn carry(tool: Tool, input: &Value, around: &ToolContext<'_>) -> ToolEnd {
+fn carry(tool: Tool, input: &Value, context: &ToolContext<'_>) -> ToolEnd {
     let end = match tool {
-        Tool::Read => read::numbered(input, around),
-        Tool::Grep => grep::grep(input, around),
-        Tool::Glob => list::glob(input, around),
-        Tool::Ls => list::ls(input, around),
-        Tool::Edit => edit::one(input, around),
-        Tool::MultiEdit => edit::several(input, around),
-        Tool::Write => write::whole(input, around),
-        Tool::ReadFile => read::plain(input, around),
-        Tool::WriteFile => write::told_as_object(input, around),
-        Tool::ListFiles => list::as_object(input, around),
-        Tool::Search => grep::as_object(input, around),
-        Tool::Bash => line::bash(input, around),
-        Tool::ShellLine => line::codemie(input, around),
-        Tool::HttpRequest => http::request(input, around),
-        Tool::SearchKnowledgeBase => knowledge::search(input, around),
-        Tool::GetDocumentById => knowledge::document(input, around),
+        Tool::Read => read::numbered(input, context),
+        Tool::Grep => grep::grep(input, context),
+        Tool::Glob => list::glob(input, context),
+        Tool::Ls => list::ls(input, context),
+        Tool::Edit => edit::one(input, context),
+        Tool::MultiEdit => edit::several(input, context),
+        Tool::Write => write::whole(input, context),
+        Tool::ReadFile => read::plain(input, context),
+        Tool::WriteFile => write::told_as_object(input, context),
+        Tool::ListFiles => list::as_object(input, context),
+        Tool::Search => grep::as_object(input, context),
+        Tool::Bash => line::bash(input, context),
+        Tool::ShellLine => line::codemie(input, context),
+        Tool::HttpRequest => http::request(input, context),
+        Tool::SearchKnowledgeBase => knowledge::search(input, context),
+        Tool::GetDocumentById => knowledge::document(input, context),
     };
     end.unwrap_or_else(ToolEnd::from)
 }

@@ -6,7 +6,7 @@ mod pipeline;
 use std::sync::LazyLock;
 
 use interlock_core::{call::ToolCall, names::CallId};
-use interlock_facts::{Disk, EditFields, Proposal, Shape, Surroundings, facts};
+use interlock_facts::{CallContext, Disk, EditFields, Proposal, Shape, facts};
 use interlock_shell::Dialect;
 use interlock_tool_names::all_names;
 use serde_json::Value;
@@ -278,7 +278,7 @@ impl Tool {
         self,
         id: CallId,
         arguments: &Arguments,
-        surroundings: &Surroundings,
+        call_context: &CallContext,
         disk: &dyn Disk,
     ) -> ToolCall {
         let proposal = Proposal {
@@ -292,11 +292,11 @@ impl Tool {
             agent: None,
             branch: None,
         };
-        let mut call = facts(proposal, surroundings, disk);
+        let mut call = facts(proposal, call_context, disk);
         call.facts.only_reads = self.deed() == Deed::Reads;
         if matches!(self, Self::Edit | Self::MultiEdit | Self::Write) {
             let mut written = call.facts.writes.iter();
-            let outside = written.find_map(|write| outside(write.path.as_deref()?, surroundings));
+            let outside = written.find_map(|write| outside(write.path.as_deref()?, call_context));
             call.facts.outside = outside;
         }
         call
@@ -307,14 +307,14 @@ impl Tool {
     pub fn line_starts_at(
         self,
         arguments: &Arguments,
-        surroundings: &Surroundings,
+        call_context: &CallContext,
         disk: &dyn Disk,
     ) -> String {
         let named = match self {
-            Self::ShellLine => crate::line::starts_at(arguments.value(), surroundings, disk).ok(),
+            Self::ShellLine => crate::line::starts_at(arguments.value(), call_context, disk).ok(),
             _ => None,
         };
-        named.unwrap_or_else(|| surroundings.working_directory.clone())
+        named.unwrap_or_else(|| call_context.site.cwd.clone())
     }
 
     /// Says what does not fit the schema; empty where all does.

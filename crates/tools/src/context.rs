@@ -7,7 +7,7 @@ use std::{
 };
 
 use interlock_core::call::CallFacts;
-use interlock_facts::Surroundings;
+use interlock_facts::CallContext;
 use interlock_process::Cancel;
 use interlock_sandbox::{Level, NotHeld, Plan};
 use serde::{Deserialize, Serialize};
@@ -15,8 +15,8 @@ use serde::{Deserialize, Serialize};
 /// What a call is given beside its arguments.
 #[derive(Clone, Copy)]
 pub struct ToolContext<'a> {
-    /// Where it runs, links resolved; the working directory is the project root.
-    pub surroundings: &'a Surroundings,
+    /// Where it runs, links resolved; its directory is the project root.
+    pub call_context: &'a CallContext,
     /// What the verdict was about: of exactly this tool and these arguments.
     pub facts: &'a CallFacts,
     /// What this attempt of the stage has read.
@@ -38,8 +38,8 @@ pub struct ToolContext<'a> {
 impl std::fmt::Debug for ToolContext<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         // Variables of an integration are secrets.
-        f.debug_struct("Around")
-            .field("project", &self.surroundings.project_root)
+        f.debug_struct("ToolContext")
+            .field("project", &self.call_context.project_root)
             .finish_non_exhaustive()
     }
 }

@@ -39,7 +39,7 @@ const OWN_HEADERS: [&str; 7] = [
 ];
 
 /// Sends a request and returns the body of the answer.
-pub(crate) fn request(input: &Value, around: &ToolContext<'_>) -> Result<ToolEnd, Failure> {
+pub(crate) fn request(input: &Value, context: &ToolContext<'_>) -> Result<ToolEnd, Failure> {
     let asked = HttpRequest::of(input)?;
     let seconds = input.get("timeout").and_then(Value::as_f64);
     let timeout = Duration::try_from_secs_f64(seconds.unwrap_or(SECONDS)).unwrap_or_default();
@@ -48,7 +48,7 @@ pub(crate) fn request(input: &Value, around: &ToolContext<'_>) -> Result<ToolEnd
         .enable_time()
         .build()
         .map_err(|error| unreachable(&error))?;
-    let answer = runtime.block_on(within(timeout, around, asked.sent()));
+    let answer = runtime.block_on(within(timeout, context, asked.sent()));
     // Looking a name up cannot be stopped: it is left to itself.
     runtime.shutdown_background();
     Ok(answer?.told())
@@ -57,11 +57,11 @@ pub(crate) fn request(input: &Value, around: &ToolContext<'_>) -> Result<ToolEnd
 /// Waits for `work`, unless it takes too long or somebody cancels the call.
 async fn within<T>(
     timeout: Duration,
-    around: &ToolContext<'_>,
+    context: &ToolContext<'_>,
     work: impl Future<Output = Result<T, Failure>>,
 ) -> Result<T, Failure> {
     let mut work = std::pin::pin!(work);
-    let mut cancelled = std::pin::pin!(around.cancel.cancelled());
+    let mut cancelled = std::pin::pin!(context.cancel.cancelled());
     let mut late = std::pin::pin!(tokio::time::sleep(timeout));
     std::future::poll_fn(|context| {
         if let Poll::Ready(done) = work.as_mut().poll(context) {

@@ -26,22 +26,22 @@ const RESULTS: usize = 10;
 pub(crate) const SEPARATOR: char = ':';
 
 /// Looks for the words of a query.
-pub(crate) fn search(input: &Value, around: &ToolContext<'_>) -> Result<ToolEnd, Failure> {
+pub(crate) fn search(input: &Value, context: &ToolContext<'_>) -> Result<ToolEnd, Failure> {
     let wanted: BTreeSet<String> = words(text(input, "query")).collect();
     if wanted.is_empty() {
         let why = "`query` holds no word";
         return Err(Failure::new(Code::InvalidArguments, why));
     }
     let sources: Vec<&Datasource> = match optional(input, "datasource") {
-        Some(id) => vec![source(id, around)?],
-        None => around.datasources.iter().collect(),
+        Some(id) => vec![source(id, context)?],
+        None => context.datasources.iter().collect(),
     };
     let max = count(input, "max_results").unwrap_or(RESULTS);
     let mut best: BTreeMap<Rank, Value> = BTreeMap::new();
     let mut order = 0;
     for source in sources {
-        for path in documents(source, around)? {
-            let Ok(whole) = read::whole_text(&path, &path, around) else {
+        for path in documents(source, context)? {
+            let Ok(whole) = read::whole_text(&path, &path, context) else {
                 continue;
             };
             for (number, passage) in passages(&whole).enumerate() {
@@ -61,28 +61,28 @@ pub(crate) fn search(input: &Value, around: &ToolContext<'_>) -> Result<ToolEnd,
 }
 
 /// Returns a document by its id.
-pub(crate) fn document(input: &Value, around: &ToolContext<'_>) -> Result<ToolEnd, Failure> {
+pub(crate) fn document(input: &Value, context: &ToolContext<'_>) -> Result<ToolEnd, Failure> {
     let id = text(input, "id");
     let nothing = || Failure::new(Code::NotFound, format!("no document has the id `{id}`"));
     let (name, below) = id.split_once(SEPARATOR).ok_or_else(nothing)?;
-    let source = source(name, around)?;
+    let source = source(name, context)?;
     // Only what a search would find: nothing is made of the text of an id.
-    let path = documents(source, around)?
+    let path = documents(source, context)?
         .into_iter()
         .find(|path| relative(source, path) == below)
         .ok_or_else(nothing)?;
-    Ok(ToolEnd::done(read::whole_text(&path, id, around)?))
+    Ok(ToolEnd::done(read::whole_text(&path, id, context)?))
 }
 
-fn source<'a>(id: &str, around: &ToolContext<'a>) -> Result<&'a Datasource, Failure> {
-    let found = around.datasources.iter().find(|source| source.id == id);
+fn source<'a>(id: &str, context: &ToolContext<'a>) -> Result<&'a Datasource, Failure> {
+    let found = context.datasources.iter().find(|source| source.id == id);
     found.ok_or_else(|| Failure::new(Code::NoDatasource, format!("there is no datasource `{id}`")))
 }
 
 /// Lists the documents of a datasource: paths without links, sorted.
 pub(crate) fn documents(
     source: &Datasource,
-    around: &ToolContext<'_>,
+    context: &ToolContext<'_>,
 ) -> Result<Vec<String>, Failure> {
     let shown = &source.id;
     let real = source.path.to_str().ok_or_else(|| {
@@ -91,7 +91,7 @@ pub(crate) fn documents(
             format!("the path of `{shown}` is no text"),
         )
     })?;
-    if place::is_hidden(real, around) || place::is_no_file(real) {
+    if place::is_hidden(real, context) || place::is_no_file(real) {
         let why = format!("the datasource `{shown}` holds no documents");
         return Err(Failure::new(Code::Protected, why));
     }
@@ -99,8 +99,8 @@ pub(crate) fn documents(
         return Ok(vec![real.to_owned()]);
     }
     let mut paths = Vec::new();
-    for entry in walk::walk(real, walk::Skipped::default(), around)?.flatten() {
-        if around.cancel.is_cancelled() {
+    for entry in walk::walk(real, walk::Skipped::default(), context)?.flatten() {
+        if context.cancel.is_cancelled() {
             return Err(Trouble::Cancelled.of(shown, Aim::Read));
         }
         let path = entry.path().to_str().filter(|_| walk::is_file(&entry));

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use interlock_facts::{Disk, RealDisk, Surroundings, locate, variables};
+use interlock_facts::{CallContext, Disk, RealDisk, locate, variables};
 use interlock_sandbox::{
     Ended, Exit, Plan,
     carried::{CarrierMessage, Order},
@@ -26,17 +26,17 @@ const TIMEOUT: Duration = Duration::from_secs(120);
 const STDOUT_BYTES_MAX: usize = 10 * 1024 * 1024;
 
 /// Runs a line and shows everything it prints.
-pub(crate) fn bash(input: &Value, around: &ToolContext<'_>) -> Result<ToolEnd, Failure> {
+pub(crate) fn bash(input: &Value, context: &ToolContext<'_>) -> Result<ToolEnd, Failure> {
     let timeout = input.get("timeout_ms").and_then(Value::as_u64);
     let line = ShellCall {
         text: text(input, "command"),
         timeout: timeout.map_or(TIMEOUT, Duration::from_millis),
-        directory: around.surroundings.working_directory.clone(),
+        directory: context.call_context.site.cwd.clone(),
         variables: Vec::new(),
     };
-    let outcome = line.run(Streams::One, around.result_bytes_max, around)?;
+    let outcome = line.run(Streams::One, context.result_bytes_max, context)?;
     let printed = outcome.out.text(notice);
-    let mut end = line.end(&outcome, around);
+    let mut end = line.end(&outcome, context);
     end.bytes = outcome.out.total();
     end.text = match (printed.is_empty(), end.text.is_empty()) {
         (true, true) => "(no output)".to_owned(),
@@ -48,11 +48,11 @@ pub(crate) fn bash(input: &Value, around: &ToolContext<'_>) -> Result<ToolEnd, F
 }
 
 /// Runs a line as CodeMie's tool does: its standard output is the result.
-pub(crate) fn codemie(input: &Value, around: &ToolContext<'_>) -> Result<ToolEnd, Failure> {
+pub(crate) fn codemie(input: &Value, context: &ToolContext<'_>) -> Result<ToolEnd, Failure> {
     let wrong = |why: String| Failure::new(Code::InvalidArguments, why);
-    let directory = starts_at(input, around.surroundings, &RealDisk).map_err(wrong)?;
-    if directory != around.surroundings.working_directory {
-        place::check(&directory, Bounds::Datasources, around)?;
+    let directory = starts_at(input, context.call_context, &RealDisk).map_err(wrong)?;
+    if directory != context.call_context.site.cwd {
+        place::check(&directory, Bounds::Datasources, context)?;
     }
     let seconds = input.get("timeout").and_then(Value::as_f64);
     let timeout = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
@@ -62,8 +62,8 @@ pub(crate) fn codemie(input: &Value, around: &ToolContext<'_>) -> Result<ToolEnd
         directory,
         variables: variables(input, "env").map_err(wrong)?,
     };
-    let outcome = line.run(Streams::Two, STDOUT_BYTES_MAX, around)?;
-    let mut end = line.end(&outcome, around);
+    let outcome = line.run(Streams::Two, STDOUT_BYTES_MAX, context)?;
+    let mut end = line.end(&outcome, context);
     end.bytes = outcome.out.total();
     if end.ok {
         end.text = outcome.out.text(notice);
@@ -87,12 +87,12 @@ pub(crate) fn codemie(input: &Value, around: &ToolContext<'_>) -> Result<ToolEnd
 /// One sentence: the place that the call names cannot be judged.
 pub(crate) fn starts_at(
     input: &Value,
-    surroundings: &Surroundings,
+    call_context: &CallContext,
     disk: &dyn Disk,
 ) -> Result<String, String> {
     match input.get("cwd").and_then(Value::as_str) {
-        None => Ok(surroundings.working_directory.clone()),
-        Some(named) => locate(named, surroundings, disk).map(|found| found.real),
+        None => Ok(call_context.site.cwd.clone()),
+        Some(named) => locate(named, call_context, disk).map(|found| found.real),
     }
 }
 
@@ -109,14 +109,14 @@ impl ShellCall<'_> {
         &self,
         streams: Streams,
         bytes_max: usize,
-        around: &ToolContext<'_>,
+        context: &ToolContext<'_>,
     ) -> Result<Outcome, Failure> {
         let not_started = |why: String| Failure::new(Code::NotStarted, why);
-        let carrier = around
+        let carrier = context
             .carrier
             .ok_or_else(|| not_started("no shell line can be carried here".to_owned()))?;
         let order = Order {
-            plan: self.plan(&carrier, around)?,
+            plan: self.plan(&carrier, context)?,
             level_max: carrier.level_max,
         };
         let wanted = CommandSpec {
@@ -126,12 +126,12 @@ impl ShellCall<'_> {
             streams,
             bytes_max,
         };
-        follow::follow(&wanted, around)
+        follow::follow(&wanted, context)
             .map_err(|error| not_started(format!("the line was not started: {error}")))
     }
 
     /// Takes the plan of the verdict, which must be for this line and this place.
-    fn plan(&self, carrier: &Carrier<'_>, around: &ToolContext<'_>) -> Result<Plan, Failure> {
+    fn plan(&self, carrier: &Carrier<'_>, context: &ToolContext<'_>) -> Result<Plan, Failure> {
         let mut plan = carrier.plan.clone();
         let is_same = matches!(&plan.start, Start::Line(line) if line == self.text)
             && plan.directory.to_str() == Some(&self.directory);
@@ -143,13 +143,13 @@ impl ShellCall<'_> {
             // What a call of a stage starts is over when its end is told.
             confinement.left_over = LeftOver::End;
         }
-        let given = around.environment.iter().chain(&self.variables);
+        let given = context.environment.iter().chain(&self.variables);
         plan.environment.given.extend(given.cloned());
         Ok(plan)
     }
 
     /// Says how the line ended, without what it printed.
-    fn end(&self, outcome: &Outcome, around: &ToolContext<'_>) -> ToolEnd {
+    fn end(&self, outcome: &Outcome, context: &ToolContext<'_>) -> ToolEnd {
         let failed = |code: Code, why: String| ToolEnd::failed(code, why);
         let (ended, mut end) = match (&outcome.told, outcome.stopped) {
             (Some(CarrierMessage::Refused(why)), _) => {
@@ -183,10 +183,10 @@ impl ShellCall<'_> {
         };
         if let Some(ended) = ended {
             end.exit = Some(code(ended.exit));
-            end.wrote = wrote(ended, around);
+            end.wrote = wrote(ended, context);
             end.held = Some(held(ended));
             for changed in &ended.changed {
-                let path = place::shown(&changed.path.to_string_lossy(), around);
+                let path = place::shown(&changed.path.to_string_lossy(), context);
                 if !end.text.is_empty() {
                     end.text.push_str("; ");
                 }
@@ -219,8 +219,8 @@ fn code(exit: Exit) -> i64 {
     }
 }
 
-fn wrote(ended: &Ended, around: &ToolContext<'_>) -> Vec<String> {
-    let root = around.surroundings.project_root.trim_end_matches('/');
+fn wrote(ended: &Ended, context: &ToolContext<'_>) -> Vec<String> {
+    let root = context.call_context.project_root.trim_end_matches('/');
     let paths = ended.wrote.iter();
     paths.map(|relative| format!("{root}/{relative}")).collect()
 }

@@ -1,7 +1,7 @@
 //! Where a path of a call leads, and whether the tool may go there.
 
 use interlock_core::call::FileWrite;
-use interlock_facts::{Located, RealDisk, Surroundings, locate};
+use interlock_facts::{CallContext, Located, RealDisk, locate};
 
 use crate::{Code, ToolContext, end::Failure};
 
@@ -31,19 +31,19 @@ pub(crate) fn find(
     path: &str,
     aim: Aim,
     bounds: Bounds,
-    around: &ToolContext<'_>,
+    context: &ToolContext<'_>,
 ) -> Result<Located, Failure> {
-    let found = locate(path, around.surroundings, &RealDisk)
+    let found = locate(path, context.call_context, &RealDisk)
         .map_err(|why| Failure::new(Code::CannotRead, why))?;
-    check(&found.real, bounds, around)?;
+    check(&found.real, bounds, context)?;
     let judged = match aim {
         Aim::Read => {
             let shown = found.relative.as_ref().unwrap_or(&found.real);
-            around.facts.reads.contains(shown)
+            context.facts.reads.contains(shown)
         }
         Aim::Write => {
             let is_it = |write: &FileWrite| write.path.as_deref() == Some(&found.real);
-            around.facts.writes.iter().any(is_it)
+            context.facts.writes.iter().any(is_it)
         }
     };
     if judged {
@@ -56,9 +56,9 @@ pub(crate) fn find(
 }
 
 /// Tells whether a tool may go to a path without links.
-pub(crate) fn check(real: &str, bounds: Bounds, around: &ToolContext<'_>) -> Result<(), Failure> {
-    let here = around.surroundings;
-    if is_hidden(real, around) {
+pub(crate) fn check(real: &str, bounds: Bounds, context: &ToolContext<'_>) -> Result<(), Failure> {
+    let here = context.call_context;
+    if is_hidden(real, context) {
         return Err(Failure::new(
             Code::Protected,
             format!("`{real}` is Interlock's own: a guarded agent may not read it"),
@@ -74,7 +74,7 @@ pub(crate) fn check(real: &str, bounds: Bounds, around: &ToolContext<'_>) -> Res
         Bounds::Machine => None,
         Bounds::Project => outside(real, here),
         Bounds::Datasources => {
-            let mut sources = around.datasources.iter();
+            let mut sources = context.datasources.iter();
             let inside = is_within(real, &here.project_root)
                 || sources.any(|source| std::path::Path::new(real).starts_with(&source.path));
             (!inside).then(|| format!("`{real}` lies outside the project and the datasources"))
@@ -84,7 +84,7 @@ pub(crate) fn check(real: &str, bounds: Bounds, around: &ToolContext<'_>) -> Res
 }
 
 /// Says that a path without links lies where a stage may not write; `None`: it does not.
-pub(crate) fn outside(real: &str, here: &Surroundings) -> Option<String> {
+pub(crate) fn outside(real: &str, here: &CallContext) -> Option<String> {
     let temporary = here.temporary.as_deref();
     let inside = is_within(real, &here.project_root)
         || temporary.is_some_and(|temporary| is_within(real, temporary));
@@ -92,8 +92,8 @@ pub(crate) fn outside(real: &str, here: &Surroundings) -> Option<String> {
 }
 
 /// Tells whether a path is Interlock's state or lies in it.
-pub(crate) fn is_hidden(real: &str, around: &ToolContext<'_>) -> bool {
-    let state = around.surroundings.state_directory.as_deref();
+pub(crate) fn is_hidden(real: &str, context: &ToolContext<'_>) -> bool {
+    let state = context.call_context.state_directory.as_deref();
     state.is_some_and(|state| is_within(real, state))
 }
 
@@ -111,8 +111,8 @@ pub(crate) fn is_within(path: &str, directory: &str) -> bool {
 }
 
 /// Returns a path as a model is shown it: relative where it is in the project.
-pub(crate) fn shown(real: &str, around: &ToolContext<'_>) -> String {
-    let root = around.surroundings.project_root.trim_end_matches('/');
+pub(crate) fn shown(real: &str, context: &ToolContext<'_>) -> String {
+    let root = context.call_context.project_root.trim_end_matches('/');
     let inside = real.strip_prefix(root);
     let relative = inside.and_then(|rest| rest.strip_prefix('/'));
     let text = match (inside, relative) {

@@ -39,16 +39,16 @@ pub struct Documents<'a> {
 ///
 /// # Errors
 /// A datasource cannot be read, or a pattern is none; one sentence.
-pub fn documents(wanted: &Documents<'_>, around: &ToolContext<'_>) -> Result<Vec<Value>, String> {
-    listed(wanted, around).map_err(|failure| failure.message)
+pub fn documents(wanted: &Documents<'_>, context: &ToolContext<'_>) -> Result<Vec<Value>, String> {
+    listed(wanted, context).map_err(|failure| failure.message)
 }
 
-fn listed(wanted: &Documents<'_>, around: &ToolContext<'_>) -> Result<Vec<Value>, Failure> {
+fn listed(wanted: &Documents<'_>, context: &ToolContext<'_>) -> Result<Vec<Value>, Failure> {
     let chosen = Chosen::new(wanted)?;
     let mut all = Vec::new();
     let mut bytes = 0_usize;
-    for source in around.datasources {
-        let mut paths = knowledge::documents(source, around)?;
+    for source in context.datasources {
+        let mut paths = knowledge::documents(source, context)?;
         paths.sort();
         for path in paths {
             let below = knowledge::relative(source, &path);
@@ -62,7 +62,7 @@ fn listed(wanted: &Documents<'_>, around: &ToolContext<'_>) -> Result<Vec<Value>
             document.insert("chunk_num".to_owned(), json!(0));
             // What is no text has none.
             if wanted.content
-                && let Ok(text) = read::whole_text(&path, &path, around)
+                && let Ok(text) = read::whole_text(&path, &path, context)
             {
                 bytes = bytes.saturating_add(text.len());
                 if bytes > TEXT_BYTES_MAX {

@@ -26,7 +26,7 @@ const LINES_MAX: usize = 12;
 
 pub(crate) fn run(app: &App, args: &CompareArgs) -> Done {
     let home = app.home()?;
-    let found = |wanted: &str| app.find_run(&home, Some(wanted)).map_err(as_usage);
+    let found = |wanted: &str| app.find_run(Some(wanted)).map_err(as_usage);
     let id = found(&args.run)?;
     let differs = match (&args.other, &args.under) {
         (Some(other), _) => runs(

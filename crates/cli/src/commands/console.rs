@@ -10,7 +10,7 @@ use std::{
 use interlock_clients::{doctor::examine, notify::find};
 use interlock_confine::shell_of_person;
 use interlock_console::{Console, Enrolment, Settings, Workplace};
-use interlock_project::{Config, configuration_directory};
+use interlock_project::Config;
 use interlock_sandbox::Level;
 use interlock_simulate::Scenario;
 use interlock_store::Home;
@@ -19,7 +19,7 @@ use rustix::termios::{QueueSelector, tcflush};
 
 use crate::{
     answer,
-    app::{App, variable},
+    app::{self, App, variable},
     args::ConsoleArgs,
     authority,
     commands::{doctor::examination, simulate::setting},
@@ -125,7 +125,7 @@ pub(crate) fn secrets() -> Secrets {
 /// Returns what shell lines are judged by here.
 pub(crate) fn scenario(app: &App) -> Scenario {
     // Runs are shown whatever the configuration is worth; `doctor` says what is wrong with it.
-    let person = Config::of_person(configuration_directory(variable).as_deref());
+    let person = Config::of_person(app::configuration().as_deref());
     let person = person.map(|config| config.shell).unwrap_or_default();
     let level = if interlock_confine::kernel_holds() {
         Level::Files

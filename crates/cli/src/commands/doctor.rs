@@ -8,11 +8,11 @@ use interlock_clients::{
     notify::{NoNotifier, Notifier, notifiers},
     tools::lacks,
 };
-use interlock_project::{Config, configuration_directory};
+use interlock_project::Config;
 use serde_json::json;
 
 use crate::{
-    app::{App, variable},
+    app::{self, App, variable},
     args::DoctorArgs,
     authority,
     commands::init,
@@ -56,7 +56,7 @@ pub(crate) fn run(app: &App, args: &DoctorArgs) -> Done {
 pub(crate) fn examination(app: &App, policy: bool) -> Result<Examination, Failure> {
     let state = app.home()?.path().to_owned();
     Ok(Examination {
-        configuration: configuration_directory(variable),
+        configuration: app::configuration(),
         ..Examination::new(init::site(app)?, state, policy)
     })
 }
@@ -64,7 +64,7 @@ pub(crate) fn examination(app: &App, policy: bool) -> Result<Examination, Failur
 /// Ends the marks of sessions that a run held.
 fn forget(app: &App, named: &str, as_json: bool) -> Done {
     authority::person(app, None)?;
-    let configuration = configuration_directory(variable);
+    let configuration = app::configuration();
     let count = forget_held(configuration.as_deref(), named).map_err(|why| anyhow::anyhow!(why))?;
     if as_json {
         return app.output.json(&json!({ "ok": true, "forgotten": count }));

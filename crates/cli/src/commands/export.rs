@@ -16,7 +16,7 @@ pub(crate) fn run(app: &App, args: &ExportArgs) -> Done {
     // The file holds what was written in any state of the run, which its agent may not read where it stands.
     authority::not_below_an_agent(app)?;
     let home = app.home()?;
-    let run = app.find_run(&home, args.run.as_deref())?;
+    let run = app.find_run(args.run.as_deref())?;
     let settings = Settings {
         scenario: scenario(app),
         secrets: secrets(),

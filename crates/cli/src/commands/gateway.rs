@@ -6,7 +6,6 @@ use interlock_clients::GUARD;
 use interlock_gateway::{
     ServerSet, Settings, StartedFor, stdio::serve_stdio, upstream::stdio::Process,
 };
-use interlock_project::configuration_directory;
 use interlock_store::Home;
 
 use crate::{
@@ -20,10 +19,8 @@ use crate::{
 pub(crate) fn run(app: &App, args: GatewayArgs) -> Done {
     let home = app.home()?;
     let settings = Settings {
-        project_directory: app.directory.clone(),
+        environment: app.environment()?.clone(),
         started_for: started_for(&home)?,
-        home,
-        configuration: configuration_directory(variable),
         tool_prefix: args
             .tool_prefix
             .parse()
@@ -62,8 +59,8 @@ fn started_for(home: &Home) -> Result<StartedFor, Failure> {
 
 /// Says which servers are not started, and what a person can do.
 fn left_out(settings: &Settings, names: &[String]) -> String {
-    let root = interlock_project::project_root(&settings.project_directory);
-    let own = settings.configuration.as_deref().map_or_else(
+    let root = settings.environment.project();
+    let own = settings.environment.configuration.as_deref().map_or_else(
         || "your own `config.toml`".to_owned(),
         |directory| format!("`{}`", directory.join("config.toml").display()),
     );

@@ -24,7 +24,7 @@ const FOLLOW_WAIT: Duration = Duration::from_secs(1);
 
 pub(crate) fn run(app: &App, args: &LogArgs) -> Done {
     let home = app.home()?;
-    let id = app.find_run(&home, args.run.as_deref())?;
+    let id = app.find_run(args.run.as_deref())?;
     let log = home.open_run(&id)?;
     if args.verify {
         return verify(app, &log, args.json);

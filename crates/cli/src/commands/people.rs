@@ -26,7 +26,7 @@ use crate::{
 
 /// Returns the name of the person who answers the run that is meant, or refuses.
 fn asker(app: &App, wanted: Option<&str>) -> Result<String, Failure> {
-    let run = app.find_run(&app.home()?, wanted).ok();
+    let run = app.find_run(wanted).ok();
     authority::person(app, run.as_ref())
 }
 

@@ -7,11 +7,10 @@ use interlock_gateway::{
     ServerSet, Settings, StartedFor,
     serve::{Access, Limits, Resource, ServeSettings, serve_http},
 };
-use interlock_project::configuration_directory;
 use serde_json::json;
 
 use crate::{
-    app::{App, variable},
+    app::App,
     args::ServeArgs,
     authority,
     commands::gateway::wrapped,
@@ -26,9 +25,7 @@ const TOKEN_BYTES_MAX: u64 = 4_096;
 pub(crate) fn run(app: &App, args: ServeArgs) -> Done {
     authority::not_below_an_agent(app)?;
     let settings = Settings {
-        project_directory: app.directory.clone(),
-        home: app.home()?,
-        configuration: configuration_directory(variable),
+        environment: app.environment()?.clone(),
         tool_prefix: args
             .tool_prefix
             .parse()
@@ -42,7 +39,7 @@ pub(crate) fn run(app: &App, args: ServeArgs) -> Done {
     if let Some(workflow) = &args.servers_of {
         behind = behind.with_servers_of(&settings, workflow)?;
     }
-    if let Err(error) = settings.home.drop_ended_credentials() {
+    if let Err(error) = settings.environment.home.drop_ended_credentials() {
         // They open nothing: that they lie there is no reason not to serve.
         app.output.error(&format!(
             "interlock: old tokens stay where they are: {error}\n"

@@ -2,7 +2,7 @@
 
 use interlock_clients::{install::set_up, tools::lacks};
 use interlock_core::{machine::Machine, names::RunId};
-use interlock_project::{Config, Hold, configuration_directory};
+use interlock_project::{Config, Hold};
 use interlock_store::{Home, Lookup, NewRun, SessionKey, SourceFile};
 use interlock_view::report;
 use serde_json::json;
@@ -23,7 +23,7 @@ pub(crate) fn run(app: &App, args: &StartArgs) -> Done {
     let source = app.library().open(&args.workflow).map_err(Failure::usage)?;
     let loaded = live::load(app, &args.workflow)?;
     let project = app.project();
-    let person = Config::of_person(configuration_directory(app::variable).as_deref())?;
+    let person = Config::of_person(app::configuration().as_deref())?;
     app.library()
         .check_trust(&loaded.machine, &source.name, &project, &person)?;
     let home = app.home()?;

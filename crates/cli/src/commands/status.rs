@@ -3,29 +3,19 @@
 use std::path::Path;
 
 use interlock_clients::{
-    HookSetting, LivingSession,
+    LivingSession,
     doctor::{Examination, clients_with_token, unheard_clients, unknown_mods},
     living_sessions, policy_fault,
 };
 use interlock_store::Home;
 use serde_json::{Value, json};
 
-use crate::{
-    app::App,
-    args::RunArgs,
-    failure::{Done, Failure},
-    live,
-    output::Style,
-    standing,
-};
+use crate::{app::App, args::RunArgs, failure::Done, live, output::Style, standing};
 
 pub(crate) fn run(app: &App, args: &RunArgs) -> Done {
     let project = app.project();
     let home = app.home()?;
-    let policy = policy_fault(
-        &HookSetting::of_process().map_err(|why| Failure::usage(anyhow::anyhow!(why)))?,
-        &project,
-    );
+    let policy = policy_fault(app.environment()?, &project);
     let opened = live::open(app, args.run.as_deref());
     if opened.is_err() && !args.json {
         told(app, policy.as_deref())?;

@@ -6,10 +6,13 @@ use interlock_formats::{Loaded, Severity, Source, UNSET_VARIABLE, is_of_steps};
 use interlock_project::Config;
 use interlock_store::{NewDurable, NewRun, RunLog, SourceFile, StartError, StoreError};
 
-use super::{Terms, conversation_input, inputs, stages::Prepared, variables};
+use super::{
+    Terms, conversation_input, inputs, variables,
+    world::{World, failed},
+};
 use crate::{
     app::{self, App},
-    args::CarryArgs,
+    args::{CarryArgs, ModeWord},
     authority,
     failure::Failure,
     live, origin, telemetry,
@@ -75,16 +78,14 @@ pub(crate) fn of_steps(app: &App, wanted: &str, strict: bool) -> Result<Steps, F
 /// A run that nobody carries out yet.
 pub(crate) struct Begun {
     pub(super) log: RunLog,
-    pub(super) prepared: Option<Prepared>,
+    /// What it was prepared with; `None`: it began earlier.
+    pub(super) world: Option<World>,
 }
 
 impl Begun {
     /// Takes a run that began earlier.
     pub(super) const fn known(log: RunLog) -> Self {
-        Self {
-            log,
-            prepared: None,
-        }
+        Self { log, world: None }
     }
 }
 
@@ -113,9 +114,12 @@ pub(crate) fn begin(
     };
     remark(app, steps, args);
     // Every name and key is found before anything starts.
-    let prepared = Prepared::find(app, &steps.project, machine, terms, None)?;
-    let mode = match &prepared {
-        Some(prepared) => prepared.configured.mode(machine, &args.stages)?,
+    let mut world = World::of_project(app, &steps.project, machine, terms)?;
+    world.builder.prepare(machine, None).map_err(failed)?;
+    let mode = match world.builder.prepared() {
+        Some(config) => config
+            .mode(machine, args.stages.mode.map(ModeWord::mode))
+            .map_err(Failure::usage)?,
         None => None,
     };
     let home = app.home()?;
@@ -145,7 +149,7 @@ pub(crate) fn begin(
     telemetry::keep_parent(&home, started.log.run());
     Ok(Begun {
         log: started.log,
-        prepared,
+        world: Some(world),
     })
 }
 

@@ -1,8 +1,9 @@
 //! A person ends a run of steps: whoever carries it out is told, a run that stands ends in its log.
 
 use interlock_core::command::Ask;
-use interlock_runner::{Embedded, EmbeddedError, LeaseError, Surroundings};
+use interlock_runner::{BuildError, Builder, EmbeddedError, LeaseError};
 
+use super::world::failed;
 use crate::{
     answer::ask_run,
     app::App,
@@ -11,8 +12,8 @@ use crate::{
 };
 
 /// Cancels the run; what a process that died left running is ended too.
-pub(crate) fn cancel(app: &App, mut live: Live, by: String, json: bool) -> Done {
-    let held = end_leftovers(&mut live)?;
+pub(crate) fn cancel(app: &App, live: Live, by: String, json: bool) -> Done {
+    let held = end_leftovers(app, &live)?;
     let ask = Ask::Cancel { by };
     ask_run(app, live, ask, json)?;
     if let (Some(process), false) = (held, json) {
@@ -24,19 +25,22 @@ pub(crate) fn cancel(app: &App, mut live: Live, by: String, json: bool) -> Done 
 }
 
 /// Ends programs of a runner that died; names the process of one that lives.
-fn end_leftovers(live: &mut Live) -> Result<Option<u32>, Failure> {
-    let Some(places) = live.run.places().cloned() else {
+fn end_leftovers(app: &App, live: &Live) -> Result<Option<u32>, Failure> {
+    let Some(places) = live.run.places() else {
         return Ok(None);
     };
     let log = live.home.open_run(&live.run.id)?;
-    let around = Surroundings::new(live.run.id.to_string(), places, log.folder().work());
-    match Embedded::take(log, around) {
+    let builder = Builder::new(app.environment()?.clone(), places.project.as_ref());
+    match builder.take(log, &live.machine) {
         Ok(mut host) => {
             host.recover(&live.machine)?;
             host.release()?;
+            host.log().tidy_up();
             Ok(None)
         }
-        Err(EmbeddedError::Lease(LeaseError::Held(holder))) => Ok(holder.map(|holder| holder.pid)),
-        Err(error) => Err(error.into()),
+        Err(BuildError::Take(EmbeddedError::Lease(LeaseError::Held(holder)))) => {
+            Ok(holder.map(|holder| holder.pid))
+        }
+        Err(error) => Err(failed(error)),
     }
 }

@@ -2,7 +2,7 @@
 
 use std::{
     io::IsTerminal as _,
-    path::{Path, PathBuf},
+    path::PathBuf,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -13,11 +13,9 @@ use std::{
 
 use interlock_clients::notify;
 use interlock_core::{dialogue::Conversation, machine::Machine};
-use interlock_expr::text::Places;
 use interlock_process::Terminal;
-use interlock_project::configuration_directory;
-use interlock_runner::{Embedded, Screen, Surroundings};
-use interlock_store::{EventLog as _, RunLog};
+use interlock_runner::{Embedded, Screen};
+use interlock_store::EventLog as _;
 use serde_json::json;
 
 use super::{
@@ -25,10 +23,10 @@ use super::{
     guard::Guards,
     screen::Lines,
     signals::Cancelling,
-    stages::{Making, Prepared},
+    world::{World, failed},
 };
 use crate::{
-    app::{App, home_of_person, variable},
+    app::{self, App},
     args::StageArgs,
     failure::{Done, Exit, Failure},
     progress::Progress,
@@ -136,7 +134,7 @@ impl Carrying {
         let halted = Halted::of(self.host.log(), machine)?;
         if halted.code == Exit::Waiting.code() && !std::io::stdout().is_terminal() {
             let run = self.host.log().load()?;
-            let own = configuration_directory(variable);
+            let own = app::configuration();
             notify::tell(own.as_deref(), &app.project(), (machine, &run), 0);
         }
         match &self.shown {
@@ -168,57 +166,31 @@ fn take(
     shown: &Shown,
     terms: &Terms,
 ) -> Result<Embedded, Failure> {
-    let Begun { log, prepared } = begun;
-    let run = log.load()?;
-    let places = match run.places() {
-        Some(places) => places.clone(),
-        None => places_of_agent(app, &log)?,
+    let Begun { log, world } = begun;
+    let World { builder, told } = match world {
+        Some(world) => world,
+        None => {
+            let run = log.load()?;
+            let project = run.places().map(|places| PathBuf::from(&places.project));
+            let project = project.unwrap_or_else(|| app.project());
+            let mut world = World::of_project(app, &project, machine, terms)?;
+            let prepared = world.builder.prepare(machine, Some(&run));
+            prepared.map_err(failed)?;
+            world
+        }
     };
-    let project = places.project.clone();
-    let mut around = Surroundings::new(run.id.to_string(), places, log.folder().work());
-    around.screen = shown.screen();
-    around.guard = Some(Arc::new(Guards::new(app)?));
-    if !terms.headless {
-        around.terminal = Terminal::of_stdin().map(Arc::new);
-    }
-    let prepared = match prepared {
-        Some(prepared) => Some(prepared),
-        None => Prepared::of_run(app, Path::new(&project), machine, terms, &run)?,
-    };
-    let told = prepared.as_ref().and_then(Prepared::told);
-    let making = Making {
-        app,
-        project: &project,
-        machine,
-        terms,
-        screen: &around.screen,
-        terminal: around.terminal.as_ref(),
-    };
-    if let Some(prepared) = prepared {
-        let made = making.make(prepared, &log, &run)?;
-        around.stages = Some(made.stages);
-        around.nodes = made.nodes;
-    }
-    let mut host = Embedded::take(log.kept(), around)?;
+    let terminal = Some(terms).filter(|terms| !terms.headless);
+    let terminal = terminal.and_then(|_| Terminal::of_stdin()).map(Arc::new);
+    let builder = builder
+        .screen(shown.screen())
+        .terminal(terminal)
+        .guard(Arc::new(Guards::new(app)?));
+    let mut host = builder.take(log, machine).map_err(failed)?;
     if let Some(ask) = told {
         let told = interlock_runner::command(machine, &mut host, &ask);
         told.map_err(|error| anyhow::anyhow!("{error}"))?;
     }
     Ok(host)
-}
-
-/// Returns where the stages of a run are carried out that holds an agent, too: in the agent's project.
-fn places_of_agent(app: &App, log: &RunLog) -> Result<Places, Failure> {
-    let word = |path: &Path| {
-        let text = path.to_str().map(str::to_owned);
-        text.ok_or_else(|| anyhow::anyhow!("`{}` is not text", path.display()))
-    };
-    let person = home_of_person().unwrap_or_else(|| PathBuf::from("/"));
-    Ok(Places {
-        run_dir: word(log.folder().work())?,
-        project: word(&app.project())?,
-        home: word(&person)?,
-    })
 }
 
 /// Prints events while `work` goes on.

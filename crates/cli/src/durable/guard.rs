@@ -18,7 +18,7 @@ use interlock_core::{
     run::{Phase, Run},
 };
 use interlock_formats::{Severity, Source, load};
-use interlock_project::{Config, Library, configuration_directory, project_root};
+use interlock_project::{Config, Library, project_root};
 use interlock_runner::{Guard, GuardWanted, Guarded};
 use interlock_store::{EventLog as _, Home, NewRun, RunLog, SourceFile, submit};
 use interlock_view::report;
@@ -103,7 +103,7 @@ impl Guards {
         wanted: &GuardWanted<'_>,
         project: &Path,
     ) -> anyhow::Result<(Source, Machine)> {
-        let configuration = configuration_directory(app::variable);
+        let configuration = app::configuration();
         let library = Library::new(project, configuration.as_deref()).with_person(
             Path::new(wanted.project),
             app::home_of_person().as_deref(),

@@ -281,8 +281,8 @@ impl Going<'_> {
         if wishes.answer.is_some() {
             return self.answered(wishes);
         }
-        let around = self.carrying.host().surroundings().clone();
-        let resumed = resume_pause(&self.machine, self.carrying.host(), &around)
+        let context = self.carrying.host().run_context().clone();
+        let resumed = resume_pause(&self.machine, self.carrying.host(), &context)
             .map_err(|error| anyhow::anyhow!("{error}"))?;
         Ok(match resumed {
             Resumed::GoesOn | Resumed::NothingPaused => true,
@@ -320,8 +320,8 @@ impl Going<'_> {
         let Some(text) = &wishes.answer else {
             return Ok(true);
         };
-        let around = self.carrying.host().surroundings().clone();
-        let given = answer(&self.machine, self.carrying.host(), &around, text)
+        let context = self.carrying.host().run_context().clone();
+        let given = answer(&self.machine, self.carrying.host(), &context, text)
             .map_err(|error| anyhow::anyhow!("{error}"))?;
         match given {
             Some(Ok(())) => Ok(true),

@@ -49,10 +49,7 @@ pub(crate) fn watch(app: &App) -> Done {
     let (looks_in, looks) = channel();
     let (selected, selected_out) = channel();
     // The lines of the log are drawn here: no colours inside them.
-    let plain = App {
-        output: crate::output::Output::new(crate::args::Colour::Never),
-        directory: app.directory.clone(),
-    };
+    let plain = app.with(crate::output::Output::new(crate::args::Colour::Never));
     let plain = &plain;
     thread::scope(|scope| {
         scope.spawn(move || Looker::new(plain, home).run(&selected_out, &looks_in));

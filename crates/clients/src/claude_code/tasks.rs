@@ -5,23 +5,26 @@
 
 use std::fs;
 
+use interlock_project::Environment;
 use serde_json::Value;
 
 use super::own_folder;
-use crate::{hook_setting::HookSetting, input::Input};
+
+use crate::input::Input;
 
 /// Most bytes of a task that are read.
 const TASK_MAX: u64 = 1 << 20;
 
 /// Tells whether every task of the session's list but `task` is done.
-pub(super) fn is_last(setting: &HookSetting, input: &Input, task: &str) -> bool {
+pub(super) fn is_last(environment: &Environment, input: &Input, task: &str) -> bool {
     let plain = |letter: char| match letter {
         '-' | '_' => letter,
         _ if letter.is_ascii_alphanumeric() => letter,
         _ => '-',
     };
     let list: String = input.session.chars().map(plain).collect();
-    let Some(Ok(files)) = own_folder(setting).map(|own| fs::read_dir(own.join("tasks").join(list)))
+    let Some(Ok(files)) =
+        own_folder(environment).map(|own| fs::read_dir(own.join("tasks").join(list)))
     else {
         return true;
     };

@@ -8,9 +8,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use interlock_project::Environment;
 use serde_json::Value;
-
-use crate::hook_setting::HookSetting;
 
 /// How far back the transcript is looked through for the turn's own words, in bytes.
 const BACK_MAX: u64 = 16 * 1_048_576;
@@ -166,12 +165,12 @@ fn newest_line(
 }
 
 /// Tells whether there are rules that refuse lines or ask about them, beside those Interlock wrote.
-pub(super) fn has_rules(setting: &HookSetting, project: &Path) -> bool {
-    let home = setting
+pub(super) fn has_rules(environment: &Environment, project: &Path) -> bool {
+    let home = environment
         .variable("CODEX_HOME")
         .map(PathBuf::from)
         .or_else(|| {
-            setting
+            environment
                 .variable("HOME")
                 .map(|home| PathBuf::from(home).join(".codex"))
         });

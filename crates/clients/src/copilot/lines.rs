@@ -5,15 +5,15 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::hook_setting::HookSetting;
+use interlock_project::Environment;
 
 /// The largest settings file that is looked at, in bytes.
 const BYTES_MAX: u64 = 4 * 1_048_576;
 
 /// Tells whether settings of Claude Code that it reads have a line of ours.
-pub(super) fn are_borrowed(setting: &HookSetting, directory: &Path) -> bool {
+pub(super) fn are_borrowed(environment: &Environment, directory: &Path) -> bool {
     let root = interlock_project::project_root(directory);
-    let home = setting.variable("HOME").map(PathBuf::from);
+    let home = environment.variable("HOME").map(PathBuf::from);
     let places = [Some(root), home];
     places.into_iter().flatten().any(|place| {
         ["settings.json", "settings.local.json"]

@@ -2,7 +2,9 @@
 //!
 //! Its hooks are not told; the words it was started with say it.
 
-use crate::{hook_setting::HookSetting, process};
+use interlock_project::Environment;
+
+use crate::process;
 
 /// Options that let every tool pass without a question.
 const ALLOW_ALL: [&str; 3] = ["--allow-all-tools", "--allow-all", "--yolo"];
@@ -10,8 +12,8 @@ const ALLOW_ALL: [&str; 3] = ["--allow-all-tools", "--allow-all", "--yolo"];
 const RESTRICT: [&str; 3] = ["--deny-tool", "--excluded-tools", "--available-tools"];
 
 /// Tells whether the client was started so that it asks nobody and refuses no line by itself.
-pub(super) fn asks_nobody(setting: &HookSetting) -> bool {
-    let everything = setting.variable("COPILOT_ALLOW_ALL").as_deref() == Some("true");
+pub(super) fn asks_nobody(environment: &Environment) -> bool {
+    let everything = environment.variable("COPILOT_ALLOW_ALL").as_deref() == Some("true");
     is_free(&process::client_arguments(), everything)
 }
 

@@ -3,7 +3,7 @@
 use interlock_store::Home;
 
 use super::{
-    Check, Examination, Health, setting, token::clients_with_token, unheard::unheard_clients,
+    Check, Examination, Health, environment, token::clients_with_token, unheard::unheard_clients,
 };
 use crate::{policy::policy_fault, session::living_sessions};
 
@@ -11,7 +11,7 @@ use crate::{policy::policy_fault, session::living_sessions};
 pub(super) fn checks(examination: &Examination) -> Vec<Check> {
     let root = &examination.site.project_root;
     let mut checks = Vec::new();
-    if let Some(fault) = policy_fault(&setting(examination), root) {
+    if let Some(fault) = policy_fault(&environment(examination), root) {
         checks.push(Check::own(
             "policy",
             Health::Fail,

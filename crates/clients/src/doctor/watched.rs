@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use interlock_facts::{Baseline, RealDisk};
 use interlock_store::{BASELINE, EventLog as _, Home, Listed, RunSummary, StoreError};
 
-use super::{Check, Examination, Health, setting};
+use super::{Check, Examination, Health, environment};
 use crate::session;
 
 const WHAT: &str = "protected";
@@ -46,11 +46,12 @@ fn changes(
         return Ok(Vec::new());
     };
     let accepted = log.load()?.accepted;
-    let setting = setting(examination);
+    let environment = environment(examination);
     let root = &examination.site.project_root;
     let directory = root.display().to_string();
-    let surroundings = session::surroundings(&setting, root, &directory, None).resolved(&RealDisk);
-    let found = baseline.compare(&surroundings, &accepted, &RealDisk, setting.at_ms);
+    let call_context =
+        session::call_context(&environment, root, &directory, None).resolved(&RealDisk);
+    let found = baseline.compare(&call_context, &accepted, &RealDisk, environment.at_ms);
     let check = |change: interlock_core::event::ProtectedChange| {
         Check::own(
             WHAT,

@@ -7,9 +7,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use interlock_project::Environment;
 use serde_json::Value;
 
-use crate::{hook_setting::HookSetting, process};
+use crate::process;
 
 /// The largest file that is looked at, in bytes.
 const BYTES_MAX: u64 = 4 * 1_048_576;
@@ -31,10 +32,10 @@ fn is_yolo(arguments: &[String]) -> bool {
 }
 
 /// Tells whether there are rules about shell lines, beside those Interlock wrote.
-pub(super) fn has_rules(setting: &HookSetting, project: &Path) -> bool {
+pub(super) fn has_rules(environment: &Environment, project: &Path) -> bool {
     let home = ["GEMINI_CLI_HOME", "HOME"]
         .iter()
-        .find_map(|name| setting.variable(name).filter(|home| !home.is_empty()))
+        .find_map(|name| environment.variable(name).filter(|home| !home.is_empty()))
         .map(PathBuf::from);
     let places = [
         home.map(|home| home.join(".gemini")),

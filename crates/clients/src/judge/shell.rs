@@ -2,7 +2,8 @@
 
 use interlock_confine::{AllowedLine, Decided};
 use interlock_core::{Hold, Reply, call::ToolCall, command::Ask, hold};
-use interlock_facts::{RealDisk, Shape, Surroundings, locate};
+use interlock_facts::{CallContext, RealDisk, Shape, locate};
+use interlock_project::Environment;
 use interlock_shell::Dialect;
 use interlock_store::{Ticket, line_digest};
 use serde_json::{Value, json};
@@ -10,7 +11,6 @@ use serde_json::{Value, json};
 use super::{answer, call_of, place};
 use crate::{
     answer::{Answer, Say},
-    hook_setting::HookSetting,
     input::{Input, ToolUse},
     line,
     protocol::RewriteMode,
@@ -23,34 +23,34 @@ use crate::{
 
 /// Asks the run whether a line may run, and how.
 pub(super) fn before_line(
-    setting: &HookSetting,
+    environment: &Environment,
     guarded: &mut Guarded,
     input: &Input,
     used: &ToolUse,
 ) -> Result<Answer, String> {
-    let here = place(setting, guarded, input)?;
+    let here = place(environment, guarded, input)?;
     let project = guarded.binding.project_root.clone();
-    let carrying = match &setting.program {
+    let carrying = match &environment.program {
         Some(_) if carried_line(input, used).is_some() => {
-            registry::protocol(input.client).carrying(setting, input, &project)
+            registry::protocol(input.client).carrying(environment, input, &project)
         }
         _ => RewriteMode::No,
     };
     let asked = LineRequest {
-        setting,
+        environment,
         input,
         used,
         carrying,
     };
     let (mut call, carried, here) = judged(&asked, guarded, here);
     let session = &guarded.binding.session.session;
-    call.prompts_in = rewrite::is_attended(setting, input).then(|| session.clone());
+    call.prompts_in = rewrite::is_attended(environment, input).then(|| session.clone());
     let decision = guarded
         .ask(Ask::Propose(Box::new(call.clone())))
         .map_err(|error| error.to_string())?;
     if carried == Rewriting::Keep || decision.reply != Reply::Accepted {
         return Ok(answer(
-            setting,
+            environment,
             guarded,
             input,
             (decision.reply, &decision.path),
@@ -77,7 +77,7 @@ pub(super) fn before_line(
 
 /// A line that a client asks about.
 struct LineRequest<'a> {
-    setting: &'a HookSetting,
+    environment: &'a Environment,
     input: &'a Input,
     used: &'a ToolUse,
     carrying: RewriteMode,
@@ -87,26 +87,24 @@ struct LineRequest<'a> {
 struct Judged<'a> {
     call: &'a ToolCall,
     hold: &'a Hold<'a>,
-    here: &'a Surroundings,
+    here: &'a CallContext,
 }
 
 /// Finds the facts of a line in the shell that will run it.
 fn judged(
     asked: &LineRequest<'_>,
     guarded: &Guarded,
-    here: Surroundings,
-) -> (ToolCall, Rewriting, Surroundings) {
+    here: CallContext,
+) -> (ToolCall, Rewriting, CallContext) {
     let LineRequest { input, used, .. } = asked;
     if asked.carrying == RewriteMode::No {
         return (call_of(&here, input, used), Rewriting::Keep, here);
     }
-    let held = Surroundings {
-        // `interlock exec` runs what it carries with bash, where blocked variables do not exist.
-        shell: Dialect::Bash,
-        environment_held: true,
-        kernel_holds: interlock_confine::kernel_holds(),
-        ..here.clone()
-    };
+    let mut held = here.clone();
+    // `interlock exec` runs what it carries with bash, where blocked variables do not exist.
+    held.site.shell = Dialect::Bash;
+    held.environment_held = true;
+    held.kernel_holds = interlock_confine::kernel_holds();
     let call = call_of(&held, input, used);
     let carried = hold(&guarded.machine, &guarded.run, &call).map_or(Rewriting::Keep, |hold| {
         rewriting(asked, guarded, &call, &hold)
@@ -123,11 +121,13 @@ fn rewriting(
     call: &ToolCall,
     hold: &Hold<'_>,
 ) -> Rewriting {
-    let LineRequest { setting, input, .. } = asked;
+    let LineRequest {
+        environment, input, ..
+    } = asked;
     let project = &guarded.binding.project_root;
     let line = call.facts.shell.as_ref();
-    let about = || registry::protocol(input.client).about_line(setting, input, project, line?);
-    rewrite::rewriting(setting, input, hold, asked.carrying, about)
+    let about = || registry::protocol(input.client).about_line(environment, input, project, line?);
+    rewrite::rewriting(environment, input, hold, asked.carrying, about)
 }
 
 /// Tells whether a call is for a shell, whatever its arguments are.
@@ -153,7 +153,7 @@ fn carry(
     carried: Rewriting,
 ) -> Result<Answer, String> {
     let LineRequest {
-        setting,
+        environment,
         input,
         used,
         ..
@@ -161,13 +161,13 @@ fn carry(
     let (Some(text), Some(facts), Some(program)) = (
         carried_line(input, used),
         &judged.call.facts.shell,
-        &setting.program,
+        &environment.program,
     ) else {
         return Err("the line cannot be carried; nothing was let through".to_owned());
     };
     let decided = Decided::read(
         &guarded.binding.project_root,
-        setting.configuration.as_deref(),
+        environment.configuration.as_deref(),
     )
     .map_err(|error| error.to_string())?;
     let directory = directory_of(asked, judged.here)?;
@@ -177,7 +177,7 @@ fn carry(
         facts,
         hold: judged.hold,
         machine: &guarded.machine,
-        surroundings: judged.here,
+        context: judged.here,
         decided: &decided,
     };
     let mut plan = interlock_confine::plan(&line, &RealDisk);
@@ -193,9 +193,9 @@ fn carry(
         digest: line_digest(text),
         proves,
         plan: serde_json::to_value(&plan).map_err(|error| error.to_string())?,
-        at_ms: setting.at_ms,
+        at_ms: environment.at_ms,
     };
-    let name = setting
+    let name = environment
         .home
         .give_ticket(&ticket)
         .map_err(|error| error.to_string())?;
@@ -227,7 +227,7 @@ fn carry(
 }
 
 /// Returns where a line will run: where the call says, else where the client is.
-fn directory_of(asked: &LineRequest<'_>, here: &Surroundings) -> Result<String, String> {
+fn directory_of(asked: &LineRequest<'_>, here: &CallContext) -> Result<String, String> {
     let LineRequest { input, used, .. } = asked;
     let plain = plain_call(input.client, &used.name, &used.input)?;
     let said = match plain.tool.shape {
@@ -239,7 +239,7 @@ fn directory_of(asked: &LineRequest<'_>, here: &Surroundings) -> Result<String, 
     };
     match said.filter(|said| !said.is_empty()) {
         Some(said) => locate(said, here, &RealDisk).map(|found| found.real),
-        None => Ok(here.working_directory.clone()),
+        None => Ok(here.site.cwd.clone()),
     }
 }
 

@@ -8,13 +8,14 @@
 use std::path::Path;
 
 use interlock_core::names::RunId;
+use interlock_project::Environment;
 use interlock_store::{
     Binding, ClientProcess, EventLog as _, Listed, Lookup, SessionKey, StoreError,
 };
 
 use crate::{
-    hook_setting::HookSetting,
     input::{Event, Input},
+    process,
     protocol::Origin,
     registry,
 };
@@ -24,52 +25,52 @@ use crate::{
 /// # Errors
 /// What is known of the process or of the runs cannot be read; the answer is not known.
 pub(super) fn followed(
-    setting: &HookSetting,
+    environment: &Environment,
     input: &Input,
     key: &SessionKey,
     root: &Path,
 ) -> Result<Option<Binding>, StoreError> {
-    if let Some(process) = setting.client_process()
-        && let Some(binding) = by_process(setting, input, key, root, &process)?
+    if let Some(process) = process::client_of(environment)
+        && let Some(binding) = by_process(environment, input, key, root, &process)?
     {
         return Ok(Some(binding));
     }
     match input.event {
-        Event::SessionStart | Event::Prompt => by_origin(setting, input, key, root),
+        Event::SessionStart | Event::Prompt => by_origin(environment, input, key, root),
         _ => Ok(None),
     }
 }
 
 /// Binds a session to the open run of the session that its process had before.
 fn by_process(
-    setting: &HookSetting,
+    environment: &Environment,
     input: &Input,
     key: &SessionKey,
     root: &Path,
     process: &ClientProcess,
 ) -> Result<Option<Binding>, StoreError> {
     let client = input.client.word();
-    let Some(former) = setting.home.session_of_process(client, process)? else {
+    let Some(former) = environment.home.session_of_process(client, process)? else {
         return Ok(None);
     };
-    let Lookup::Bound(bound) = setting.home.look_up(&former, root)? else {
+    let Lookup::Bound(bound) = environment.home.look_up(&former, root)? else {
         return Ok(None);
     };
     let protocol = registry::protocol(input.client);
     if bound.project_root != root && protocol.has_several_conversations() {
         return Ok(None);
     }
-    if is_over(setting, &bound.run)? {
-        setting.home.forget_process(client, process)?;
+    if is_over(environment, &bound.run)? {
+        environment.home.forget_process(client, process)?;
         return Ok(None);
     }
     let binding = Binding {
         session: key.clone(),
         process: Some(process.clone()),
-        at_ms: setting.at_ms,
+        at_ms: environment.at_ms,
         ..bound
     };
-    let bindings = setting.home.lock_bindings()?;
+    let bindings = environment.home.lock_bindings()?;
     // The session before stays guarded by the run, too, should it be taken up again.
     bindings.let_go(&binding.run)?;
     bindings.share(&binding)?;
@@ -78,7 +79,7 @@ fn by_process(
 
 /// Binds a copy of a conversation to the run that holds its original.
 fn by_origin(
-    setting: &HookSetting,
+    environment: &Environment,
     input: &Input,
     key: &SessionKey,
     root: &Path,
@@ -88,40 +89,40 @@ fn by_origin(
         Origin::Itself => None,
         Origin::Session(session) => {
             let original = SessionKey::new(input.client.word(), session);
-            match setting.home.look_up(&original, root)? {
+            match environment.home.look_up(&original, root)? {
                 Lookup::Bound(bound) => Some(bound),
                 _ => None,
             }
         }
-        Origin::Unknown => newest_held(setting, input, root)?,
+        Origin::Unknown => newest_held(environment, input, root)?,
     };
     let Some(bound) = bound else {
         return Ok(None);
     };
-    if is_over(setting, &bound.run)? {
+    if is_over(environment, &bound.run)? {
         return Ok(None);
     }
     let binding = Binding {
         session: key.clone(),
-        process: setting.client_process(),
-        at_ms: setting.at_ms,
+        process: process::client_of(environment),
+        at_ms: environment.at_ms,
         ..bound
     };
-    setting.home.lock_bindings()?.share(&binding)?;
+    environment.home.lock_bindings()?.share(&binding)?;
     Ok(Some(binding))
 }
 
 /// Finds the newest open run of the project that a session of the same client has.
 fn newest_held(
-    setting: &HookSetting,
+    environment: &Environment,
     input: &Input,
     root: &Path,
 ) -> Result<Option<Binding>, StoreError> {
-    for run in setting.home.list_runs_in(&[root], |_| true)? {
+    for run in environment.home.list_runs_in(&[root], |_| true)? {
         if !run.is_of(root) || matches!(&run.listed, Listed::Known(card) if card.is_over()) {
             continue;
         }
-        let holder = setting.home.session_of(&run.id)?;
+        let holder = environment.home.session_of(&run.id)?;
         let of_client =
             |held: &Binding| held.session.client.as_deref() == Some(input.client.word());
         if let Some(holder) = holder.filter(of_client) {
@@ -131,6 +132,6 @@ fn newest_held(
     Ok(None)
 }
 
-fn is_over(setting: &HookSetting, run: &RunId) -> Result<bool, StoreError> {
-    Ok(setting.home.open_run(run)?.load()?.is_over())
+fn is_over(environment: &Environment, run: &RunId) -> Result<bool, StoreError> {
+    Ok(environment.home.open_run(run)?.load()?.is_over())
 }

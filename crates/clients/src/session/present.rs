@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use interlock_core::names::RunId;
-use interlock_project::main_worktree;
+use interlock_project::{Environment, main_worktree};
 use interlock_store::{
     Binding, ClientProcess, EventLog as _, Home, Listed, Lookup, Presence, SessionKey, StoreError,
 };
@@ -11,7 +11,6 @@ use interlock_store::{
 use crate::{
     answer::{Answer, Say},
     client::ClientId,
-    hook_setting::HookSetting,
     input::{Event, Input},
     process, registry,
 };
@@ -79,50 +78,50 @@ fn is_gone(process: &ClientProcess) -> bool {
 }
 
 /// Remembers that a held session begins.
-pub(crate) fn begin(setting: &HookSetting, binding: &Binding) -> Result<(), StoreError> {
+pub(crate) fn begin(environment: &Environment, binding: &Binding) -> Result<(), StoreError> {
     let root = &binding.project_root;
-    let known = setting.home.presence(&binding.session, root)?;
+    let known = environment.home.presence(&binding.session, root)?;
     let presence = Presence {
         session: binding.session.clone(),
         project_root: root.clone(),
-        process: setting.client_process(),
-        since_ms: known.map_or(setting.at_ms, |known| known.since_ms),
+        process: process::client_of(environment),
+        since_ms: known.map_or(environment.at_ms, |known| known.since_ms),
         told: Vec::new(),
     };
-    setting.home.remember_presence(&presence, is_gone)
+    environment.home.remember_presence(&presence, is_gone)
 }
 
 /// Remembers that a session has ended; one with an open run may be taken up again.
 pub(crate) fn end(
-    setting: &HookSetting,
+    environment: &Environment,
     key: &SessionKey,
     root: &Path,
     held: bool,
 ) -> Result<(), StoreError> {
-    match setting.home.presence(key, root)? {
+    match environment.home.presence(key, root)? {
         Some(known) if held => {
             let ended = Presence {
                 process: None,
                 ..known
             };
-            setting.home.remember_presence(&ended, is_gone)
+            environment.home.remember_presence(&ended, is_gone)
         }
-        Some(_) => setting.home.forget_presence(key, root),
+        Some(_) => environment.home.forget_presence(key, root),
         None => Ok(()),
     }
 }
 
 /// Remembers a session that no run holds, and tells it once which runs are open beside it.
 pub(crate) fn unheld(
-    setting: &HookSetting,
+    environment: &Environment,
     input: &Input,
     key: &SessionKey,
     root: &Path,
 ) -> Result<Answer, StoreError> {
     // Where Interlock has nothing to do with a project, it keeps nothing about it.
-    let open = open_runs(&setting.home, key, root)?;
-    let known = setting.home.presence(key, root)?;
-    let apart = runs_of_main(&setting.home, root)?;
+    let open = open_runs(&environment.home, key, root)?;
+    let known = environment.home.presence(key, root)?;
+    let apart = runs_of_main(&environment.home, root)?;
     let mut told: Vec<RunId> = open.iter().map(|held| held.run.clone()).collect();
     told.extend(apart.iter().map(|(run, _)| run.clone()));
     let news = known
@@ -136,11 +135,11 @@ pub(crate) fn unheld(
     let presence = Presence {
         session: key.clone(),
         project_root: root.to_owned(),
-        process: setting.client_process(),
-        since_ms: known.map_or(setting.at_ms, |known| known.since_ms),
+        process: process::client_of(environment),
+        since_ms: known.map_or(environment.at_ms, |known| known.since_ms),
         told: if hears { told } else { Vec::new() },
     };
-    setting.home.remember_presence(&presence, is_gone)?;
+    environment.home.remember_presence(&presence, is_gone)?;
     let text = match (open.last(), apart.last()) {
         _ if !news => return Ok(Say::Nothing.into()),
         (Some(newest), _) => not_held(newest, open.len(), key),

@@ -6,6 +6,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use interlock_project::Environment;
+
 use super::Scope;
 
 /// What the program is called on a `PATH`.
@@ -119,6 +121,15 @@ impl Site {
             programs: std::env::split_paths(&programs).collect(),
             ..self
         }
+    }
+
+    /// Finds where the clients keep their files in an environment.
+    pub(crate) fn of(environment: &Environment, root: &Path) -> Self {
+        let home = environment
+            .home_of_person()
+            .unwrap_or_else(|| PathBuf::from("/"));
+        let program = environment.program.clone().unwrap_or_default();
+        Self::new(root, &home, &program).moved_by(|name| environment.variable_os(name))
     }
 
     /// Makes that of a plugin, which is the same on every machine.

@@ -90,14 +90,14 @@ impl Finder<'_> {
         let fields = files.removes.iter().chain(&files.reads);
         let named = fields.flat_map(|field| local(input, field, files));
         named
-            .filter_map(|path| place::find(&path, self.surroundings, self.disk).ok())
+            .filter_map(|path| place::find(&path, self.context, self.disk).ok())
             .map(|file| file.real)
             .collect()
     }
 
     /// Adds the files below a directory that is removed, or put at another place.
     fn all_below(&mut self, directory: &str, at: &str, removes: bool) {
-        if !is_within(directory, &self.surroundings.project_root) {
+        if !is_within(directory, &self.context.project_root) {
             return;
         }
         for path in shell::files_below(directory, self.disk) {
@@ -105,7 +105,7 @@ impl Finder<'_> {
                 continue;
             };
             let path = format!("{at}{rest}");
-            let file = place::at(path.clone(), path, self.surroundings);
+            let file = place::at(path.clone(), path, self.context);
             self.written_as(&file, Some(0), removes);
         }
     }
@@ -124,9 +124,9 @@ impl Finder<'_> {
             })
             .collect();
         for line in lines {
-            let surroundings = self.surroundings;
-            let here = &surroundings.working_directory;
-            let read = shell::read(&line, surroundings.shell, here, surroundings, self.disk);
+            let context = self.context;
+            let here = &context.site.cwd;
+            let read = shell::read(&line, context.site.shell, here, context, self.disk);
             let thing = self.guarded.in_line(&line, &read.shell, &read.touched);
             self.protect(thing);
         }

@@ -49,7 +49,7 @@ impl Guarded<'_> {
     /// Makes a word of a command an absolute path; `..` and links stay as they are.
     pub(super) fn whole(&self, command: &SimpleCommand, word: &str) -> Option<String> {
         let directory = command.directory.as_deref()?;
-        absolute(word, directory, self.surroundings.home.as_deref()).ok()
+        absolute(word, directory, self.context.home.as_deref()).ok()
     }
 
     /// Looks at a word of a command as a path: as named, and where it leads.
@@ -152,10 +152,8 @@ impl Guarded<'_> {
             return None;
         }
         let directory = command.directory.as_deref()?;
-        let here = crate::Surroundings {
-            working_directory: directory.to_owned(),
-            ..self.surroundings.clone()
-        };
+        let mut here = self.context.clone();
+        directory.clone_into(&mut here.site.cwd);
         let file = place::find(word, &here, self.disk).ok()?;
         if file.real == file.named {
             return self

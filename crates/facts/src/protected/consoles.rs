@@ -21,7 +21,7 @@ const HERE: [&str; 10] = [
 impl Guarded<'_> {
     /// Looks for the address of a console in a text that may be run or opened.
     pub(super) fn console(&self, text: &str) -> Option<String> {
-        let ports = &self.surroundings.consoles;
+        let ports = &self.context.consoles;
         if ports.is_empty() {
             return None;
         }
@@ -44,7 +44,7 @@ impl Guarded<'_> {
 
     /// Looks for it in every text of a tool's arguments.
     pub(super) fn console_in(&self, input: &Value) -> Option<String> {
-        if self.surroundings.consoles.is_empty() {
+        if self.context.consoles.is_empty() {
             return None;
         }
         self.console(&input.to_string())

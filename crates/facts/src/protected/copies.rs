@@ -94,7 +94,7 @@ impl Guarded<'_> {
 
     /// Looks at a directory whose content comes to where it counts.
     fn brings(&self, command: &SimpleCommand, source: &str, target: &str) -> Option<String> {
-        let bases = super::list::bases(super::table::Under::Any, self.surroundings);
+        let bases = super::list::bases(super::table::Under::Any, self.context);
         let whole = self.whole(command, source)?;
         let from = plain(&whole);
         let contents = source.ends_with("/.")

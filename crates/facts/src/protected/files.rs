@@ -7,10 +7,10 @@ use super::{
     table::{FILES, Row, Under},
 };
 use crate::{
+    context::CallContext,
     disk::Kind,
     path::{is_within, plain, relative},
     place,
-    surroundings::Surroundings,
 };
 
 /// Entries of a protected directory that are looked at for other names.
@@ -19,7 +19,7 @@ const ENTRIES_MAX: usize = 200;
 impl Guarded<'_> {
     /// Looks at a path and says which protected thing it is, holds or leads to.
     pub(crate) fn touched(&self, path: &str, deed: Deed) -> Option<String> {
-        let paths = through_process(path, self.surroundings);
+        let paths = through_process(path, self.context);
         if !paths.is_empty() {
             return paths.iter().find_map(|path| self.touched(path, deed));
         }
@@ -82,7 +82,7 @@ impl Guarded<'_> {
 
     /// Looks at a directory whose files would be shown, all of them.
     pub(crate) fn searched(&self, place: &str) -> Option<String> {
-        let file = place::find(place, self.surroundings, self.disk).ok()?;
+        let file = place::find(place, self.context, self.disk).ok()?;
         self.walked(&file.named).or_else(|| self.walked(&file.real))
     }
 
@@ -90,7 +90,7 @@ impl Guarded<'_> {
     ///
     /// The project's own is free: what lies above Interlock's state may well be the project.
     pub(super) fn walked(&self, path: &str) -> Option<String> {
-        let state = self.surroundings.state_directory.as_deref()?;
+        let state = self.context.state_directory.as_deref()?;
         let found = folded(path);
         let places = self.places();
         let folded_state = places.state.as_deref()?;
@@ -120,10 +120,10 @@ impl Guarded<'_> {
             "" => ".",
             directory => directory,
         };
-        let file = place::find(directory, self.surroundings, self.disk).ok()?;
+        let file = place::find(directory, self.context, self.disk).ok()?;
         let touches = |path: &str| self.touched(path, Deed::Read);
         touches(&file.real).or_else(|| {
-            let state = self.surroundings.state_directory.as_deref()?;
+            let state = self.context.state_directory.as_deref()?;
             let below = relative(state, &file.real)?;
             // The first name must fit before anything below it can.
             let fits = partial_fits(below, partial, rest);
@@ -168,7 +168,7 @@ impl Guarded<'_> {
     ///
     /// A path of home or of the root says where; any other one holds below every directory.
     fn is_opened(&self, row: &Row, found: &str) -> bool {
-        let home = self.surroundings.home.as_deref();
+        let home = self.context.home.as_deref();
         let opens = |entry: &String| {
             let entry = folded_entry(entry, home);
             match entry.strip_prefix('/') {
@@ -178,7 +178,7 @@ impl Guarded<'_> {
                 }),
             }
         };
-        row.opens && self.surroundings.opened.iter().any(opens)
+        row.opens && self.context.opened.iter().any(opens)
     }
 
     fn stands(&self, row: &Row, found: &str) -> bool {
@@ -244,12 +244,11 @@ impl Guarded<'_> {
 
     /// Lists what is protected at a known place; no call that only reads needs it.
     fn anchors(&self) -> &[Anchor] {
-        self.anchors.get_or_init(|| anchors(self.surroundings))
+        self.anchors.get_or_init(|| anchors(self.context))
     }
 
     fn places(&self) -> &FoldedPlaces {
-        self.places
-            .get_or_init(|| FoldedPlaces::of(self.surroundings))
+        self.places.get_or_init(|| FoldedPlaces::of(self.context))
     }
 
     /// Finds the protected file that is the same file under another name.
@@ -332,7 +331,7 @@ fn partial_fits(below: &str, partial: &str, rest: &str) -> bool {
 }
 
 /// Returns what a path through a process leads to: its root, or the directory it is in.
-fn through_process(path: &str, surroundings: &Surroundings) -> Vec<String> {
+fn through_process(path: &str, context: &CallContext) -> Vec<String> {
     let parts: Vec<&str> = path.trim_start_matches('/').split('/').collect();
     let ["proc", _, rest @ ..] = parts.as_slice() else {
         return Vec::new();
@@ -343,7 +342,7 @@ fn through_process(path: &str, surroundings: &Surroundings) -> Vec<String> {
     };
     match rest {
         ["root", rest @ ..] => vec![format!("/{}", rest.join("/"))],
-        ["cwd", rest @ ..] => [&surroundings.working_directory, &surroundings.project_root]
+        ["cwd", rest @ ..] => [&context.site.cwd, &context.project_root]
             .map(|base| plain(&format!("{base}/{}", rest.join("/"))))
             .into(),
         _ => Vec::new(),

@@ -67,7 +67,7 @@ impl Guarded<'_> {
     /// Lists protected paths that are there below a directory, with what they hold, some levels deep.
     fn existing_below(&self, directory: &str) -> Vec<String> {
         let mut found = Vec::new();
-        for thing in super::places(self.surroundings, self.disk) {
+        for thing in super::places(self.context, self.disk) {
             if relative(&thing.path, directory).is_none() {
                 continue;
             }

@@ -6,7 +6,7 @@ use super::{
     list::{bases, config_bases},
     table::FILES,
 };
-use crate::surroundings::Surroundings;
+use crate::context::CallContext;
 
 /// Places of one person and one project, each folded.
 #[derive(Debug)]
@@ -33,17 +33,17 @@ pub(super) struct Anchor {
 }
 
 impl FoldedPlaces {
-    pub(super) fn of(surroundings: &Surroundings) -> Self {
+    pub(super) fn of(context: &CallContext) -> Self {
         let maybe = |path: &Option<String>| path.as_deref().map(folded);
         let all = |paths: &[String]| paths.iter().map(|path| folded(path)).collect();
-        let moved = surroundings.moved.iter();
+        let moved = context.moved.iter();
         Self {
-            project: folded(&surroundings.project_root),
-            home: maybe(&surroundings.home),
-            state: maybe(&surroundings.state_directory),
-            config: maybe(&surroundings.config_directory),
-            programs: all(&surroundings.programs),
-            config_bases: all(&config_bases(surroundings)),
+            project: folded(&context.project_root),
+            home: maybe(&context.home),
+            state: maybe(&context.state_directory),
+            config: maybe(&context.config_directory),
+            programs: all(&context.programs),
+            config_bases: all(&config_bases(context)),
             moved: moved
                 .map(|(standard, actual)| ((*standard).clone(), folded(actual)))
                 .collect(),
@@ -52,20 +52,17 @@ impl FoldedPlaces {
 }
 
 /// Lists every protected path whose place is known, there or not.
-pub(super) fn anchors(surroundings: &Surroundings) -> Vec<Anchor> {
+pub(super) fn anchors(context: &CallContext) -> Vec<Anchor> {
     let rows = FILES.iter().flat_map(|row| {
-        let bases = bases(row.under, surroundings);
+        let bases = bases(row.under, context);
         bases.into_iter().map(|base| join(&base, row.names))
     });
-    let moved = surroundings.moved.iter().map(|(_, actual)| actual.clone());
-    let own = [
-        &surroundings.state_directory,
-        &surroundings.config_directory,
-    ];
+    let moved = context.moved.iter().map(|(_, actual)| actual.clone());
+    let own = [&context.state_directory, &context.config_directory];
     let own = own.into_iter().flatten().cloned();
     rows.chain(moved)
         .chain(own)
-        .chain(surroundings.programs.iter().cloned())
+        .chain(context.programs.iter().cloned())
         .map(|path| Anchor {
             folded: folded(&path),
             path,

@@ -76,13 +76,13 @@ impl Guarded<'_> {
             .filter_map(|word| self.whole(command, word))
             .filter(|path| self.disk.look(path).is_some())
             .collect();
-        let root = self.surroundings.project_root.clone();
+        let root = self.context.project_root.clone();
         let places = match places.as_slice() {
             [] => vec![command.directory.clone().unwrap_or(root)],
             _ => places,
         };
-        let tracked = index::read(&self.surroundings.project_root, self.disk);
-        let things = super::places(self.surroundings, self.disk);
+        let tracked = index::read(&self.context.project_root, self.disk);
+        let things = super::places(self.context, self.disk);
         let own = things.iter().filter(|thing| !thing.path.contains("/.git/"));
         own.filter(|thing| {
             places

@@ -7,9 +7,9 @@ use super::{
     table::{FILES, Row, Under},
 };
 use crate::{
+    context::CallContext,
     disk::{Disk, Kind},
     path::plain,
-    surroundings::Surroundings,
 };
 
 /// A protected file or directory.
@@ -58,37 +58,35 @@ pub struct Part {
 /// Lists every protected thing of the project and the person, there or not.
 ///
 /// Rows that hold anywhere are listed for the project's root, the working
-/// directory and home; Interlock's own places come last. `surroundings` must
+/// directory and home; Interlock's own places come last. `context` must
 /// be resolved.
 #[must_use]
-pub fn protected_paths(surroundings: &Surroundings, disk: &dyn Disk) -> Vec<ProtectedPath> {
+pub fn protected_paths(context: &CallContext, disk: &dyn Disk) -> Vec<ProtectedPath> {
     let mut list = List::new(disk);
-    list.of(surroundings);
+    list.of(context);
     // Not compared with the run's start: the working directory is another each time.
-    if surroundings.working_directory != surroundings.project_root {
-        list.of(&Surroundings::of_project(
-            surroundings.working_directory.clone(),
-        ));
+    if context.site.cwd != context.project_root {
+        list.of(&CallContext::of_project(context.site.cwd.clone()));
     }
     list.found
 }
 
 /// The same without those of the working directory.
-pub(crate) fn places(surroundings: &Surroundings, disk: &dyn Disk) -> Vec<ProtectedPath> {
+pub(crate) fn places(context: &CallContext, disk: &dyn Disk) -> Vec<ProtectedPath> {
     let mut list = List::new(disk);
-    list.of(surroundings);
+    list.of(context);
     list.found
 }
 
 /// Returns the directories that rows count from here.
-pub(super) fn bases(under: Under, surroundings: &Surroundings) -> Vec<String> {
-    let home = surroundings.home.clone();
+pub(super) fn bases(under: Under, context: &CallContext) -> Vec<String> {
+    let home = context.home.clone();
     match under {
         Under::Root => vec![String::new()],
         Under::Home => home.into_iter().collect(),
-        Under::Config => config_bases(surroundings),
+        Under::Config => config_bases(context),
         Under::Any => {
-            let mut bases = vec![surroundings.project_root.clone()];
+            let mut bases = vec![context.project_root.clone()];
             bases.extend(home);
             bases
         }
@@ -96,16 +94,13 @@ pub(super) fn bases(under: Under, surroundings: &Surroundings) -> Vec<String> {
 }
 
 /// Returns the directories of configuration: as set, and as it is without a setting.
-pub(super) fn config_bases(surroundings: &Surroundings) -> Vec<String> {
-    let set = surroundings
+pub(super) fn config_bases(context: &CallContext) -> Vec<String> {
+    let set = context
         .config_directory
         .as_deref()
         .and_then(|own| own.rsplit_once('/'))
         .map(|(above, _)| above.to_owned());
-    let usual = surroundings
-        .home
-        .as_ref()
-        .map(|home| format!("{home}/.config"));
+    let usual = context.home.as_ref().map(|home| format!("{home}/.config"));
     let mut bases: Vec<String> = set.into_iter().chain(usual).collect();
     bases.dedup();
     bases
@@ -130,23 +125,23 @@ impl<'a> List<'a> {
     }
 
     /// Adds those of one project and one person that are not listed yet.
-    fn of(&mut self, surroundings: &Surroundings) {
+    fn of(&mut self, context: &CallContext) {
         let bases = [Under::Any, Under::Home, Under::Config, Under::Root]
-            .map(|under| (under, bases(under, surroundings)));
+            .map(|under| (under, bases(under, context)));
         for row in FILES {
             let below = bases.iter().filter(|(under, _)| *under == row.under);
             for base in below.flat_map(|(_, bases)| bases) {
                 self.row(row, base);
             }
         }
-        for (standard, actual) in &surroundings.moved {
+        for (standard, actual) in &context.moved {
             let rows = FILES.iter().filter(|row| row.names.join("/") == *standard);
             for row in rows {
                 self.add(actual.clone(), row);
             }
         }
-        self.version_control(surroundings);
-        self.own(surroundings);
+        self.version_control(context);
+        self.own(context);
     }
 
     fn row(&mut self, row: &Row, base: &str) {
@@ -181,13 +176,13 @@ impl<'a> List<'a> {
     }
 
     /// Adds the repository that a work tree's `.git` file or an ancestor's directory leads to.
-    fn version_control(&mut self, surroundings: &Surroundings) {
+    fn version_control(&mut self, context: &CallContext) {
         // As a file it says where the hooks and the configuration are.
-        let pointer = join(&surroundings.project_root, &[".git"]);
+        let pointer = join(&context.project_root, &[".git"]);
         if self.disk.look(&pointer).map(|seen| seen.kind) == Some(Kind::File) {
             self.push(pointer, ("version control", false, &[]), Compared::Whole);
         }
-        let Some(directory) = repository(&surroundings.project_root, self.disk) else {
+        let Some(directory) = repository(&context.project_root, self.disk) else {
             return;
         };
         let rows = FILES
@@ -199,18 +194,18 @@ impl<'a> List<'a> {
         }
     }
 
-    fn own(&mut self, surroundings: &Surroundings) {
+    fn own(&mut self, context: &CallContext) {
         const WHAT: &str = "Interlock's files";
         let places = [
-            (&surroundings.config_directory, Compared::Whole),
-            (&surroundings.state_directory, Compared::Not),
+            (&context.config_directory, Compared::Whole),
+            (&context.state_directory, Compared::Not),
         ];
         for (place, compared) in places {
             if let Some(place) = place {
                 self.push(place.clone(), (WHAT, true, &[]), compared);
             }
         }
-        for program in &surroundings.programs {
+        for program in &context.programs {
             self.push(program.clone(), (WHAT, false, &[]), Compared::Not);
         }
     }

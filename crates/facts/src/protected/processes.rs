@@ -43,7 +43,7 @@ impl Guarded<'_> {
                 // `-5` is the group of 5.
                 let number = text.trim_start_matches('-');
                 let everyone = matches!(text.as_str(), "1" | "-1") || number == "0";
-                let client = self.surroundings.client_process.map(|id| id.to_string());
+                let client = self.context.site.pid.map(|id| id.to_string());
                 everyone
                     || client.as_deref() == Some(number)
                     || !number.is_empty()

@@ -54,8 +54,8 @@ impl Guarded<'_> {
     }
 
     pub(super) fn leads_to_program(&self, command: &SimpleCommand, name: &str) -> bool {
-        let surroundings = self.surroundings;
-        if surroundings.programs.is_empty() {
+        let context = self.context;
+        if context.programs.is_empty() {
             return false;
         }
         if name.contains('/') {
@@ -66,7 +66,7 @@ impl Guarded<'_> {
         if command.class != CommandClass::Unknown {
             return false;
         }
-        surroundings
+        context
             .search_path
             .iter()
             .map(|directory| format!("{directory}/{name}"))
@@ -79,7 +79,7 @@ impl Guarded<'_> {
         let real = self.disk.real(path).unwrap_or_else(|_| plain(path));
         let id = |path: &str| self.disk.look(path).and_then(|seen| seen.id);
         let own = id(&real);
-        self.surroundings.programs.iter().any(|program| {
+        self.context.programs.iter().any(|program| {
             *program == real
                 || own.is_some() && id(program) == own
                 || self.same_content(program, &real)

@@ -51,7 +51,7 @@ impl Guarded<'_> {
             return None;
         }
         let whole = self.whole(command, &text)?;
-        let state = self.surroundings.state_directory.as_deref()?;
+        let state = self.context.state_directory.as_deref()?;
         let whole = plain(&whole);
         let wanted: Vec<&str> = whole.split('/').collect();
         let is: Vec<&str> = state.split('/').collect();

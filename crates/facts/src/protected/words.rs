@@ -38,12 +38,9 @@ impl Guarded<'_> {
     }
 
     fn own_place(&self, lower: &str) -> Option<String> {
-        let surroundings = self.surroundings;
-        let places = [
-            &surroundings.state_directory,
-            &surroundings.config_directory,
-        ];
-        let home = surroundings.home.as_deref().map(folded);
+        let context = self.context;
+        let places = [&context.state_directory, &context.config_directory];
+        let home = context.home.as_deref().map(folded);
         places.into_iter().flatten().find_map(|place| {
             let whole = folded(place);
             let below_home = home

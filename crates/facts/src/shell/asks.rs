@@ -2,14 +2,14 @@
 
 use interlock_core::facts::{ShellAsk, ShellFacts, Word};
 
-use crate::{disk::Disk, path::is_within, surroundings::Surroundings};
+use crate::{context::CallContext, disk::Disk, path::is_within};
 
 /// Names looked at in a directory; one with more is not answered for.
 const NAMES_MAX: usize = 50_000;
 
 /// Answers what the line leaves to someone who sees the files.
-pub(super) fn answer(shell: &mut ShellFacts, surroundings: &Surroundings, disk: &dyn Disk) {
-    let answered = answer_asks(shell, surroundings, disk);
+pub(super) fn answer(shell: &mut ShellFacts, context: &CallContext, disk: &dyn Disk) {
+    let answered = answer_asks(shell, context, disk);
     let seen = look_at_patterns(shell, disk);
     if answered || seen {
         interlock_shell::tell_words(shell);
@@ -17,7 +17,7 @@ pub(super) fn answer(shell: &mut ShellFacts, surroundings: &Surroundings, disk: 
 }
 
 /// Tells whether an answer changed a command.
-fn answer_asks(shell: &mut ShellFacts, surroundings: &Surroundings, disk: &dyn Disk) -> bool {
+fn answer_asks(shell: &mut ShellFacts, context: &CallContext, disk: &dyn Disk) -> bool {
     let mut changed = false;
     for ask in &shell.asks {
         let (ShellAsk::Repository { command, .. } | ShellAsk::Options { command, .. }) = ask;
@@ -27,7 +27,7 @@ fn answer_asks(shell: &mut ShellFacts, surroundings: &Surroundings, disk: &dyn D
         match ask {
             ShellAsk::Repository { directory, .. } => {
                 let matters = command.opaque.is_none() || command.project_words > 0;
-                if matters && is_other_repository(directory, surroundings, disk) {
+                if matters && is_other_repository(directory, context, disk) {
                     command.project_words = 0;
                     changed = true;
                     if command.opaque.is_none() {
@@ -75,12 +75,12 @@ fn look_at_patterns(shell: &mut ShellFacts, disk: &dyn Disk) -> bool {
 }
 
 /// Tells whether version control in `directory` would work on another repository than the project's.
-fn is_other_repository(directory: &str, surroundings: &Surroundings, disk: &dyn Disk) -> bool {
+fn is_other_repository(directory: &str, context: &CallContext, disk: &dyn Disk) -> bool {
     let Ok(real) = disk.real(directory) else {
         return true;
     };
     let mut at = real.as_str();
-    while is_within(at, &surroundings.project_root) && at != surroundings.project_root {
+    while is_within(at, &context.project_root) && at != context.project_root {
         let has = |name: &str| disk.look(&format!("{at}/{name}")).is_some();
         // A bare one has no directory of its own.
         if has(".git") || has("HEAD") && has("objects") {
@@ -88,7 +88,7 @@ fn is_other_repository(directory: &str, surroundings: &Surroundings, disk: &dyn 
         }
         at = at.rsplit_once('/').map_or("", |(above, _)| above);
     }
-    at != surroundings.project_root
+    at != context.project_root
 }
 
 /// Tells whether a name in `directory` could be taken for an option.

@@ -137,7 +137,7 @@ impl Reader<'_> {
             .disk
             .look(&from)
             .is_some_and(|seen| seen.kind == Kind::Directory);
-        if !is_directory || !is_within(&from, &self.surroundings.project_root) {
+        if !is_directory || !is_within(&from, &self.context.project_root) {
             return Vec::new();
         }
         spread::below(&from, self.disk)

@@ -3,10 +3,10 @@
 use std::collections::VecDeque;
 
 use crate::{
+    context::CallContext,
     disk::{Disk, Kind},
     path::relative,
     place::{self, Located},
-    surroundings::Surroundings,
 };
 
 /// Programs beside the copiers that fill a directory from what they are given.
@@ -32,8 +32,8 @@ pub(super) fn restores(by: &str) -> bool {
 /// Returns the beginning of names that is known, relative to the project.
 ///
 /// Where it ends with a directory, `*` stands for the rest.
-pub(super) fn beginning(below: &str, surroundings: &Surroundings) -> Option<String> {
-    let rest = relative(below, &surroundings.project_root)?;
+pub(super) fn beginning(below: &str, context: &CallContext) -> Option<String> {
+    let rest = relative(below, &context.project_root)?;
     let rest = rest.trim_start_matches('/');
     match rest {
         "" => None,
@@ -45,11 +45,7 @@ pub(super) fn beginning(below: &str, surroundings: &Surroundings) -> Option<Stri
 /// Returns the other names that a file of the project has in it, nearest to its root first.
 ///
 /// A file with one name has none, and nothing is looked at.
-pub(crate) fn other_names(
-    file: &Located,
-    surroundings: &Surroundings,
-    disk: &dyn Disk,
-) -> Vec<Located> {
+pub(crate) fn other_names(file: &Located, context: &CallContext, disk: &dyn Disk) -> Vec<Located> {
     let seen = disk
         .look(&file.real)
         .filter(|seen| seen.kind == Kind::File && seen.links > 1);
@@ -57,7 +53,7 @@ pub(crate) fn other_names(
         return Vec::new();
     };
     let mut found = Vec::new();
-    let mut open = VecDeque::from([surroundings.project_root.clone()]);
+    let mut open = VecDeque::from([context.project_root.clone()]);
     let mut left = ENTRIES_MAX;
     while let Some(directory) = open.pop_front() {
         for name in disk.names(&directory, left) {
@@ -73,7 +69,7 @@ pub(crate) fn other_names(
                     open.extend((!is_skipped).then_some(path));
                 }
                 Some(seen) if seen.id == Some(id) && path != file.real => {
-                    found.push(place::at(path.clone(), path, surroundings));
+                    found.push(place::at(path.clone(), path, context));
                 }
                 _ => {}
             }

@@ -65,6 +65,6 @@ impl Reader<'_> {
         }
         let real = self.disk.real(&whole).ok()?;
         (self.disk.real(&named).ok().as_deref() != Some(&real))
-            .then(|| place::at(named, real, self.surroundings))
+            .then(|| place::at(named, real, self.context))
     }
 }

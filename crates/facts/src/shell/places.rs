@@ -4,24 +4,24 @@ use interlock_core::facts::{ShellFacts, SimpleCommand};
 
 use super::program;
 use crate::{
+    context::CallContext,
     disk::Disk,
     path::{absolute, is_within, plain},
-    surroundings::Surroundings,
 };
 
 /// Returns the words of `cd` that lead out of the project, as written.
 pub(super) fn outside_directories(
     shell: &ShellFacts,
-    surroundings: &Surroundings,
+    context: &CallContext,
     disk: &dyn Disk,
 ) -> Vec<String> {
     let leads_out = |command: &SimpleCommand, word: &str| {
         let whole = command
             .directory
             .as_deref()
-            .and_then(|directory| absolute(word, directory, surroundings.home.as_deref()).ok());
+            .and_then(|directory| absolute(word, directory, context.home.as_deref()).ok());
         let real = whole.and_then(|whole| disk.real(&plain(&whole)).ok());
-        !real.is_some_and(|real| is_within(&real, &surroundings.project_root))
+        !real.is_some_and(|real| is_within(&real, &context.project_root))
     };
     shell
         .commands
@@ -37,7 +37,7 @@ pub(super) fn outside_directories(
 /// Returns where each command runs, relative to the project root; `None`: outside it, or not known.
 pub(super) fn directories(
     shell: &ShellFacts,
-    surroundings: &Surroundings,
+    context: &CallContext,
     disk: &dyn Disk,
 ) -> Vec<Option<String>> {
     let mut known: Option<(&str, Option<String>)> = None;
@@ -45,7 +45,7 @@ pub(super) fn directories(
         Some((last, place)) if *last == directory => place.clone(),
         _ => {
             let real = disk.real(directory).ok();
-            let place = real.and_then(|real| below(&real, &surroundings.project_root));
+            let place = real.and_then(|real| below(&real, &context.project_root));
             known = Some((directory, place.clone()));
             place
         }

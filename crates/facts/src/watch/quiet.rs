@@ -13,8 +13,8 @@ use sha2::{Digest as _, Sha256};
 
 use crate::{
     canonical::hex,
+    context::CallContext,
     disk::{Disk, DiskError, Kind, Seen, Stamp},
-    surroundings::Surroundings,
 };
 
 /// What a person has accepted, by path, as its digest; `None`: that it is gone.
@@ -33,7 +33,7 @@ pub struct Quiet {
     /// Whether it asks for something that is not there, beside a directory that had just changed; never kept so.
     #[serde(skip)]
     asks_more: bool,
-    /// Names which places were protected: [`Surroundings::places_key`].
+    /// Names which places were protected: [`CallContext::places_key`].
     places: String,
     accepted: Accepted,
 }
@@ -49,9 +49,9 @@ impl Quiet {
     ///
     /// Asks for everything that the comparison asked for; any other answer is a no.
     #[must_use]
-    pub fn holds(&self, surroundings: &Surroundings, accepted: &Accepted, disk: &dyn Disk) -> bool {
+    pub fn holds(&self, context: &CallContext, accepted: &Accepted, disk: &dyn Disk) -> bool {
         self.accepted == *accepted
-            && self.places == surroundings.places_key()
+            && self.places == context.places_key()
             && self.answers == {
                 let mut answers = Answers::default();
                 for path in &self.looks {
@@ -149,7 +149,7 @@ impl<'a> Listened<'a> {
     /// something came: its stamp is older than `young_ns`, and is asked for.
     pub(super) fn quiet(
         self,
-        surroundings: &Surroundings,
+        context: &CallContext,
         accepted: &Accepted,
         young_ns: i64,
     ) -> Option<Quiet> {
@@ -182,7 +182,7 @@ impl<'a> Listened<'a> {
             looks: looks.into_keys().collect(),
             answers: answers.digest(),
             asks_more,
-            places: surroundings.places_key(),
+            places: context.places_key(),
             accepted: accepted.clone(),
         })
     }

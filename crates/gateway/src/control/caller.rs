@@ -115,7 +115,7 @@ impl Control {
     ) -> Result<Caller, Refused> {
         let tool = tool.into();
         let digest = incoming.digest();
-        let home = &self.settings.home;
+        let home = &self.settings.environment.home;
         for _ in 0..TRIES_MAX {
             // Looked at before one is taken: the oldest need not be the one.
             let seen = RefCell::new(Vec::new());
@@ -247,7 +247,7 @@ impl Control {
 
     /// Finds the run of a session that had none when its hook was asked.
     fn held_by_session(&self, note: &Note, at_ms: u64) -> Result<CallerRun, Refused> {
-        let home = &self.settings.home;
+        let home = &self.settings.environment.home;
         Ok(match home.look_up(&note.session, &note.project_root)? {
             Lookup::Bound(binding) => CallerRun::Run(binding.run),
             Lookup::Unbound => CallerRun::Nothing,
@@ -310,7 +310,7 @@ impl Control {
         damaged: Damaged,
         wanted: impl Fn(Holder) -> bool,
     ) -> Result<Vec<(RunId, Holder)>, Refused> {
-        let home = &self.settings.home;
+        let home = &self.settings.environment.home;
         let projects = [self.project_root.as_path()];
         let runs = home.list_runs_in(&projects, |run| wanted(self.holder_of(run)))?;
         let open = runs.into_iter().filter(|run| match &run.listed {
@@ -330,7 +330,7 @@ impl Control {
 
     /// Tells whether the files beside a run say that it is of this project.
     fn may_be_ours(&self, run: &RunId) -> bool {
-        let home = &self.settings.home;
+        let home = &self.settings.environment.home;
         let bound = home.session_of(run).ok().flatten();
         bound.is_some_and(|binding| binding.project_root == self.project_root)
             || matches!(home.waiting_in(&self.project_root), Ok(Some((waiting, _))) if waiting == *run)
@@ -339,7 +339,14 @@ impl Control {
     fn holder_of(&self, run: &RunId) -> Holder {
         let local = self.who == govern::Caller::Stdio;
         let ancestors = &self.settings.ancestors;
-        let Some(binding) = self.settings.home.session_of(run).ok().flatten() else {
+        let Some(binding) = self
+            .settings
+            .environment
+            .home
+            .session_of(run)
+            .ok()
+            .flatten()
+        else {
             return Holder::Unknown;
         };
         let of_gateway = binding.session.client.as_deref() == Some(govern::CLIENT);

@@ -47,7 +47,7 @@ impl Control {
         let config = Config::of_project(&root)?;
         by_policy(&config, name)?;
         let (source, machine) = workflows::by_name(&self.library(&caller), name)?;
-        let person = Config::of_person(self.settings.configuration.as_deref())?;
+        let person = Config::of_person(self.settings.environment.configuration.as_deref())?;
         self.library(&caller)
             .check_trust(&machine, &source.name, &root, &person)
             .map_err(|error| Refused::new(Word::Engine(Code::Protected), error.to_string()))?;
@@ -119,7 +119,7 @@ impl Control {
         input: Object,
         note: Option<&Note>,
     ) -> Result<Begun, Refused> {
-        let home = &self.settings.home;
+        let home = &self.settings.environment.home;
         // Without a session, only what waits for the next one is asked for: no session has this key.
         let nobody = SessionKey::new("", "");
         let key = note.map_or(&nobody, |note| &note.session);

@@ -21,7 +21,10 @@ const SHOWN_META: [&str; 3] = ["task_type", "estimated_steps", "danger_level"];
 
 impl Control {
     pub(super) fn library(&self, caller: &Caller) -> Library {
-        Library::new(self.root_of(caller), self.settings.configuration.as_deref())
+        Library::new(
+            self.root_of(caller),
+            self.settings.environment.configuration.as_deref(),
+        )
     }
 
     pub(super) fn listed(&self, incoming: &Incoming) -> Result<Answer, Refused> {

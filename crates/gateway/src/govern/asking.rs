@@ -112,7 +112,7 @@ pub(super) fn may_ask(
         return Ok(noted.is_of(client) && noted.is_attended());
     }
     // No hook saw the call. A guarded client further up means that its agent started this process.
-    let home = &settings.home;
+    let home = &settings.environment.home;
     let alive = |process| interlock_clients::process::look(process).is_some();
     let above = |process: &ClientProcess| settings.ancestors.contains(process);
     for binding in home.bound_sessions()? {

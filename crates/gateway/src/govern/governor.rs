@@ -11,7 +11,7 @@ use std::{
     panic::{AssertUnwindSafe, catch_unwind},
 };
 
-use interlock_clients::{HookSetting, Watched};
+use interlock_clients::{Watched, plugins};
 use interlock_core::{
     Reply,
     call::{ControlTool, ToolCall},
@@ -22,6 +22,7 @@ use interlock_core::{
     refusal::Code,
 };
 use interlock_project::{Config, Servers};
+use interlock_served::{Files, Identity, pins, says_read_only};
 use interlock_store::{
     GatewayCard, ManifestFile, NotedTool, ServedTool, StoreError, refuse_for_token,
 };
@@ -31,10 +32,9 @@ use super::{
     CallDecision, CallEnd, Caller, GatewayCall, Instead, ListedTool, NotRead, OwnCall, PersonSaid,
     Reading, SessionPolicy, Ticket,
     asking::Questions,
-    files::{Files, Identity, says_read_only},
     lists::{self, Standing},
     opened::Opened,
-    pins::{self, Pins},
+    pins::Pins,
     policy::ProjectPolicy,
 };
 use crate::{
@@ -99,33 +99,36 @@ impl Governor {
     /// # Errors
     /// The person's configuration cannot be read, or the system gives no random bytes.
     pub fn new(settings: Settings, who: Caller, servers: &Servers) -> Result<Self, GatewayError> {
-        let person = Config::of_person(settings.configuration.as_deref())
+        let person = Config::of_person(settings.environment.configuration.as_deref())
             .map_err(|error| GatewayError::Settings(error.to_string()))?;
         let begun = interlock_store::random_word()
             .map_err(|error| GatewayError::Settings(error.to_string()))?;
-        let setting = HookSetting {
-            home: settings.home.clone(),
-            by_plugin: false,
-            configuration: settings.configuration.clone(),
-            program: std::env::current_exe().ok(),
-            environment: std::env::vars_os().collect(),
-            client: None,
-            at_ms: 0,
-        };
-        let parent = setting.variable("TRACEPARENT");
+        let environment = settings.environment.clone();
+        let parent = environment.variable("TRACEPARENT");
         let parent = parent.filter(|_| who == Caller::Stdio);
         let control = Control::of_caller(settings.clone(), who.clone());
-        let files = Files::new(&setting, control.project_root(), &person, servers.clone());
+        let files = Files::new(
+            &environment,
+            &plugins::in_place(&environment),
+            control.project_root(),
+            &person,
+            servers.clone(),
+        );
         // A process of this machine that goes with the session; over HTTP there is none, and a
         // shell may be the person's own, who must not count as the agent for it.
         let client = settings.ancestors.first().filter(|_| who == Caller::Stdio);
         let process = client.filter(|process| !interlock_clients::process::is_shell(process));
-        let policy = ProjectPolicy::new(setting, control.project_root(), &begun, process.cloned());
+        let policy = ProjectPolicy::new(
+            environment,
+            control.project_root(),
+            &begun,
+            process.cloned(),
+        );
         Ok(Self {
             questions: Questions::default(),
             over_http: person.gateway.approvals_over_http,
             policy,
-            opened: Opened::new(who.clone(), settings.home.clone()),
+            opened: Opened::new(who.clone(), settings.environment.home.clone()),
             control,
             files,
             pins: Pins::default(),
@@ -172,7 +175,13 @@ impl Governor {
             proposed.facts.protected = Some(pins::thing(&change, &run));
             live.ask(call.at_ms, Ask::ReportTool(change))?;
         }
-        if self.settings.home.void_token_in(&input, &run)?.is_some() {
+        if self
+            .settings
+            .environment
+            .home
+            .void_token_in(&input, &run)?
+            .is_some()
+        {
             refuse_for_token(&mut proposed);
             let place = TokenPlace::Call;
             live.ask(call.at_ms, Ask::ReportToken { place })?;
@@ -268,8 +277,8 @@ impl Governor {
         let opened = |event: &Event| matches!(event, Event::RequestOpened { .. });
         if decision.events.iter().any(opened) {
             interlock_clients::notify::tell(
-                self.settings.configuration.as_deref(),
-                &self.settings.project_directory,
+                self.settings.environment.configuration.as_deref(),
+                &self.settings.environment.directory,
                 (&live.machine, &live.run),
                 before,
             );
@@ -381,7 +390,7 @@ impl Governor {
             id: self.next_id(),
             agent: None,
         };
-        let call = self.files.reading(reading, who);
+        let call = self.files.reading(reading.server, reading.of, who);
         self.watch(&run, reading.at_ms)?;
         let live = self.opened.live(&run)?;
         if live.run.is_over() {
@@ -444,7 +453,7 @@ impl Governor {
             }
             None => {
                 let alive = |process| interlock_clients::process::look(process).is_some();
-                self.settings.home.keep_card(&card, alive)?
+                self.settings.environment.home.keep_card(&card, alive)?
             }
         };
         self.card = Some((kept, served));

@@ -1,20 +1,13 @@
-//! Definitions of tools, held to what the run saw first.
-//!
-//! A definition tells the model what a tool is for and us what it does: a server
-//! that changes one after the run began has another tool under the old name.
+//! Definitions of tools, held to what the run of a session saw first.
 
 use std::collections::BTreeMap;
 
-use interlock_core::{event::ToolChange, names::Digest, names::RunId, run::Run};
-use interlock_facts::{canonical, control_digest};
+use interlock_core::{event::ToolChange, names::RunId};
+use interlock_served::pins::{by_name, change, is_accepted, name, pin};
 use interlock_store::{StoreError, ToolPin};
-use serde_json::Value;
 
 use super::ListedTool;
 use crate::{governor_queue::waiting, live::Live};
-
-/// Fields of a definition that may change freely: they tell a model nothing.
-const FREE: [&str; 2] = ["_meta", "icons"];
 
 /// What a run has pinned, as far as it was looked at.
 #[derive(Debug, Default)]
@@ -48,93 +41,4 @@ impl Pins {
         });
         Ok(changes.collect())
     }
-}
-
-/// Takes the digests of a definition; `None`: the server lists no such tool.
-pub(crate) fn pin(tool: &ListedTool<'_>) -> Option<ToolPin> {
-    let definition = tool.definition.as_object()?;
-    let bound = definition
-        .iter()
-        .filter(|(field, _)| !FREE.contains(&field.as_str()));
-    let parts: BTreeMap<String, String> = bound
-        .map(|(field, value)| (field.clone(), control_digest(value).as_str().to_owned()))
-        .collect();
-    let whole = serde_json::to_value(&parts).unwrap_or(Value::Null);
-    Some(ToolPin {
-        server: tool.server.to_owned(),
-        tool: tool.name.to_owned(),
-        digest: control_digest(&Value::String(canonical(&whole))),
-        parts,
-    })
-}
-
-/// Says how a tool differs from its pin; one that its server lists no more differs in everything.
-pub(crate) fn change(pinned: &ToolPin, seen: Option<&ToolPin>) -> Option<ToolChange> {
-    let gone = BTreeMap::new();
-    let (found, now) = seen.map_or((Digest::new(""), &gone), |seen| {
-        (seen.digest.clone(), &seen.parts)
-    });
-    if found == pinned.digest {
-        return None;
-    }
-    let fields = pinned.parts.keys().chain(now.keys());
-    let mut parts: Vec<String> = fields
-        .filter(|field| pinned.parts.get(*field) != now.get(*field))
-        .cloned()
-        .collect();
-    parts.sort_unstable();
-    parts.dedup();
-    Some(ToolChange {
-        server: pinned.server.clone(),
-        tool: pinned.tool.clone(),
-        pinned: pinned.digest.clone(),
-        found,
-        parts,
-    })
-}
-
-pub(crate) fn is_accepted(run: &Run, change: &ToolChange) -> bool {
-    run.tools_accepted.iter().any(|known| {
-        known.server == change.server && known.tool == change.tool && known.digest == change.found
-    })
-}
-
-fn name(pin: &ToolPin) -> (String, String) {
-    (pin.server.clone(), pin.tool.clone())
-}
-
-pub(crate) fn by_name(pins: Vec<ToolPin>) -> BTreeMap<(String, String), ToolPin> {
-    pins.into_iter().map(|pin| (name(&pin), pin)).collect()
-}
-
-/// Says that a tool is another one now, and how a person accepts it where a run has pinned it.
-pub(crate) fn different(change: &ToolChange, run: Option<&str>) -> String {
-    let ToolChange { server, tool, .. } = change;
-    match run {
-        Some(run) => format!(
-            "{}; a person who has looked accepts it with `interlock tools {run} --accept {server} {tool}`",
-            other(change)
-        ),
-        None => other(change),
-    }
-}
-
-fn other(change: &ToolChange) -> String {
-    let tool = &change.tool;
-    let what = if change.found.as_str().is_empty() {
-        "its server lists it no more".to_owned()
-    } else {
-        format!("{} changed", change.parts.join(", "))
-    };
-    format!("`{tool}` is not the tool it was when the run began ({what})")
-}
-
-/// Says of a changed tool why it is protected, to stand before "is protected".
-pub(super) fn thing(change: &ToolChange, run: &RunId) -> String {
-    let ToolChange { server, tool, .. } = change;
-    let server_word = if server.is_empty() { "\"\"" } else { server };
-    format!(
-        "{}; until a person has looked and accepts it (`interlock tools {run} --accept {server_word} {tool}`) it",
-        other(change)
-    )
 }

@@ -5,8 +5,9 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-use interlock_clients::{HookSetting, policy_machine, start_policy};
+use interlock_clients::{policy_machine, start_policy};
 use interlock_core::{machine::Machine, names::RunId, policy::OnDenied};
+use interlock_project::Environment;
 use interlock_store::{ClientProcess, SessionKey};
 use interlock_tool_names::served_names;
 
@@ -30,7 +31,7 @@ static TURN: Mutex<()> = Mutex::new(());
 /// The policy of the project, as it applies to one session.
 #[derive(Debug)]
 pub(super) struct ProjectPolicy {
-    setting: HookSetting,
+    environment: Environment,
     root: PathBuf,
     key: SessionKey,
     process: Option<ClientProcess>,
@@ -39,13 +40,13 @@ pub(super) struct ProjectPolicy {
 
 impl ProjectPolicy {
     pub(super) fn new(
-        setting: HookSetting,
+        environment: Environment,
         root: &Path,
         session: &str,
         process: Option<ClientProcess>,
     ) -> Self {
         Self {
-            setting,
+            environment,
             root: root.to_owned(),
             key: SessionKey::new(CLIENT, session),
             process,
@@ -62,11 +63,11 @@ impl ProjectPolicy {
         if self.machine()?.is_none() {
             return Ok(None);
         }
-        self.setting.at_ms = at_ms;
+        self.environment.at_ms = at_ms;
         let holder = (&self.key, self.process.clone());
         let begun = waiting(|| {
             let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
-            start_policy(&self.setting, &self.root, holder, free)
+            start_policy(&self.environment, &self.root, holder, free)
         });
         Ok(begun.map_err(unavailable)?.map(|binding| binding.run))
     }
@@ -92,7 +93,7 @@ impl ProjectPolicy {
     fn machine(&mut self) -> Result<Option<&Machine>, Refused> {
         let seen = Stamp::look(&self.root, CONFIGURED);
         if self.machine.get(seen).is_none() {
-            let found = policy_machine(&self.setting, &self.root).map_err(unavailable)?;
+            let found = policy_machine(&self.environment, &self.root).map_err(unavailable)?;
             self.machine.keep(seen, found.map(Box::new));
         }
         Ok(self.machine.last().and_then(|found| found.as_deref()))

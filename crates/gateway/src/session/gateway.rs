@@ -20,7 +20,7 @@ use crate::{
     notes::Notes,
     session::kept::Upstream,
     session::peer::Peer,
-    upstream::{Running, Server, Surroundings},
+    upstream::{ConnectOptions, Running, Server},
 };
 
 /// What is bounded, and how far.
@@ -51,7 +51,7 @@ pub type Appoint = Arc<dyn Fn(&Caller) -> Box<dyn SessionPolicy> + Send + Sync>;
 pub struct Gateway {
     pub(super) servers: Vec<Arc<Server>>,
     pub(super) bounds: Bounds,
-    around: Surroundings,
+    options: ConnectOptions,
     appoint: Appoint,
     /// Connections of all sessions at once.
     shared: Mutex<BTreeMap<String, Arc<Upstream>>>,
@@ -87,7 +87,7 @@ impl Gateway {
         Arc::new(Self {
             servers: servers.into_iter().map(Arc::new).collect(),
             bounds,
-            around: Surroundings {
+            options: ConnectOptions {
                 label: String::new(),
                 bytes_max: bounds.message_bytes_max,
                 notes,
@@ -133,7 +133,7 @@ impl Gateway {
             looking: AtomicBool::new(false),
             state: Mutex::default(),
         });
-        let running = self.around.running.clone();
+        let running = self.options.running.clone();
         tokio::spawn(async move {
             session.run(far.incoming).await;
             session.gateway.sessions.fetch_sub(1, Ordering::AcqRel);
@@ -152,7 +152,7 @@ impl Gateway {
         let shared = server.shared || server.has_no_sessions();
         let keep = || {
             let (server, introduced) = (Arc::clone(server), Arc::clone(introduced));
-            Upstream::keep(server, introduced, shared, &self.around)
+            Upstream::keep(server, introduced, shared, &self.options)
         };
         if !shared {
             return keep();

@@ -24,7 +24,7 @@ use crate::{
         Envelope, Id, METHOD_NOT_FOUND, Message, Notification, Outcome, Request, Response, raw,
     },
     session::origin::Origin,
-    session::peer::{Peer, Tag},
+    session::peer::{Peer, Tag, newest_origin, only_origin},
     session::{Session, To},
 };
 
@@ -158,8 +158,8 @@ impl Upstream {
         }
         // Without streams of its own, a transport does not tell what it belongs to.
         let modern = |origin: &Arc<Origin>| origin.era == Era::Modern;
-        let origin = peer.only_origin();
-        let origin = origin.or_else(|| peer.newest_origin().filter(modern));
+        let origin = only_origin(peer);
+        let origin = origin.or_else(|| newest_origin(peer).filter(modern));
         match origin {
             Some(origin) if !origin.listens => self.to_origin(&origin, method, params).await,
             _ => self.broadcast(&method, params, None).await,
@@ -264,7 +264,7 @@ impl Upstream {
         };
         let origin = match about.and_then(|about| peer.tag(&about)) {
             Some(Tag::Origin(origin)) => Some(origin),
-            _ => peer.only_origin(),
+            _ => only_origin(peer),
         };
         // What a client subscribed to has no answer to carry a question.
         let origin = origin.filter(|origin| !origin.listens || origin.era == Era::Legacy);

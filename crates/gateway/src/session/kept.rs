@@ -10,6 +10,7 @@ use std::{
 };
 
 use interlock_core::machine::Object;
+use interlock_mcp::handshake::{Handshake, TriedEra, shake};
 use serde_json::{Value, json};
 use tokio::{
     sync::watch,
@@ -17,8 +18,8 @@ use tokio::{
     time::sleep,
 };
 
-use super::{list_cache::ListCache, shake::Shaken};
-use crate::upstream::{Server, Surroundings};
+use super::list_cache::ListCache;
+use crate::upstream::{ConnectOptions, Server};
 use crate::{
     asks,
     era::{Era, Introduced},
@@ -43,7 +44,7 @@ pub(crate) struct Upstream {
     pub(crate) greeting: Arc<Introduced>,
     /// Whether several clients use it.
     pub(crate) shared: bool,
-    pub(super) around: Surroundings,
+    pub(super) options: ConnectOptions,
     pub(super) tools: ListCache,
     pub(super) prompts: ListCache,
     pub(super) listing: tokio::sync::Mutex<()>,
@@ -53,7 +54,7 @@ pub(crate) struct Upstream {
     /// Its requests that a client is asked at the moment.
     pub(super) asked: Mutex<HashMap<Id, AbortHandle>>,
     /// The era that is being tried on a connection that is not up yet.
-    pub(super) trying: Mutex<Option<Era>>,
+    tried: TriedEra,
     /// Lists that changed a moment ago; `true`: and again since.
     pub(super) gathered: Mutex<HashMap<String, bool>>,
     keeper: Mutex<Option<JoinHandle<()>>>,
@@ -162,18 +163,18 @@ impl Upstream {
         server: Arc<Server>,
         greeting: Arc<Introduced>,
         shared: bool,
-        around: &Surroundings,
+        options: &ConnectOptions,
     ) -> Arc<Self> {
-        let around = Surroundings {
+        let options = ConnectOptions {
             label: server.label(),
-            ..around.clone()
+            ..options.clone()
         };
         let greeting = Arc::new(asks::introduced(server.asks, &greeting));
         let upstream = Arc::new(Self {
             server,
             greeting,
             shared,
-            around,
+            options,
             tools: ListCache::default(),
             prompts: ListCache::default(),
             listing: tokio::sync::Mutex::new(()),
@@ -181,7 +182,7 @@ impl Upstream {
             audience: Mutex::default(),
             wishes: Mutex::default(),
             asked: Mutex::default(),
-            trying: Mutex::default(),
+            tried: TriedEra::default(),
             gathered: Mutex::default(),
             keeper: Mutex::default(),
         });
@@ -201,7 +202,7 @@ impl Upstream {
         }
         self.standing.send_replace(Standing::Down(Outcome::error(
             INTERNAL_ERROR,
-            &format!("{} is closed", self.around.label),
+            &format!("{} is closed", self.options.label),
         )));
     }
 
@@ -251,7 +252,7 @@ impl Upstream {
     }
 
     fn down(&self, why: &str) -> Outcome {
-        let message = format!("{} {why}; it is being restarted", self.around.label);
+        let message = format!("{} {why}; it is being restarted", self.options.label);
         Outcome::away(&message)
     }
 
@@ -357,7 +358,7 @@ impl Upstream {
                 .get("message")
                 .and_then(Value::as_str)
                 .unwrap_or_default();
-            self.around.notes.tell(&format!("interlock: {said}"));
+            self.options.notes.tell(&format!("interlock: {said}"));
             let pause = if worked {
                 // It is back in a moment: who asks meanwhile waits that long.
                 self.standing.send_replace(Standing::Starting);
@@ -374,7 +375,7 @@ impl Upstream {
 
     /// Connects and stays until the connection is over; tells whether it was of any use, and why it ended.
     async fn connect_once(self: &Arc<Self>, was_up: &mut bool) -> (bool, Outcome) {
-        let connection = match self.server.dial.dial(&self.around).await {
+        let connection = match self.server.dial.dial(&self.options).await {
             Ok(connection) => connection,
             Err(why) => return (false, self.down(&format!("is down: {why}"))),
         };
@@ -382,13 +383,15 @@ impl Upstream {
         let fate = connection.fate;
         let reading = self.read(&peer, connection.link.incoming);
         tokio::pin!(reading);
+        let known = (&self.server.eras, &self.tried);
         let shaken = tokio::select! {
-            () = &mut reading => Shaken::Broken,
-            shaken = self.shake(&peer, &fate) => shaken,
+            () = &mut reading => Handshake::Broken,
+            shaken = shake(&peer, Tag::Own, &self.greeting, known) => shaken,
         };
         let ended = match shaken {
-            Shaken::Live(live) => {
+            Handshake::Done(era, about) => {
                 let server = &self.server;
+                let live = Live::new(Arc::clone(&peer), era, about, fate.clone(), server.asks);
                 let _up = server.metrics.up(&server.name, *was_up);
                 self.settle(&live, was_up).await;
                 reading.await;
@@ -398,12 +401,13 @@ impl Upstream {
                     self.down(fate.said().unwrap_or("closed the connection")),
                 )
             }
-            Shaken::Refused(outcome) => (false, outcome),
-            Shaken::Broken => {
+            Handshake::Refused(outcome) => (false, outcome),
+            Handshake::Broken => {
                 // Some servers of the legacy era end at words they do not know.
-                let probed = lock(&self.trying).take() == Some(Era::Modern);
-                if probed && !self.server.refused(Era::Modern) {
-                    self.server.refuses(Era::Modern);
+                let eras = &self.server.eras;
+                let probed = self.tried.take() == Some(Era::Modern);
+                if probed && !eras.refused(Era::Modern) {
+                    eras.refuses(Era::Modern);
                     return (true, self.down("ended at words of the modern era"));
                 }
                 let fate = fate.said().unwrap_or("closed the connection");

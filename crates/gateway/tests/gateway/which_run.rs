@@ -129,7 +129,7 @@ fn runs_of_other_projects_are_nobody_elses() {
     let elsewhere = world.project.with_file_name("elsewhere");
     fs::create_dir_all(elsewhere.join(".git")).unwrap();
     let mut settings = world.settings();
-    settings.project_directory = elsewhere;
+    settings.environment.directory = elsewhere;
     let mut control = interlock_gateway::Control::new(settings);
     assert_eq!(code(&call(&mut control, Transition, GO)), "no_run");
     // Not even by a note of the other project.

@@ -16,6 +16,7 @@ use interlock_core::{
 };
 use interlock_facts::control_digest;
 use interlock_gateway::{Answer, Control, Incoming, Settings, StartedFor, ToolPrefix};
+use interlock_project::Environment;
 use interlock_store::{ClientProcess, EventLog as _, Home, Lookup, Note, SessionKey, submit};
 use serde_json::Value;
 
@@ -61,9 +62,12 @@ impl World {
 
     pub(crate) fn settings(&self) -> Settings {
         Settings {
-            project_directory: self.project.clone(),
-            home: self.home.clone(),
-            configuration: Some(self.configuration.clone()),
+            environment: Environment {
+                home: self.home.clone(),
+                configuration: Some(self.configuration.clone()),
+                directory: self.project.clone(),
+                ..Environment::of_process().unwrap()
+            },
             tool_prefix: ToolPrefix::Interlock,
             person: "ana".to_owned(),
             ancestors: vec![process(77), process(1)],

@@ -13,7 +13,7 @@ use interlock_gateway::{
     message::{Envelope, Id, Message, Outcome},
     notes::Notes,
     upstream::{
-        Running, Surroundings,
+        ConnectOptions, Running,
         http::{HttpServer, Speaks},
     },
 };
@@ -184,14 +184,14 @@ pub(crate) fn connect(
 ) -> (Channel, mpsc::Receiver<String>) {
     let (notes, told) = Notes::to_channel();
     let (running, _ended) = Running::new();
-    let around = Surroundings {
+    let options = ConnectOptions {
         label: "the server `far`".to_owned(),
         bytes_max: 100_000,
         notes,
         running,
     };
     let server = HttpServer::new(url, headers.iter().copied(), speaks).unwrap();
-    (server.connect(&around).link, told)
+    (server.connect(&options).link, told)
 }
 
 pub(crate) fn result(asked: &Asked, result: Value) -> Says {

@@ -12,7 +12,7 @@ use interlock_gateway::{
     notes::Notes,
     serve::SessionFactory,
     upstream::{
-        Running, Surroundings,
+        ConnectOptions, Running,
         http::{HttpServer, Speaks},
     },
 };
@@ -98,12 +98,12 @@ async fn their_server() -> String {
 #[derive(Debug)]
 struct Straight {
     server: HttpServer,
-    around: Surroundings,
+    options: ConnectOptions,
 }
 
 impl SessionFactory for Straight {
     fn open(&self, _caller: &Caller) -> Result<Channel, String> {
-        Ok(self.server.connect(&self.around).link)
+        Ok(self.server.connect(&self.options).link)
     }
 
     fn run_of(&self, _credential: &str) -> Result<Option<RunId>, String> {
@@ -136,7 +136,7 @@ async fn check(version: ProtocolVersion, mode: ClientLifecycleMode) {
     let (running, _ended) = Running::new();
     let factory = Straight {
         server: HttpServer::new(&their_server().await, [], Speaks::Any).unwrap(),
-        around: Surroundings {
+        options: ConnectOptions {
             label: "theirs".to_owned(),
             bytes_max: 1_000_000,
             notes,

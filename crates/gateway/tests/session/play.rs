@@ -8,7 +8,7 @@ use interlock_gateway::{
     message::{Envelope, Frame, Message, read_client, read_server},
     notes::Notes,
     session::{Bounds, Gateway},
-    upstream::{Connection, Dial, Dialing, Fate, Running, Server, Surroundings},
+    upstream::{ConnectOptions, Connection, Dial, Dialing, Fate, Running, Server},
 };
 use interlock_project::Asks;
 use serde_json::{Value, json};
@@ -26,7 +26,7 @@ struct Stage {
 }
 
 impl Dial for Stage {
-    fn dial<'a>(&'a self, _around: &'a Surroundings) -> Dialing<'a> {
+    fn dial<'a>(&'a self, _around: &'a ConnectOptions) -> Dialing<'a> {
         Box::pin(async move {
             let (link, far) = Channel::pair();
             let fate = Fate::default();

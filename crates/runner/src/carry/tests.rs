@@ -28,8 +28,8 @@ use crate::{
     guard::{Guard, GuardWanted, Guarded},
     order::{Capture, Failed, Order, Outcome},
     output::KeptFiles,
+    run_context::RunContext,
     screen::Screen,
-    surroundings::Surroundings,
 };
 
 mod agents;
@@ -39,7 +39,7 @@ mod outputs;
 /// A run directory, a project, a home and programs of its own.
 pub(super) struct Room {
     room: TempDir,
-    pub(super) around: Surroundings,
+    pub(super) context: RunContext,
     pub(super) seen: Arc<Seen>,
 }
 
@@ -80,11 +80,15 @@ impl Room {
             home: at("home"),
         };
         let seen = Arc::new(Seen::default());
-        let mut around = Surroundings::new("r1", places, at("beside"));
+        let mut context = RunContext::new("r1", places, at("beside"));
         let path = std::env::var("PATH").unwrap();
-        around.path = Some(format!("{}:{path}", at("bin")).into());
-        around.screen = Arc::clone(&seen) as _;
-        Self { room, around, seen }
+        context.path = Some(format!("{}:{path}", at("bin")).into());
+        context.screen = Arc::clone(&seen) as _;
+        Self {
+            room,
+            context,
+            seen,
+        }
     }
 
     pub(super) fn at(&self, name: &str) -> PathBuf {
@@ -101,7 +105,7 @@ impl Room {
     pub(super) fn carry(&self, order: &Order) -> Outcome {
         carry_out(
             order,
-            &self.around,
+            &self.context,
             &Cancel::new().unwrap(),
             Box::new(|_| false),
         )
@@ -194,7 +198,7 @@ fn a_shell_or_a_folder_that_lacks_is_said() {
     let said = failed(room.carry(&order));
     assert_eq!(said.code, 1);
     assert!(said.message.contains("nowhere"), "{}", said.message);
-    room.around.shells = vec![room.at("bin/no-bash")];
+    room.context.shells = vec![room.at("bin/no-bash")];
     assert_eq!(failed(room.bash("true")).code, 2);
 }
 

@@ -25,14 +25,14 @@ use super::{
 };
 use crate::{
     order::Failed,
+    run_context::RunContext,
     stage::{Served, ServedEnd, Servers, StageOrder, Stages},
-    surroundings::Surroundings,
 };
 
 /// Fits what stages work with to the state of `order`; `None`: it has nothing of its own.
 pub(crate) fn fitted(
     order: &StageOrder,
-    around: &Surroundings,
+    context: &RunContext,
     stages: &Stages,
     (talk, path): (&Talk, &str),
     stopped: &dyn Fn() -> bool,
@@ -40,7 +40,7 @@ pub(crate) fn fitted(
     let run = &order.told.run;
     let frame = run.frame(&order.path);
     let found = frame.and_then(|frame| order.machine.agents.get(&frame.at));
-    let (Some(agent), Some(nodes)) = (found, around.nodes.as_deref()) else {
+    let (Some(agent), Some(nodes)) = (found, context.nodes.as_deref()) else {
         return Ok(None);
     };
     let given = Inputs::of(&order.machine, run, &order.path).unwrap_or_default();

@@ -84,7 +84,7 @@ impl Worked<'_> {
         number: usize,
         known: &mut Answers,
     ) -> Result<String, Failed> {
-        let stages: Option<&Stages> = self.around.stages.as_deref();
+        let stages: Option<&Stages> = self.context.stages.as_deref();
         let stages = stages.ok_or_else(|| Failed::new(1, "nothing here can call a model"))?;
         let wanted = node.model.as_deref().or(stages.model.as_deref());
         let model = stages.models.find(wanted);

@@ -114,7 +114,7 @@ impl Worked<'_> {
         self.secrets.extend(secrets.iter().cloned());
         let given_up = || self.cancel.is_cancelled();
         let nodes = self.nodes()?;
-        let stages = self.around.stages.as_deref();
+        let stages = self.context.stages.as_deref();
         let starting = Starting {
             nodes,
             talk: &self.talk,

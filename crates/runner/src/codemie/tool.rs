@@ -18,7 +18,7 @@ use interlock_tools::{ArgumentError, Arguments, Carrier, Code, Seen, Tool, ToolC
 use serde_json::Value;
 
 use super::{CANCELLED, Nodes, Worked, failed, reasoned, servers::Found};
-use crate::{carry::mark, order::Failed, surroundings::EFFECT_VARIABLE};
+use crate::{carry::mark, order::Failed, run_context::EFFECT_VARIABLE};
 
 /// The code of a tool that did not do what was asked.
 const FAILED: &str = "tool_failed";
@@ -136,7 +136,7 @@ impl Worked<'_> {
         tool.run(
             call,
             &ToolContext {
-                surroundings: &nodes.place,
+                call_context: &nodes.place,
                 facts: &proposed.facts,
                 seen: &Seen::new(),
                 cancel: self.cancel,
@@ -166,7 +166,7 @@ impl Worked<'_> {
             facts,
             hold: &hold,
             machine,
-            surroundings: &nodes.place,
+            context: &nodes.place,
             decided: &nodes.decided,
         };
         Some(plan(&line, &RealDisk))

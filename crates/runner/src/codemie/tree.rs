@@ -23,8 +23,8 @@ impl Worked<'_> {
                 reasoned("node_failed", why, None)
             })?);
         }
-        let around = ToolContext {
-            surroundings: &nodes.place,
+        let context = ToolContext {
+            call_context: &nodes.place,
             facts: &CallFacts::default(),
             seen: &Seen::new(),
             cancel: self.cancel,
@@ -42,7 +42,7 @@ impl Worked<'_> {
             depth_max: node.depth_max,
         };
         let listed =
-            documents(&wanted, &around).map_err(|why| reasoned("node_failed", why, None))?;
+            documents(&wanted, &context).map_err(|why| reasoned("node_failed", why, None))?;
         Ok(NodeOutput {
             output: json!({ node.output_key: Value::Array(listed) }),
             warnings: Vec::new(),

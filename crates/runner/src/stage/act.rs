@@ -33,8 +33,8 @@ use super::{
 use crate::{
     carry::mark,
     order::{Failed, Order, Outcome},
+    run_context::EFFECT_VARIABLE,
     screen::Screen,
-    surroundings::EFFECT_VARIABLE,
 };
 
 /// Code of a stage that cannot go on here.

@@ -139,13 +139,11 @@ pub(super) fn plan_of(
     };
     let line = AllowedLine {
         text: line.unwrap_or_default(),
-        directory: directory
-            .as_deref()
-            .unwrap_or(&stages.place.working_directory),
+        directory: directory.as_deref().unwrap_or(&stages.place.site.cwd),
         facts,
         hold: &hold,
         machine: judged.machine,
-        surroundings: &stages.place,
+        context: &stages.place,
         decided: &stages.decided,
     };
     Some(plan(&line, &RealDisk))
@@ -303,7 +301,7 @@ fn carry(bench: Bench<'_>, job: &Job<'_>) -> (ToolEnd, Option<String>) {
     let end = tool.run(
         job.arguments,
         &ToolContext {
-            surroundings: &stages.place,
+            call_context: &stages.place,
             facts: job.facts,
             seen: bench.transcript.seen(),
             cancel: bench.cancel_token.cancel(),

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, fmt, path::PathBuf, sync::Arc};
 
 use interlock_confine::Decided;
 use interlock_core::command::ToolThere;
-use interlock_facts::Surroundings;
+use interlock_facts::CallContext;
 use interlock_models::ToolSpec;
 use interlock_store::{Home, Messages};
 use interlock_tools::{Datasource, Secrets, Tool};
@@ -29,7 +29,7 @@ pub struct Stages {
     /// The state directory, which knows the person's token.
     pub home: Home,
     /// The project and what is protected around it, links resolved.
-    pub place: Surroundings,
+    pub place: CallContext,
     /// What person and project have decided about shell lines.
     pub decided: Decided,
     /// Interlock's program, which carries shell lines.

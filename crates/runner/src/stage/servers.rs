@@ -1,13 +1,40 @@
 //! The tools of MCP servers, as the one who has the servers fills them in.
 
-use interlock_core::{call::ToolCall, names::CallId};
+use std::sync::Arc;
+
+use interlock_core::{
+    call::ToolCall,
+    names::{CallId, RunId},
+};
 use interlock_models::ToolSpec;
+use interlock_store::StoreError;
 use interlock_tools::Arguments;
+
+use crate::screen::Screen;
 
 /// The MCP servers of a run.
 pub trait Servers: Send + Sync {
     /// Lists their tools that are there now; waits for servers that are starting.
     fn tools(&self) -> Vec<Served>;
+
+    /// Lists every tool that was listed so far; no server is asked.
+    fn listed(&self) -> Vec<Served> {
+        Vec::new()
+    }
+
+    /// Shows lines of the servers on the screen of a run.
+    fn show_on(&self, screen: Arc<dyn Screen>) {
+        drop(screen);
+    }
+
+    /// Holds definitions to what the run with this id has seen, from now on.
+    ///
+    /// # Errors
+    /// What the run has seen cannot be read or kept.
+    fn keep_with(&self, run: &RunId) -> Result<(), StoreError> {
+        let _ = run;
+        Ok(())
+    }
 
     /// Finds a tool as it was listed last.
     ///

@@ -8,7 +8,7 @@ use std::{ffi::OsString, path::Path, path::PathBuf};
 use serde_json::Value;
 
 use super::{Codes, Prepared, fields::Fields};
-use crate::{order::Failed, surroundings::Surroundings};
+use crate::{order::Failed, run_context::RunContext};
 use interlock_process::{Input, Program, WORD_BYTES_MAX, find_program};
 
 const FORMATS: [&str; 3] = ["text", "json", "stream-json"];
@@ -19,7 +19,7 @@ enum Prompt {
     Input(Vec<u8>),
 }
 
-pub(super) fn claude(input: &Value, around: &Surroundings) -> Result<Prepared, Failed> {
+pub(super) fn claude(input: &Value, context: &RunContext) -> Result<Prepared, Failed> {
     let fields = Fields::new("claude", input);
     let mut words = Words::default();
     words.push("-p");
@@ -49,10 +49,10 @@ pub(super) fn claude(input: &Value, around: &Surroundings) -> Result<Prepared, F
     if verbose {
         words.push("--verbose");
     }
-    agent(&fields, "claude", 1, words.0, input, around)
+    agent(&fields, "claude", 1, words.0, input, context)
 }
 
-pub(super) fn codex(input: &Value, around: &Surroundings) -> Result<Prepared, Failed> {
+pub(super) fn codex(input: &Value, context: &RunContext) -> Result<Prepared, Failed> {
     let fields = Fields::new("codex", input);
     let mut words = Words::default();
     words.push("exec");
@@ -67,10 +67,10 @@ pub(super) fn codex(input: &Value, around: &Surroundings) -> Result<Prepared, Fa
             Input::Bytes(bytes)
         }
     };
-    agent(&fields, "codex", 2, words.0, input, around)
+    agent(&fields, "codex", 2, words.0, input, context)
 }
 
-pub(super) fn gemini(input: &Value, around: &Surroundings) -> Result<Prepared, Failed> {
+pub(super) fn gemini(input: &Value, context: &RunContext) -> Result<Prepared, Failed> {
     let fields = Fields::new("gemini", input);
     let mut words = Words::default();
     words.option("--model", fields.word("model")?);
@@ -83,10 +83,10 @@ pub(super) fn gemini(input: &Value, around: &Surroundings) -> Result<Prepared, F
         }
         Prompt::Input(bytes) => Input::Bytes(bytes),
     };
-    agent(&fields, "gemini", 2, words.0, input, around)
+    agent(&fields, "gemini", 2, words.0, input, context)
 }
 
-pub(super) fn claude_code(input: &Value, around: &Surroundings) -> Result<Prepared, Failed> {
+pub(super) fn claude_code(input: &Value, context: &RunContext) -> Result<Prepared, Failed> {
     let fields = Fields::new("claude-code", input);
     let mut words = Words::default();
     words.option("--model", fields.word("model")?);
@@ -100,7 +100,7 @@ pub(super) fn claude_code(input: &Value, around: &Surroundings) -> Result<Prepar
         words.push("--");
     }
     words.push(prompt);
-    let prepared = agent(&fields, "claude", 1, words.0, Input::Rule, around)?;
+    let prepared = agent(&fields, "claude", 1, words.0, Input::Rule, context)?;
     Ok(Prepared {
         codes: Codes::Own,
         owns_terminal: true,
@@ -152,13 +152,13 @@ fn agent(
     missing: i64,
     arguments: Vec<OsString>,
     input: Input,
-    around: &Surroundings,
+    context: &RunContext,
 ) -> Result<Prepared, Failed> {
     let environment = fields.variables("env")?;
     let merged = fields.choice("capture", &["stdout", "both"])?.as_deref() == Some("both");
     let timeout_ms = fields.duration_ms("timeout")?;
-    let project = Path::new(&around.places.project);
-    let file = find(name, missing, &environment, project, around)?;
+    let project = Path::new(&context.places.project);
+    let file = find(name, missing, &environment, project, context)?;
     let program = Program {
         file,
         arguments,
@@ -181,12 +181,12 @@ pub(super) fn find(
     missing: i64,
     environment: &[(String, String)],
     directory: &Path,
-    around: &Surroundings,
+    context: &RunContext,
 ) -> Result<PathBuf, Failed> {
     let set = environment.iter().rev().find(|(name, _)| name == "PATH");
     let path = set
         .map(|(_, path)| OsString::from(path))
-        .or_else(|| around.path.clone());
+        .or_else(|| context.path.clone());
     find_program(name, path.as_deref(), directory).ok_or_else(|| {
         let place = if name.contains('/') {
             "it is no program"

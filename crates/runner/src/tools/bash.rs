@@ -12,7 +12,7 @@ use std::{
 use serde_json::Value;
 
 use super::{Advice, Codes, Prepared, fields::Fields};
-use crate::{order::Failed, surroundings::Surroundings};
+use crate::{order::Failed, run_context::RunContext};
 use interlock_process::{Input, Program, WORD_BYTES_MAX};
 
 /// Characters that the reason of a pause may have.
@@ -21,21 +21,21 @@ const REASON_CHARACTERS_MAX: usize = 500;
 /// Tells scripts of this process apart.
 static NEXT: AtomicU64 = AtomicU64::new(0);
 
-pub(super) fn prepare(input: &Value, around: &Surroundings) -> Result<Prepared, Failed> {
+pub(super) fn prepare(input: &Value, context: &RunContext) -> Result<Prepared, Failed> {
     let fields = Fields::new("bash", input);
     let command = fields.required("command")?;
     let directory = fields.filled("cwd")?;
-    let directory = directory.unwrap_or_else(|| around.places.run_dir.clone());
+    let directory = directory.unwrap_or_else(|| context.places.run_dir.clone());
     let timeout_ms = fields.duration_ms("timeout")?;
     let environment = fields.variables("env")?;
     let names = fields.variables("env-names")?;
     if command.contains('\0') {
         return Err(fields.wrong("command", "has a NUL byte"));
     }
-    let shell = around.shells.iter().find(|shell| shell.is_file());
+    let shell = context.shells.iter().find(|shell| shell.is_file());
     let shell = shell.ok_or_else(|| Failed::new(2, "there is no `bash` in /bin: install it"))?;
     let script = (command.len() >= WORD_BYTES_MAX)
-        .then(|| Script::write(Path::new(&around.places.run_dir), &command))
+        .then(|| Script::write(Path::new(&context.places.run_dir), &command))
         .transpose()
         .map_err(|(path, error)| {
             Failed::new(1, format!("cannot write `{}`: {error}", path.display()))
@@ -50,7 +50,7 @@ pub(super) fn prepare(input: &Value, around: &Surroundings) -> Result<Prepared, 
         merged: false,
         timeout_ms,
     };
-    let advice = Advice::new(&command, &directory, &around.places);
+    let advice = Advice::new(&command, &directory, &context.places);
     Ok(Prepared {
         advice: Some(advice),
         script,

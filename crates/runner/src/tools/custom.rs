@@ -9,16 +9,16 @@ use interlock_process::{Input, Program};
 use serde_json::{Value, json};
 
 use super::{Codes, Prepared, agents::find, fields::Fields, texts::fill};
-use crate::{order::Failed, surroundings::Surroundings};
+use crate::{order::Failed, run_context::RunContext};
 
 /// Findings of a schema that a message names.
 const FINDINGS_MAX: usize = 5;
 
-pub(super) fn prepare(input: &Value, around: &Surroundings) -> Result<Prepared, Failed> {
+pub(super) fn prepare(input: &Value, context: &RunContext) -> Result<Prepared, Failed> {
     let name = Fields::new("custom", input).required("tool")?;
     let fields = Fields::new(&name, input);
     let arguments = arguments(&fields)?;
-    let places = &around.places;
+    let places = &context.places;
     let command = command(&fields, &arguments, places)?;
     let Some((program, words)) = command.split_first() else {
         return Err(fields.wrong("command", "is empty"));
@@ -57,7 +57,7 @@ pub(super) fn prepare(input: &Value, around: &Surroundings) -> Result<Prepared, 
         None => places.project.clone(),
     };
     let directory = Path::new(&directory);
-    let file = find(program, 2, &environment, directory, around)?;
+    let file = find(program, 2, &environment, directory, context)?;
     let program = Program {
         file,
         arguments: words.iter().map(Into::into).collect(),

@@ -5,13 +5,13 @@ use std::path::Path;
 use serde_json::Value;
 
 use super::{Codes, Prepared, agents::find, fields::Fields};
-use crate::{order::Failed, surroundings::Surroundings};
+use crate::{order::Failed, run_context::RunContext};
 use interlock_process::{Input, Program};
 
 /// What is asked of an issue.
 const PARTS: &str = "number,title,body,state,labels,url,comments";
 
-pub(super) fn prepare(input: &Value, around: &Surroundings) -> Result<Prepared, Failed> {
+pub(super) fn prepare(input: &Value, context: &RunContext) -> Result<Prepared, Failed> {
     let fields = Fields::new("get-gh-issue", input);
     let number = fields.required("issue-number")?;
     let number = number.trim();
@@ -26,8 +26,8 @@ pub(super) fn prepare(input: &Value, around: &Surroundings) -> Result<Prepared, 
         arguments.extend(["--repo", repo]);
     }
     let environment = fields.variables("env")?;
-    let project = Path::new(&around.places.project);
-    let file = find("gh", 2, &environment, project, around)?;
+    let project = Path::new(&context.places.project);
+    let file = find("gh", 2, &environment, project, context)?;
     let program = Program {
         file,
         arguments: arguments.into_iter().map(Into::into).collect(),

@@ -106,8 +106,8 @@ fn a_second_runner_is_refused_and_told_who_is_first() {
     let mut first = first.stdout(Stdio::null()).spawn().unwrap();
     begun(&room);
     let places = room.load().places().cloned().unwrap();
-    let around = interlock_runner::Surroundings::new("r", places, room.log().folder().work());
-    let refused = interlock_runner::Embedded::take(room.log(), around).unwrap_err();
+    let context = interlock_runner::RunContext::new("r", places, room.log().folder().work());
+    let refused = interlock_runner::Embedded::take(room.log(), context).unwrap_err();
     let EmbeddedError::Lease(LeaseError::Held(Some(holder))) = refused else {
         panic!("{refused}");
     };

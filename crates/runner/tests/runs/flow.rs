@@ -17,7 +17,7 @@ use interlock_core::{
     run::{DurableRun, Phase, Run},
 };
 use interlock_expr::text::Places;
-use interlock_runner::{Embedded, Halt, NullScreen, Surroundings, command};
+use interlock_runner::{Embedded, Halt, NullScreen, RunContext, command};
 use interlock_store::{Durability, EventLog as _, Home, NewRun, RunLog, SourceFile};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -120,7 +120,7 @@ impl Room {
         let log = Home::at(room.path().join("home")).create_run(&new).unwrap();
         let run = log.run().clone();
         let run_dir = log.folder().work().join("files");
-        fs::create_dir(&run_dir).unwrap();
+        fs::create_dir_all(&run_dir).unwrap();
         let word = |path: PathBuf| path.to_str().unwrap().to_owned();
         let places = Places {
             run_dir: word(run_dir),
@@ -146,9 +146,9 @@ impl Room {
     }
 
     fn host_at(&self, log: RunLog, places: Places) -> Embedded {
-        let mut around = Surroundings::new(self.run.to_string(), places, log.folder().work());
-        around.screen = Arc::new(NullScreen);
-        Embedded::take(log, around).unwrap()
+        let mut context = RunContext::new(self.run.to_string(), places, log.folder().work());
+        context.screen = Arc::new(NullScreen);
+        Embedded::take(log, context).unwrap()
     }
 
     pub(crate) fn home(&self) -> Home {
@@ -168,13 +168,13 @@ impl Room {
         self.host_at(self.log(), places)
     }
 
-    /// The same, with surroundings that `change` has changed.
-    pub(crate) fn host_with(&self, change: impl FnOnce(&mut Surroundings)) -> Embedded {
+    /// The same, with a context that `change` has changed.
+    pub(crate) fn host_with(&self, change: impl FnOnce(&mut RunContext)) -> Embedded {
         let places = self.load().places().cloned().unwrap();
         let log = self.log();
-        let mut around = Surroundings::new(self.run.to_string(), places, log.folder().work());
-        change(&mut around);
-        Embedded::take(log, around).unwrap()
+        let mut context = RunContext::new(self.run.to_string(), places, log.folder().work());
+        change(&mut context);
+        Embedded::take(log, context).unwrap()
     }
 
     /// Names the project.

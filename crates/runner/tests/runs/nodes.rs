@@ -88,7 +88,7 @@ fn room(context: Value, states: Value) -> Room {
 
 fn drive(room: &Room) {
     let project = room.project();
-    let place = interlock_facts::Surroundings::of_project(project.to_str().unwrap())
+    let place = interlock_facts::CallContext::of_project(project.to_str().unwrap())
         .resolved(&interlock_facts::RealDisk);
     let decided = interlock_confine::Decided::default();
     let mut nodes = Nodes::new(place, decided, "interlock".into(), Arc::new(Values));
@@ -97,7 +97,7 @@ fn drive(room: &Room) {
         nodes.datasources = vec![Datasource::at("handbook", &handbook).unwrap()];
     }
     let nodes = Arc::new(nodes);
-    let mut host = room.host_with(|around| around.nodes = Some(nodes));
+    let mut host = room.host_with(|context| context.nodes = Some(nodes));
     assert_eq!(host.drive(&room.machine).unwrap(), Halt::Over);
 }
 
@@ -404,7 +404,7 @@ fn a_model_is_asked_once_a_record() {
         "output": "{% for item in items %}{{ item.summary | default('-') }} of {{ item.state_id }};{% endfor %}",
     }));
     let stages = stages(&room, &models, People::default());
-    let mut host = room.host_with(|around| around.stages = Some(stages));
+    let mut host = room.host_with(|context| context.stages = Some(stages));
     assert_eq!(host.drive(&room.machine).unwrap(), Halt::Over);
     assert_eq!(
         room.variable("out"),

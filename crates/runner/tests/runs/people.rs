@@ -84,8 +84,8 @@ fn an_answer_given_from_outside_is_checked_as_one_typed() {
     let question = ask(json!({"question": {"text": text("Where?")}, "options": options}));
     let room = Room::new(machine("q", json!({ "q": question })));
     let mut host = room.host();
-    let around = host.surroundings().clone();
-    let mut give = |text: &str| answer(&room.machine, &mut host, &around, text).unwrap();
+    let context = host.run_context().clone();
+    let mut give = |text: &str| answer(&room.machine, &mut host, &context, text).unwrap();
     assert!(give("prod").unwrap().is_err());
     assert_eq!(give("1"), Some(Ok(())));
     assert_eq!(give("1"), None);

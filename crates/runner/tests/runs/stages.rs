@@ -11,8 +11,8 @@ use interlock_models::{
 };
 use interlock_process::Cancel;
 use interlock_runner::{
-    Answers, Channel, ChannelAnswer, Halt, Model, Models, Open, People, PersonRequest, Stages,
-    Surroundings, Tries,
+    Answers, Channel, ChannelAnswer, Halt, Model, Models, Open, People, PersonRequest, RunContext,
+    Stages, Tries,
 };
 use interlock_testkit::provider::{self, ModelRequest, Reply, Say, Script, call, text};
 use interlock_tools::Tool;
@@ -100,7 +100,7 @@ impl Channel for Answering {
 
 pub(crate) fn stages(room: &Room, models: &Arc<Scripted>, people: People) -> Arc<Stages> {
     let project = room.project();
-    let place = interlock_facts::Surroundings::of_project(project.to_str().unwrap())
+    let place = interlock_facts::CallContext::of_project(project.to_str().unwrap())
         .resolved(&interlock_facts::RealDisk);
     Arc::new(Stages {
         models: Arc::clone(models) as Arc<dyn Models>,
@@ -121,12 +121,12 @@ pub(crate) fn stages(room: &Room, models: &Arc<Scripted>, people: People) -> Arc
 
 fn drive(room: &Room, models: &Arc<Scripted>, people: People) -> Halt {
     let stages = stages(room, models, people);
-    let mut host = room.host_with(|around: &mut Surroundings| around.stages = Some(stages));
+    let mut host = room.host_with(|context: &mut RunContext| context.stages = Some(stages));
     host.drive(&room.machine).unwrap()
 }
 
 /// A stage that hands in what `submit` takes.
-fn stage(body: &str, tools: &[&str], next: Option<&str>) -> Value {
+pub(crate) fn stage(body: &str, tools: &[&str], next: Option<&str>) -> Value {
     json!({
         "activity": {"stage": {
             "body": [{"plain": body}],
@@ -141,7 +141,7 @@ fn stage(body: &str, tools: &[&str], next: Option<&str>) -> Value {
     })
 }
 
-fn machine(states: Value) -> Machine {
+pub(crate) fn machine(states: Value) -> Machine {
     let machine = json!({
         "id": "flow", "initial": "a", "durable": true, "states": states,
         "stages": {},
@@ -153,7 +153,7 @@ fn names(room: &Room) -> Vec<&'static str> {
     room.events().iter().map(Event::name).collect()
 }
 
-fn submit(said: &str) -> Vec<Say> {
+pub(crate) fn submit(said: &str) -> Vec<Say> {
     vec![call("submit", &json!({ "said": said }))]
 }
 

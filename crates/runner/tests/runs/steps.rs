@@ -153,8 +153,8 @@ fn what_only_waits_for_a_person_stands() {
     ));
     assert_eq!(room.drive(), Halt::Standing);
     let mut host = room.host();
-    let around = host.surroundings().clone();
-    let resumed = interlock_runner::resume_pause(&room.machine, &mut host, &around).unwrap();
+    let context = host.run_context().clone();
+    let resumed = interlock_runner::resume_pause(&room.machine, &mut host, &context).unwrap();
     assert_eq!(resumed, interlock_runner::Resumed::GoesOn);
     assert_eq!(host.drive(&room.machine).unwrap(), Halt::Over);
     assert_eq!(room.read("on"), "on\n");
@@ -172,8 +172,8 @@ fn a_pause_goes_on_when_its_condition_holds() {
     });
     let room = Room::new(machine("p", json!({ "p": pause })));
     let mut host = room.host();
-    let around = host.surroundings().clone();
-    let mut resume = || interlock_runner::resume_pause(&room.machine, &mut host, &around).unwrap();
+    let context = host.run_context().clone();
+    let mut resume = || interlock_runner::resume_pause(&room.machine, &mut host, &context).unwrap();
     let interlock_runner::Resumed::NotYet(failed) = resume() else {
         panic!("it went on");
     };
@@ -198,9 +198,9 @@ fn the_condition_of_a_pause_sees_the_values_and_files_of_its_moment() {
     let room = Room::new(machine("a", states));
     assert_eq!(room.drive(), Halt::Standing);
     let mut host = room.host();
-    let around = host.surroundings().clone();
+    let context = host.run_context().clone();
     let resume =
-        |host: &mut _| interlock_runner::resume_pause(&room.machine, host, &around).unwrap();
+        |host: &mut _| interlock_runner::resume_pause(&room.machine, host, &context).unwrap();
     let stays = resume(&mut host);
     assert!(matches!(stays, interlock_runner::Resumed::NotYet(_)));
     let set = Ask::SetVariables {

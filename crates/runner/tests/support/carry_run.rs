@@ -4,7 +4,8 @@ use std::{error::Error, io::Write as _, path::Path, process::ExitCode, sync::Arc
 
 use interlock_core::names::RunId;
 use interlock_process::{Stream, Terminal};
-use interlock_runner::{Embedded, Screen, Surroundings};
+use interlock_project::Environment;
+use interlock_runner::{Builder, Screen};
 use interlock_store::{EventLog as _, Home};
 
 /// Shows all on this process's own streams.
@@ -45,14 +46,12 @@ fn main() -> ExitCode {
 fn carry(home: &Path, run: &str) -> Result<String, Box<dyn Error>> {
     let log = Home::at(home).open_run(&RunId::new(run))?;
     let machine = log.machine()?;
-    let places = log
-        .load()?
-        .places()
-        .cloned()
-        .ok_or("the run is not durable")?;
-    let mut around = Surroundings::new(run, places, log.folder().work());
-    around.screen = Arc::new(Plain);
-    around.terminal = Terminal::of_stdin().map(Arc::new);
-    let mut host = Embedded::take(log, around)?;
+    let run = log.load()?;
+    let places = run.places().ok_or("the run is not durable")?;
+    let environment = Environment::at(Home::at(home));
+    let builder = Builder::new(environment, Path::new(&places.project))
+        .screen(Arc::new(Plain))
+        .terminal(Terminal::of_stdin().map(Arc::new));
+    let mut host = builder.take(log, &machine)?;
     Ok(format!("{:?}", host.drive(&machine)?))
 }

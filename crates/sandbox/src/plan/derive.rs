@@ -13,7 +13,7 @@ use crate::plan::{
 
 /// Where a line runs and what the person has decided about it.
 #[derive(Debug, Clone, Default)]
-pub struct Surroundings {
+pub struct PlanContext {
     /// The project root of the run, absolute.
     pub project: PathBuf,
     /// The person's home, absolute.
@@ -62,19 +62,19 @@ pub struct JudgedLine<'a> {
 impl Plan {
     /// Makes the plan of one judged line.
     #[must_use]
-    pub fn for_line(asked: &JudgedLine<'_>, around: &Surroundings) -> Self {
+    pub fn for_line(asked: &JudgedLine<'_>, context: &PlanContext) -> Self {
         let column = column(asked);
         let confinement = match column {
             Column::Free => None,
             _ if asked.person_allows => None,
-            _ => Some(confinement(column, asked, around)),
+            _ => Some(confinement(column, asked, context)),
         };
         let afterwards = match column {
             Column::Free => PostCheck::default(),
             _ => PostCheck {
-                protected: around.protected.clone(),
-                reported: around.interrupts.clone(),
-                aside: around.aside.clone(),
+                protected: context.protected.clone(),
+                reported: context.interrupts.clone(),
+                aside: context.aside.clone(),
             },
         };
         let mut environment = environment::of(asked.policy, column);
@@ -91,11 +91,11 @@ impl Plan {
             start: asked.start.clone(),
             probes: Vec::new(),
             directory: asked.directory.to_path_buf(),
-            project: around.project.clone(),
+            project: context.project.clone(),
             environment,
             confinement,
             afterwards,
-            require: around.require.unwrap_or(Level::Environment),
+            require: context.require.unwrap_or(Level::Environment),
         }
     }
 }
@@ -115,19 +115,19 @@ fn only_reaches(asked: &JudgedLine<'_>, direction: NetworkDirection) -> bool {
     !network.is_empty() && network.iter().all(|reach| reach.direction == direction)
 }
 
-fn confinement(column: Column, asked: &JudgedLine<'_>, around: &Surroundings) -> Confinement {
+fn confinement(column: Column, asked: &JudgedLine<'_>, context: &PlanContext) -> Confinement {
     let reading = column == Column::NoWrite;
     Confinement {
-        writable: writable(column, asked, around),
+        writable: writable(column, asked, context),
         own_directory: column != Column::Writing,
-        hidden: around.hidden.clone(),
+        hidden: context.hidden.clone(),
         network: match column {
             Column::NoWrite if only_reaches(asked, NetworkDirection::Get) => Network::Fetch,
             Column::NoWrite => Network::Off,
             _ => Network::On,
         },
-        closed_ports: around.consoles.clone(),
-        sockets: sockets(asked.policy, around),
+        closed_ports: context.consoles.clone(),
+        sockets: sockets(asked.policy, context),
         calls: if reading {
             Calls::Reading
         } else {
@@ -142,22 +142,22 @@ fn confinement(column: Column, asked: &JudgedLine<'_>, around: &Surroundings) ->
 }
 
 /// The Unix sockets that the state or the person names, absolute.
-fn sockets(policy: &Policy, around: &Surroundings) -> Vec<PathBuf> {
+fn sockets(policy: &Policy, context: &PlanContext) -> Vec<PathBuf> {
     let named = policy
         .sockets
         .iter()
         .map(|text| match text.strip_prefix("~/") {
-            Some(below) => around.home.join(below),
+            Some(below) => context.home.join(below),
             None => PathBuf::from(text),
         });
     named
-        .chain(around.sockets.iter().cloned())
+        .chain(context.sockets.iter().cloned())
         .filter(|path| path.is_absolute())
         .collect()
 }
 
 /// The places a line of `column` may write; the same place is listed once.
-fn writable(column: Column, asked: &JudgedLine<'_>, around: &Surroundings) -> Vec<WritablePlace> {
+fn writable(column: Column, asked: &JudgedLine<'_>, context: &PlanContext) -> Vec<WritablePlace> {
     let at = |paths: &[PathBuf]| {
         paths
             .iter()
@@ -168,25 +168,25 @@ fn writable(column: Column, asked: &JudgedLine<'_>, around: &Surroundings) -> Ve
     let places = match column {
         Column::Free | Column::NoWrite => Vec::new(),
         Column::Matched => {
-            let of = |name: &&str| places::of_program(name, asked.directory, around);
+            let of = |name: &&str| places::of_program(name, asked.directory, context);
             let mut places: Vec<_> = asked.covered.iter().flat_map(of).collect();
-            places.extend(at(&around.writable));
+            places.extend(at(&context.writable));
             places
         }
         Column::Writing => {
-            let mut places = at(std::slice::from_ref(&around.project));
-            places.extend(at(&around.temporary));
-            places.extend(at(&around.caches));
-            places.extend(places::of_all(around));
-            places.extend(at(&around.repository));
-            places.extend(at(&around.writable));
+            let mut places = at(std::slice::from_ref(&context.project));
+            places.extend(at(&context.temporary));
+            places.extend(at(&context.caches));
+            places.extend(places::of_all(context));
+            places.extend(at(&context.repository));
+            places.extend(at(&context.writable));
             places.extend(at(&[PathBuf::from("/dev/shm")]));
             places
         }
     };
     let mut once: Vec<WritablePlace> = Vec::with_capacity(places.len());
     for mut place in places {
-        place.within = above(&place.path, around);
+        place.within = above(&place.path, context);
         // As they are written: to compare paths part by part takes longer.
         let same = |known: &WritablePlace| known.path.as_os_str() == place.path.as_os_str();
         if !once.iter().any(|known| same(known) && *known == place) {
@@ -197,10 +197,10 @@ fn writable(column: Column, asked: &JudgedLine<'_>, around: &Surroundings) -> Ve
 }
 
 /// Finds the place above `path` that lines of a writing state write.
-fn above(path: &Path, around: &Surroundings) -> Option<PathBuf> {
-    std::iter::once(&around.project)
-        .chain(&around.caches)
-        .chain(&around.temporary)
+fn above(path: &Path, context: &PlanContext) -> Option<PathBuf> {
+    std::iter::once(&context.project)
+        .chain(&context.caches)
+        .chain(&context.temporary)
         .find(|place| path.starts_with(place) && path != place.as_path())
         .cloned()
 }

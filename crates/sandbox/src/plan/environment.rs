@@ -3,7 +3,7 @@
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
-use crate::plan::{Column, Environment};
+use crate::plan::{Column, EnvironmentChanges};
 use interlock_core::policy::Policy;
 
 /// Names that make bash run or read something else than the line; taken away always.
@@ -75,7 +75,7 @@ const NO_ATTRIBUTES: (&str, &str) = (
 /// Keeps git from running what the configuration of another repository names.
 ///
 /// `diff.external` alone cannot be switched off from outside; the kernel holds what it starts.
-pub(super) fn quiet_repository(environment: &mut Environment) {
+pub(super) fn quiet_repository(environment: &mut EnvironmentChanges) {
     let mut set = |name: &str, value: &str| {
         environment.set.insert(name.to_owned(), value.to_owned());
     };
@@ -88,10 +88,10 @@ pub(super) fn quiet_repository(environment: &mut Environment) {
 }
 
 /// Derives the environment of one column.
-pub(super) fn of(policy: &Policy, column: Column) -> Environment {
-    let mut environment = Environment {
+pub(super) fn of(policy: &Policy, column: Column) -> EnvironmentChanges {
+    let mut environment = EnvironmentChanges {
         removed: FOREIGN_CODE.iter().map(|name| (*name).to_owned()).collect(),
-        ..Environment::default()
+        ..EnvironmentChanges::default()
     };
     environment
         .removed
@@ -126,7 +126,7 @@ pub(super) fn of(policy: &Policy, column: Column) -> Environment {
 /// The variable that lets scripts of a person answer for them; no line of an agent has it.
 const PERSONS_TOKEN: &str = "INTERLOCK_TOKEN";
 
-impl Environment {
+impl EnvironmentChanges {
     /// Applies the changes to `given`; `own` is the run's own temporary directory.
     pub(crate) fn apply(
         &self,

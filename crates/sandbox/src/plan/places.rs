@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::plan::{WritablePlace, derive::Surroundings};
+use crate::plan::{WritablePlace, derive::PlanContext};
 
 /// A place that a program writes, and from where its path counts.
 #[derive(Debug, Clone, Copy)]
@@ -249,28 +249,28 @@ const KNOWN: &[(&str, &[At])] = &[
 pub(super) fn of_program(
     program: &str,
     directory: &Path,
-    around: &Surroundings,
+    context: &PlanContext,
 ) -> Vec<WritablePlace> {
     let rows = KNOWN.iter().find(|(name, _)| *name == program);
-    let bases = bases(directory, &around.project);
+    let bases = bases(directory, &context.project);
     rows.into_iter()
         .flat_map(|(_, rows)| rows.iter())
-        .flat_map(|row| places(*row, &bases, around))
+        .flat_map(|row| places(*row, &bases, context))
         .collect()
 }
 
 /// Lists the caches outside the project of every known program.
-pub(super) fn of_all(around: &Surroundings) -> Vec<WritablePlace> {
+pub(super) fn of_all(context: &PlanContext) -> Vec<WritablePlace> {
     let mut places: Vec<WritablePlace> = Vec::new();
     for row in KNOWN.iter().flat_map(|(_, rows)| rows.iter()) {
         if matches!(row, Home(_)) {
-            places.extend(self::places(*row, &[], around));
+            places.extend(self::places(*row, &[], context));
         }
     }
     places
 }
 
-fn places(row: At, bases: &[PathBuf], around: &Surroundings) -> Vec<WritablePlace> {
+fn places(row: At, bases: &[PathBuf], context: &PlanContext) -> Vec<WritablePlace> {
     let below = |roots: &[PathBuf], path: &str| {
         roots
             .iter()
@@ -287,12 +287,12 @@ fn places(row: At, bases: &[PathBuf], around: &Surroundings) -> Vec<WritablePlac
             })
             .collect(),
         Project(path) => below(bases, path),
-        Home(path) => below(std::slice::from_ref(&around.home), path),
-        Cache(path) => below(&around.caches, path),
-        Repository if around.repository.is_empty() => {
-            vec![WritablePlace::at(around.project.join(".git"))]
+        Home(path) => below(std::slice::from_ref(&context.home), path),
+        Cache(path) => below(&context.caches, path),
+        Repository if context.repository.is_empty() => {
+            vec![WritablePlace::at(context.project.join(".git"))]
         }
-        Repository => around
+        Repository => context
             .repository
             .iter()
             .cloned()

@@ -258,7 +258,7 @@ fn bash_starts_without_foreign_code() {
     };
     let plan = Plan::for_line(
         &asked,
-        &interlock_sandbox::Surroundings {
+        &interlock_sandbox::PlanContext {
             project: trial.path("project"),
             ..Default::default()
         },

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use interlock_sandbox::plan::{
-    Calls, Column, Confinement, Environment, LeftOver, Network, PostCheck, Protected, Start,
+    Calls, Column, Confinement, EnvironmentChanges, LeftOver, Network, PostCheck, Protected, Start,
     WritablePlace,
 };
 use interlock_sandbox::{Ended, Level, Plan};
@@ -84,7 +84,7 @@ impl Trial {
 
     /// A line of a no-write state.
     pub(crate) fn no_write(&self, line: &str) -> Plan {
-        let mut environment = Environment::default();
+        let mut environment = EnvironmentChanges::default();
         environment
             .in_own_directory
             .insert("TMPDIR".to_owned(), String::new());
@@ -110,7 +110,7 @@ impl Trial {
         self.plan(
             line,
             Column::Writing,
-            Environment::default(),
+            EnvironmentChanges::default(),
             Confinement {
                 writable: vec![WritablePlace::at(self.path("project"))],
                 own_directory: false,
@@ -128,7 +128,7 @@ impl Trial {
         &self,
         line: &str,
         column: Column,
-        environment: Environment,
+        environment: EnvironmentChanges,
         confinement: Confinement,
     ) -> Plan {
         Plan {

@@ -65,35 +65,37 @@ impl<'a> Replacement<'a> {
 }
 
 /// Replaces one text.
-pub(crate) fn one(input: &Value, around: &ToolContext<'_>) -> Result<ToolEnd, Failure> {
-    replace(input, &[Replacement::of(input)], around)
+pub(crate) fn one(input: &Value, context: &ToolContext<'_>) -> Result<ToolEnd, Failure> {
+    replace(input, &[Replacement::of(input)], context)
 }
 
 /// Replaces several texts one after the other, all or none.
-pub(crate) fn several(input: &Value, around: &ToolContext<'_>) -> Result<ToolEnd, Failure> {
+pub(crate) fn several(input: &Value, context: &ToolContext<'_>) -> Result<ToolEnd, Failure> {
     let edits = input.get("edits").and_then(Value::as_array);
     let edits: Vec<_> = edits.into_iter().flatten().map(Replacement::of).collect();
-    replace(input, &edits, around)
+    replace(input, &edits, context)
 }
 
 fn replace(
     input: &Value,
     edits: &[Replacement<'_>],
-    around: &ToolContext<'_>,
+    context: &ToolContext<'_>,
 ) -> Result<ToolEnd, Failure> {
     let found = place::find(
         text(input, "file_path"),
         Aim::Write,
         Bounds::Project,
-        around,
+        context,
     )?;
-    let shown = place::shown(&found.real, around);
+    let shown = place::shown(&found.real, context);
     let failed = |trouble: Trouble| trouble.of(&shown, Aim::Write);
     let (directory, name) = disk::split(&found.real);
     let directory = Directory::open(directory).map_err(failed)?;
     let mut opened = directory.file(name).map_err(failed)?;
-    let bytes = opened.read(FILE_BYTES_MAX, around.cancel).map_err(failed)?;
-    check_seen(&found.real, &shown, &disk::digest(&bytes), around)?;
+    let bytes = opened
+        .read(FILE_BYTES_MAX, context.cancel)
+        .map_err(failed)?;
+    check_seen(&found.real, &shown, &disk::digest(&bytes), context)?;
     let old = String::from_utf8(bytes)
         .map_err(|_| Failure::new(Code::Binary, format!("`{shown}` is no UTF-8 text")))?;
     let (new, places) = made(&old, edits, &shown)?;
@@ -113,7 +115,7 @@ fn replace(
         found.real,
         new.as_bytes(),
         text,
-        around,
+        context,
     ))
 }
 
@@ -142,8 +144,13 @@ fn made(old: &str, edits: &[Replacement<'_>], shown: &str) -> Result<(String, us
 }
 
 /// Refuses a file that the model has not read, or that is another since.
-fn check_seen(real: &str, shown: &str, now: &str, around: &ToolContext<'_>) -> Result<(), Failure> {
-    match around.seen.digest_of(real) {
+fn check_seen(
+    real: &str,
+    shown: &str,
+    now: &str,
+    context: &ToolContext<'_>,
+) -> Result<(), Failure> {
+    match context.seen.digest_of(real) {
         Some(seen) if seen == now => Ok(()),
         Some(_) => Err(Failure::new(
             Code::StaleFile,

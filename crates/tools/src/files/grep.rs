@@ -36,7 +36,7 @@ enum Mode {
 }
 
 /// Looks for lines that match.
-pub(crate) fn grep(input: &Value, around: &ToolContext<'_>) -> Result<ToolEnd, Failure> {
+pub(crate) fn grep(input: &Value, context: &ToolContext<'_>) -> Result<ToolEnd, Failure> {
     let mode = match text(input, "output_mode") {
         "content" => Mode::Content,
         "count" => Mode::Count,
@@ -47,7 +47,7 @@ pub(crate) fn grep(input: &Value, around: &ToolContext<'_>) -> Result<ToolEnd, F
         is_set(input, "ignore_case"),
         "pattern",
     )?;
-    let real = place_of(input, Bounds::Machine, around)?;
+    let real = place_of(input, Bounds::Machine, context)?;
     let search = Search {
         matcher,
         context: match mode {
@@ -59,10 +59,10 @@ pub(crate) fn grep(input: &Value, around: &ToolContext<'_>) -> Result<ToolEnd, F
     let mut told = Matches {
         mode,
         text: String::new(),
-        bytes_max: around.result_bytes_max,
+        bytes_max: context.result_bytes_max,
         is_full: false,
     };
-    let unread = search.through(&real, around, &mut |shown, file| told.take(shown, file))?;
+    let unread = search.through(&real, context, &mut |shown, file| told.take(shown, file))?;
     Ok(ToolEnd::done(told.into_text(unread)))
 }
 
@@ -111,16 +111,16 @@ impl Search<'_> {
     fn through(
         &self,
         real: &str,
-        around: &ToolContext<'_>,
+        context: &ToolContext<'_>,
         take: &mut dyn FnMut(&str, &InFile) -> bool,
     ) -> Result<usize, Failure> {
         let mut searcher = self.searcher();
         let mut unread = 0;
         let mut look = |path: &Path| -> Result<bool, Failure> {
-            if around.cancel.is_cancelled() {
+            if context.cancel.is_cancelled() {
                 return Err(Trouble::Cancelled.of("", Aim::Read));
             }
-            let shown = place::shown(&path.to_string_lossy(), around);
+            let shown = place::shown(&path.to_string_lossy(), context);
             match self.in_file(&mut searcher, path) {
                 Ok(found) if found.matches > 0 => Ok(take(&shown, &found)),
                 Ok(_) => Ok(true),
@@ -130,7 +130,7 @@ impl Search<'_> {
                 }
             }
         };
-        if walk::start(real, &place::shown(real, around))? == Start::File {
+        if walk::start(real, &place::shown(real, context))? == Start::File {
             look(Path::new(real))?;
             return Ok(unread);
         }
@@ -139,7 +139,7 @@ impl Search<'_> {
             glob: self.glob,
             ..Skipped::default()
         };
-        for entry in walk::walk(real, left, around)?.flatten() {
+        for entry in walk::walk(real, left, context)?.flatten() {
             if walk::is_file(&entry) && !look(entry.path())? {
                 break;
             }
@@ -292,7 +292,7 @@ impl Matches {
 }
 
 /// Looks for lines as CodeMie's tool does.
-pub(crate) fn as_object(input: &Value, around: &ToolContext<'_>) -> Result<ToolEnd, Failure> {
+pub(crate) fn as_object(input: &Value, context: &ToolContext<'_>) -> Result<ToolEnd, Failure> {
     let query = text(input, "query");
     let pattern = if is_set(input, "regex") {
         query.to_owned()
@@ -305,9 +305,9 @@ pub(crate) fn as_object(input: &Value, around: &ToolContext<'_>) -> Result<ToolE
         context: 0,
         glob: None,
     };
-    let real = place_of(input, Bounds::Datasources, around)?;
+    let real = place_of(input, Bounds::Datasources, context)?;
     let mut matches = Vec::new();
-    search.through(&real, around, &mut |shown, file| {
+    search.through(&real, context, &mut |shown, file| {
         let rows = file.rows.iter().take(max.saturating_sub(matches.len()));
         matches
             .extend(rows.map(|row| json!({"path": shown, "line": row.number, "text": row.text})));

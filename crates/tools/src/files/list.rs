@@ -24,15 +24,15 @@ const NAMES_MAX: usize = 200_000;
 const FILES_MAX: usize = 100_000;
 
 /// Lists files whose path matches a pattern.
-pub(crate) fn glob(input: &Value, around: &ToolContext<'_>) -> Result<ToolEnd, Failure> {
+pub(crate) fn glob(input: &Value, context: &ToolContext<'_>) -> Result<ToolEnd, Failure> {
     let pattern = text(input, "pattern");
     let matcher = matcher(pattern)?;
-    let real = base(input, Bounds::Machine, around)?;
+    let real = base(input, Bounds::Machine, context)?;
     let left = Skipped {
         version_control: names_version_control(pattern, &real),
         ..Skipped::default()
     };
-    let found = files(&real, left, Some(&matcher), ENTRIES_MAX, around)?;
+    let found = files(&real, left, Some(&matcher), ENTRIES_MAX, context)?;
     let mut lines = found.paths;
     if lines.is_empty() {
         return Ok(ToolEnd::done("no files match"));
@@ -63,9 +63,9 @@ fn matcher(pattern: &str) -> Result<GlobSet, Failure> {
 }
 
 /// Returns the directory that a call names, without links; the project root without one.
-fn base(input: &Value, bounds: Bounds, around: &ToolContext<'_>) -> Result<String, Failure> {
-    let real = place_of(input, bounds, around)?;
-    walk::directory(&real, &place::shown(&real, around))?;
+fn base(input: &Value, bounds: Bounds, context: &ToolContext<'_>) -> Result<String, Failure> {
+    let real = place_of(input, bounds, context)?;
+    walk::directory(&real, &place::shown(&real, context))?;
     Ok(real)
 }
 
@@ -73,12 +73,12 @@ fn base(input: &Value, bounds: Bounds, around: &ToolContext<'_>) -> Result<Strin
 pub(crate) fn place_of(
     input: &Value,
     bounds: Bounds,
-    around: &ToolContext<'_>,
+    context: &ToolContext<'_>,
 ) -> Result<String, Failure> {
     let Some(path) = optional(input, "path") else {
-        return Ok(around.surroundings.project_root.clone());
+        return Ok(context.call_context.project_root.clone());
     };
-    let found = place::find(path, Aim::Read, bounds, around)?;
+    let found = place::find(path, Aim::Read, bounds, context)?;
     Ok(found.real)
 }
 
@@ -93,15 +93,15 @@ fn files(
     left: Skipped<'_>,
     matcher: Option<&GlobSet>,
     max: usize,
-    around: &ToolContext<'_>,
+    context: &ToolContext<'_>,
 ) -> Result<Files, Failure> {
     let mut found = Files {
         paths: Vec::new(),
         is_cut: false,
     };
     // What cannot be read on the way is not there for whoever asks.
-    for entry in walk::walk(real, left, around)?.flatten() {
-        if around.cancel.is_cancelled() {
+    for entry in walk::walk(real, left, context)?.flatten() {
+        if context.cancel.is_cancelled() {
             return Err(Trouble::Cancelled.of(real, Aim::Read));
         }
         let path = entry.path();
@@ -113,7 +113,7 @@ fn files(
             found.is_cut = true;
             break;
         }
-        found.paths.push(shown(path, around));
+        found.paths.push(shown(path, context));
     }
     Ok(found)
 }
@@ -125,14 +125,14 @@ fn is_shown(entry: &ignore::DirEntry) -> bool {
         .is_some_and(|kind| kind.is_file() || kind.is_symlink())
 }
 
-fn shown(path: &Path, around: &ToolContext<'_>) -> String {
-    place::shown(&path.to_string_lossy(), around)
+fn shown(path: &Path, context: &ToolContext<'_>) -> String {
+    place::shown(&path.to_string_lossy(), context)
 }
 
 /// Lists what is in a directory.
-pub(crate) fn ls(input: &Value, around: &ToolContext<'_>) -> Result<ToolEnd, Failure> {
-    let found = place::find(text(input, "path"), Aim::Read, Bounds::Machine, around)?;
-    let told = place::shown(&found.real, around);
+pub(crate) fn ls(input: &Value, context: &ToolContext<'_>) -> Result<ToolEnd, Failure> {
+    let found = place::find(text(input, "path"), Aim::Read, Bounds::Machine, context)?;
+    let told = place::shown(&found.real, context);
     walk::directory(&found.real, &told)?;
     let failed = |trouble: Trouble| trouble.of(&told, Aim::Read);
     let mut names = Directory::open(Path::new(&found.real))
@@ -163,7 +163,7 @@ pub(crate) fn ls(input: &Value, around: &ToolContext<'_>) -> Result<ToolEnd, Fai
 }
 
 /// Lists files as CodeMie's tool does.
-pub(crate) fn as_object(input: &Value, around: &ToolContext<'_>) -> Result<ToolEnd, Failure> {
+pub(crate) fn as_object(input: &Value, context: &ToolContext<'_>) -> Result<ToolEnd, Failure> {
     let pattern = optional(input, "pattern");
     // A pattern without `/` is one of names, wherever the files lie.
     let whole = pattern.map(|pattern| match pattern.contains('/') {
@@ -171,13 +171,13 @@ pub(crate) fn as_object(input: &Value, around: &ToolContext<'_>) -> Result<ToolE
         false => format!("**/{pattern}"),
     });
     let matcher = whole.as_deref().map(matcher).transpose()?;
-    let real = base(input, Bounds::Datasources, around)?;
+    let real = base(input, Bounds::Datasources, context)?;
     let left = Skipped {
         version_control: names_version_control(pattern.unwrap_or_default(), &real),
         below: input.get("recursive") == Some(&Value::Bool(false)),
         ..Skipped::default()
     };
-    let found = files(&real, left, matcher.as_ref(), FILES_MAX, around)?;
+    let found = files(&real, left, matcher.as_ref(), FILES_MAX, context)?;
     let mut told = json!({"files": found.paths});
     if found.is_cut
         && let Value::Object(fields) = &mut told

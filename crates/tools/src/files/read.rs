@@ -26,18 +26,23 @@ const TEXT_BYTES_MAX: u64 = 10 * 1024 * 1024;
 const LOOK_EVERY: usize = 4_096;
 
 /// Shows numbered lines of a file.
-pub(crate) fn numbered(input: &Value, around: &ToolContext<'_>) -> Result<ToolEnd, Failure> {
-    let found = place::find(text(input, "file_path"), Aim::Read, Bounds::Machine, around)?;
-    let shown = place::shown(&found.real, around);
+pub(crate) fn numbered(input: &Value, context: &ToolContext<'_>) -> Result<ToolEnd, Failure> {
+    let found = place::find(
+        text(input, "file_path"),
+        Aim::Read,
+        Bounds::Machine,
+        context,
+    )?;
+    let shown = place::shown(&found.real, context);
     let failed = |trouble: Trouble| trouble.of(&shown, Aim::Read);
     let opened = open(&found.real).map_err(failed)?;
     let mut page = Page {
         first: count(input, "offset").unwrap_or(1).max(1),
         limit: count(input, "limit").unwrap_or(LINES),
-        bytes_max: around.result_bytes_max,
+        bytes_max: context.result_bytes_max,
         ..Page::default()
     };
-    let digest = page.fill(opened, around).map_err(failed)?;
+    let digest = page.fill(opened, context).map_err(failed)?;
     if let Some(why) = page.binary {
         return Err(Failure::new(Code::Binary, format!("`{shown}` {why}")));
     }
@@ -47,7 +52,7 @@ pub(crate) fn numbered(input: &Value, around: &ToolContext<'_>) -> Result<ToolEn
             path: found.real,
             digest,
         };
-        around.seen.note(&file);
+        context.seen.note(&file);
         end.seen.push(file);
     }
     Ok(end)
@@ -83,7 +88,7 @@ impl Page {
     fn fill(
         &mut self,
         opened: OpenFile,
-        around: &ToolContext<'_>,
+        context: &ToolContext<'_>,
     ) -> Result<Option<String>, Trouble> {
         let is_whole = opened.size() <= SEEN_BYTES_MAX;
         let mut reader = BufReader::with_capacity(256 * 1024, opened.file);
@@ -91,11 +96,11 @@ impl Page {
         let mut line = Vec::new();
         let mut taken = 0_u64;
         loop {
-            if self.lines.is_multiple_of(LOOK_EVERY) && around.cancel.is_cancelled() {
+            if self.lines.is_multiple_of(LOOK_EVERY) && context.cancel.is_cancelled() {
                 return Err(Trouble::Cancelled);
             }
             line.clear();
-            let more = read_line(&mut reader, &mut line, &mut digest, around.cancel)?;
+            let more = read_line(&mut reader, &mut line, &mut digest, context.cancel)?;
             if more == 0 {
                 return Ok(is_whole.then(|| disk::hex(&digest.finalize())));
             }
@@ -233,10 +238,10 @@ fn cut_bytes(line: &[u8]) -> &[u8] {
 }
 
 /// Returns the text of a file, or of some of its lines.
-pub(crate) fn plain(input: &Value, around: &ToolContext<'_>) -> Result<ToolEnd, Failure> {
-    let found = place::find(text(input, "path"), Aim::Read, Bounds::Datasources, around)?;
-    let shown = place::shown(&found.real, around);
-    let whole = whole_text(&found.real, &shown, around)?;
+pub(crate) fn plain(input: &Value, context: &ToolContext<'_>) -> Result<ToolEnd, Failure> {
+    let found = place::find(text(input, "path"), Aim::Read, Bounds::Datasources, context)?;
+    let shown = place::shown(&found.real, context);
+    let whole = whole_text(&found.real, &shown, context)?;
     let offset = count(input, "offset").unwrap_or(0);
     let limit = count(input, "limit").unwrap_or(usize::MAX);
     let lines = whole.split_inclusive('\n').skip(offset).take(limit);
@@ -251,11 +256,13 @@ pub(crate) fn plain(input: &Value, around: &ToolContext<'_>) -> Result<ToolEnd, 
 pub(crate) fn whole_text(
     real: &str,
     shown: &str,
-    around: &ToolContext<'_>,
+    context: &ToolContext<'_>,
 ) -> Result<String, Failure> {
     let failed = |trouble: Trouble| trouble.of(shown, Aim::Read);
     let mut opened = open(real).map_err(failed)?;
-    let bytes = opened.read(TEXT_BYTES_MAX, around.cancel).map_err(failed)?;
+    let bytes = opened
+        .read(TEXT_BYTES_MAX, context.cancel)
+        .map_err(failed)?;
     String::from_utf8(bytes)
         .map_err(|_| Failure::new(Code::Binary, format!("`{shown}` is no UTF-8 text")))
 }

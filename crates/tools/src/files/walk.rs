@@ -31,7 +31,7 @@ pub(crate) struct Skipped<'a> {
 pub(crate) fn walk(
     real: &str,
     left: Skipped<'_>,
-    around: &ToolContext<'_>,
+    context: &ToolContext<'_>,
 ) -> Result<Walk, Failure> {
     let mut builder = WalkBuilder::new(real);
     builder
@@ -55,7 +55,7 @@ pub(crate) fn walk(
         overrides.add(glob).map_err(wrong)?;
         builder.overrides(overrides.build().map_err(wrong)?);
     }
-    let state = around.surroundings.state_directory.clone();
+    let state = context.call_context.state_directory.clone();
     builder.filter_entry(move |entry| may_enter(entry, left.version_control, state.as_deref()));
     Ok(builder.build())
 }

@@ -16,9 +16,9 @@ pub(crate) const OTHER_NAMES: &str =
     "; the file had other names (hard links), which keep the old content";
 
 /// Writes a file whole.
-pub(crate) fn whole(input: &Value, around: &ToolContext<'_>) -> Result<ToolEnd, Failure> {
+pub(crate) fn whole(input: &Value, context: &ToolContext<'_>) -> Result<ToolEnd, Failure> {
     let content = text(input, "content");
-    let put = put(text(input, "file_path"), content, Bounds::Project, around)?;
+    let put = put(text(input, "file_path"), content, Bounds::Project, context)?;
     let lines = content.lines().count();
     let what = if put.is_new { "made" } else { "replaced" };
     let mut text = format!(
@@ -29,15 +29,15 @@ pub(crate) fn whole(input: &Value, around: &ToolContext<'_>) -> Result<ToolEnd, 
     if put.has_other_names {
         text.push_str(OTHER_NAMES);
     }
-    Ok(written(put.real, content.as_bytes(), text, around))
+    Ok(written(put.real, content.as_bytes(), text, context))
 }
 
 /// Writes a file whole, and answers as CodeMie's tool does.
-pub(crate) fn told_as_object(input: &Value, around: &ToolContext<'_>) -> Result<ToolEnd, Failure> {
+pub(crate) fn told_as_object(input: &Value, context: &ToolContext<'_>) -> Result<ToolEnd, Failure> {
     let content = text(input, "content");
-    let put = put(text(input, "path"), content, Bounds::Datasources, around)?;
+    let put = put(text(input, "path"), content, Bounds::Datasources, context)?;
     let text = json!({"path": put.shown, "bytes": content.len()}).to_string();
-    Ok(written(put.real, content.as_bytes(), text, around))
+    Ok(written(put.real, content.as_bytes(), text, context))
 }
 
 /// A file that was written.
@@ -52,10 +52,10 @@ fn put(
     path: &str,
     content: &str,
     bounds: Bounds,
-    around: &ToolContext<'_>,
+    context: &ToolContext<'_>,
 ) -> Result<Put, Failure> {
-    let found = place::find(path, Aim::Write, bounds, around)?;
-    let shown = place::shown(&found.real, around);
+    let found = place::find(path, Aim::Write, bounds, context)?;
+    let shown = place::shown(&found.real, context);
     let failed = |trouble: Trouble| trouble.of(&shown, Aim::Write);
     let (directory, name) = disk::split(&found.real);
     if path.ends_with('/') {
@@ -82,10 +82,10 @@ pub(crate) fn written(
     real: String,
     bytes: &[u8],
     text: String,
-    around: &ToolContext<'_>,
+    context: &ToolContext<'_>,
 ) -> ToolEnd {
     let file = edit::seen(real.clone(), bytes);
-    around.seen.note(&file);
+    context.seen.note(&file);
     ToolEnd {
         wrote: vec![real],
         seen: vec![file],

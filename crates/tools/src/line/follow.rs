@@ -68,7 +68,7 @@ pub(super) struct Outcome {
 }
 
 /// Carries the order out.
-pub(super) fn follow(wanted: &CommandSpec<'_>, around: &ToolContext<'_>) -> io::Result<Outcome> {
+pub(super) fn follow(wanted: &CommandSpec<'_>, context: &ToolContext<'_>) -> io::Result<Outcome> {
     let mut order = serde_json::to_vec(wanted.order)?;
     order.push(b'\n');
     let (ours, theirs) = UnixStream::pair()?;
@@ -101,7 +101,7 @@ pub(super) fn follow(wanted: &CommandSpec<'_>, around: &ToolContext<'_>) -> io::
         report: Report::default(),
         stop: None,
         ended: None,
-        around,
+        context,
         deadline: Instant::now().checked_add(wanted.timeout),
     };
     let mut caller = ours;
@@ -147,7 +147,7 @@ struct Follow<'a> {
     stop: Option<Stopping>,
     /// When the process that carries the line was gone.
     ended: Option<Instant>,
-    around: &'a ToolContext<'a>,
+    context: &'a ToolContext<'a>,
     deadline: Option<Instant>,
 }
 
@@ -156,16 +156,16 @@ impl Follow<'_> {
         let mut buffer = vec![0; CHUNK];
         loop {
             self.wait(caller);
-            let around = self.around;
+            let context = self.context;
             let mut tell = |bytes: &[u8]| {
-                if let Some(progress) = around.progress {
+                if let Some(progress) = context.progress {
                     progress(Progress::Printed(bytes));
                 }
             };
             let more_out = self.out.drain(&mut buffer, &mut tell);
             let more_err = self.err.drain(&mut buffer, &mut tell);
             let more = more_out || more_err;
-            self.report.hear(caller, &mut buffer, around);
+            self.report.hear(caller, &mut buffer, context);
             let now = Instant::now();
             self.press(now);
             if self.ended.is_none() && matches!(self.child.0.try_wait(), Ok(Some(_))) {
@@ -174,7 +174,7 @@ impl Follow<'_> {
                 group::kill(self.leader);
             }
             if !more && self.is_over(now) {
-                self.report.hear(caller, &mut buffer, around);
+                self.report.hear(caller, &mut buffer, context);
                 return;
             }
         }
@@ -190,8 +190,8 @@ impl Follow<'_> {
         self.out.pipe.waits().into_iter().for_each(&mut add);
         self.err.pipe.waits().into_iter().for_each(&mut add);
         match &self.stop {
-            None => add(self.around.cancel.cancelled_fd()),
-            Some(_) => self.around.cancel.next_fd().into_iter().for_each(&mut add),
+            None => add(self.context.cancel.cancelled_fd()),
+            Some(_) => self.context.cancel.next_fd().into_iter().for_each(&mut add),
         }
         let now = Instant::now();
         let timeout = self
@@ -218,7 +218,7 @@ impl Follow<'_> {
     fn press(&mut self, now: Instant) {
         if self.stop.is_none() && self.ended.is_none() {
             let is_late = self.deadline.is_some_and(|deadline| now >= deadline);
-            let why = match (self.around.cancel.is_cancelled(), is_late) {
+            let why = match (self.context.cancel.is_cancelled(), is_late) {
                 (true, _) => Stop::Asked,
                 (false, true) => Stop::TooLong,
                 (false, false) => return,
@@ -232,7 +232,7 @@ impl Follow<'_> {
             });
         }
         if let Some(stop) = &mut self.stop
-            && self.around.cancel.is_killed()
+            && self.context.cancel.is_killed()
         {
             stop.kill_at = stop.kill_at.min(now);
         }
@@ -265,7 +265,7 @@ struct Report {
 }
 
 impl Report {
-    fn hear(&mut self, caller: &mut UnixStream, buffer: &mut [u8], around: &ToolContext<'_>) {
+    fn hear(&mut self, caller: &mut UnixStream, buffer: &mut [u8], context: &ToolContext<'_>) {
         while !self.is_over {
             match caller.read(buffer) {
                 Ok(0) => self.is_over = true,
@@ -284,7 +284,7 @@ impl Report {
                 continue;
             };
             if let (CarrierMessage::Started { level, not_held }, Some(progress)) =
-                (&told, around.progress)
+                (&told, context.progress)
             {
                 progress(Progress::Held {
                     level: *level,

@@ -23,7 +23,7 @@ fn told(room: &Room, input: &Value, progress: &(dyn Fn(Progress<'_>) + Sync)) ->
                 level_max: Level::Full,
             }),
             progress: Some(progress),
-            ..room.around(&call.facts)
+            ..room.context(&call.facts)
         },
     )
 }
@@ -118,11 +118,11 @@ fn a_plan_for_another_line_runs_nothing() {
                 plan: &plan,
                 level_max: Level::Full,
             }),
-            ..room.around(&facts)
+            ..room.context(&facts)
         },
     );
     assert_eq!(end.code, Some(Code::NotStarted));
-    let end = Tool::Bash.run(&other, &room.around(&facts));
+    let end = Tool::Bash.run(&other, &room.context(&facts));
     assert_eq!(end.code, Some(Code::NotStarted));
     assert!(!room.path.join("p/made").exists());
 }
@@ -146,7 +146,7 @@ fn a_program_that_tells_nothing_is_a_failure() {
                     plan: &plan,
                     level_max: Level::Full,
                 }),
-                ..room.around(&facts)
+                ..room.context(&facts)
             },
         );
         assert_eq!(end.code, Some(code), "{program}: {end:?}");
@@ -164,7 +164,7 @@ fn variables_of_an_integration_reach_the_line_and_nothing_else() {
     );
     assert_eq!(end.text, "[t-1]\n");
     assert!(!format!("{call:?}").contains("t-1"));
-    assert!(!format!("{:?}", room.around(&call.facts)).contains("t-1"));
+    assert!(!format!("{:?}", room.context(&call.facts)).contains("t-1"));
 }
 
 #[test]

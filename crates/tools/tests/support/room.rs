@@ -8,15 +8,17 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use interlock_confine::{Host, PersonsLine, plan_for_person};
+use interlock_confine::{PersonsLine, plan_for_person};
 use interlock_core::{
     call::{CallFacts, ToolCall},
     names::CallId,
     policy::Policy,
 };
-use interlock_facts::{RealDisk, Surroundings};
+use interlock_facts::{CallContext, RealDisk};
 use interlock_process::Cancel;
+use interlock_project::Environment;
 use interlock_sandbox::{Level, Plan};
+use interlock_store::Home;
 use interlock_testkit::room::no_temporary;
 use interlock_tools::{Arguments, Carrier, Datasource, Seen, Tool, ToolContext, ToolEnd};
 use serde_json::Value;
@@ -26,7 +28,7 @@ use serde_json::Value;
 pub(crate) struct Room {
     _kept: tempfile::TempDir,
     pub(crate) path: PathBuf,
-    pub(crate) surroundings: Surroundings,
+    pub(crate) call_context: CallContext,
     pub(crate) seen: Seen,
     pub(crate) cancel: Cancel,
     pub(crate) datasources: Vec<Datasource>,
@@ -48,16 +50,16 @@ impl Room {
         }
         fs::write(path.join("state/secret"), "state secret\n").unwrap();
         let text = |name: &str| path.join(name).to_str().unwrap().to_owned();
-        let mut surroundings = Surroundings::of_project(text("p"));
-        surroundings.temporary = Some(text("tmp"));
-        surroundings.home = Some(text("home"));
-        surroundings.state_directory = Some(text("state"));
-        surroundings.shell = interlock_shell::Dialect::Bash;
-        surroundings.environment_held = true;
+        let mut call_context = CallContext::of_project(text("p"));
+        call_context.temporary = Some(text("tmp"));
+        call_context.home = Some(text("home"));
+        call_context.state_directory = Some(text("state"));
+        call_context.site.shell = interlock_shell::Dialect::Bash;
+        call_context.environment_held = true;
         let docs = Datasource::at("docs", &path.join("docs")).unwrap();
         Self {
             _kept: kept,
-            surroundings: surroundings.resolved(&RealDisk),
+            call_context: call_context.resolved(&RealDisk),
             path,
             seen: Seen::new(),
             cancel: Cancel::new().unwrap(),
@@ -110,7 +112,7 @@ impl Room {
         tool.proposed(
             CallId::from("t1.c1"),
             arguments,
-            &self.surroundings,
+            &self.call_context,
             &RealDisk,
         )
     }
@@ -135,15 +137,15 @@ impl Room {
             arguments,
             &ToolContext {
                 carrier,
-                ..self.around(facts)
+                ..self.context(facts)
             },
         )
     }
 
     /// Returns what a call is given, but for what carries a line.
-    pub(crate) fn around<'a>(&'a self, facts: &'a CallFacts) -> ToolContext<'a> {
+    pub(crate) fn context<'a>(&'a self, facts: &'a CallFacts) -> ToolContext<'a> {
         ToolContext {
-            surroundings: &self.surroundings,
+            call_context: &self.call_context,
             facts,
             seen: &self.seen,
             cancel: &self.cancel,
@@ -162,19 +164,16 @@ impl Room {
 
     /// Makes the plan of a call's line.
     pub(crate) fn plan(&self, arguments: &Arguments) -> Option<Plan> {
-        let root = Path::new(&self.surroundings.project_root);
+        let root = Path::new(&self.call_context.project_root);
         let text = arguments.value().get("command").and_then(Value::as_str)?;
         let directory = arguments.value().get("cwd").and_then(Value::as_str);
         let directory = directory.map_or(root.to_owned(), |cwd| root.join(cwd));
-        let host = Host {
-            plugins: Vec::new(),
-            state_directory: self.path.join("state"),
-            program: None,
-            configuration: None,
-            environment: vec![
+        let environment = Environment {
+            variables: vec![
                 ("HOME".into(), self.path.join("home").into()),
                 ("TMPDIR".into(), self.path.join("tmp").into()),
             ],
+            ..Environment::at(Home::at(self.path.join("state")))
         };
         let asked = PersonsLine {
             text,
@@ -182,7 +181,7 @@ impl Room {
             project: root,
             directory: &directory.canonicalize().unwrap_or(directory.clone()),
         };
-        Some(plan_for_person(&host, &asked).unwrap())
+        Some(plan_for_person(&environment, &[], &asked).unwrap())
     }
 
     /// Returns everything below the room, with what tells a change.

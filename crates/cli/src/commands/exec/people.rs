@@ -2,10 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use interlock_clients::{HookSetting, plugins};
+use interlock_clients::plugins;
 use interlock_confine::{PersonsLine, plan_for_person};
 use interlock_core::policy::{CommandEntry, Policy, Stance};
-use interlock_project::project_root;
+use interlock_project::{Environment, project_root};
 use interlock_sandbox::{
     Plan,
     plan::{Column, Network},
@@ -25,9 +25,10 @@ pub(super) fn plan(arguments: &Arguments) -> Result<Plan, String> {
         None => project_root(&directory),
     };
     let policy = policy(arguments)?;
-    let setting = HookSetting::of_process()?;
+    let environment = Environment::of_process().map_err(|error| error.to_string())?;
     let mut plan = plan_for_person(
-        &plugins::host(&setting),
+        &environment,
+        &plugins::in_place(&environment),
         &PersonsLine {
             text: &arguments.line,
             policy: &policy,

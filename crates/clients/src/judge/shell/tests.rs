@@ -23,17 +23,14 @@ fn judged_while(moved: bool) -> Result<Answer, String> {
     let base = room.path().canonicalize().unwrap();
     let project = base.join("project");
     fs::create_dir_all(project.join(".git")).unwrap();
-    let setting = HookSetting {
-        home: Home::at(base.join("state")),
-        by_plugin: false,
-        configuration: None,
+    let environment = Environment {
         program: Some("/opt/interlock".into()),
-        environment: Vec::new(),
         client: Some(ClientProcess {
             pid: u32::MAX,
             started: "s".to_owned(),
         }),
         at_ms: 1,
+        ..Environment::at(Home::at(base.join("state")))
     };
     let source = Source::new("w.json", WORKFLOW);
     let loaded = load(&source, None, &NoWorkflows).unwrap();
@@ -48,7 +45,10 @@ fn judged_while(moved: bool) -> Result<Answer, String> {
         durability: Durability::Process,
         at_ms: 1,
     };
-    let started = setting.home.start_run(&new, Object::new(), "ana").unwrap();
+    let started = environment
+        .home
+        .start_run(&new, Object::new(), "ana")
+        .unwrap();
     let binding = Binding {
         run: started.log.run().clone(),
         session: SessionKey::new("claude-code", "s"),
@@ -56,9 +56,9 @@ fn judged_while(moved: bool) -> Result<Answer, String> {
         process: None,
         at_ms: 1,
     };
-    let mut guarded = Guarded::open(&setting, binding).unwrap();
+    let mut guarded = Guarded::open(&environment, binding).unwrap();
     if moved {
-        let mut log = setting.home.open_run(guarded.id()).unwrap();
+        let mut log = environment.home.open_run(guarded.id()).unwrap();
         let mut run = log.load().unwrap();
         let request = TransitionRequest {
             event: "FREE".to_owned(),
@@ -84,7 +84,7 @@ fn judged_while(moved: bool) -> Result<Answer, String> {
     let Event::BeforeTool(used) = &input.event else {
         return Err(format!("{:?}", input.event));
     };
-    before_line(&setting, &mut guarded, &input, used)
+    before_line(&environment, &mut guarded, &input, used)
 }
 
 #[test]

@@ -16,11 +16,12 @@ impl Governor {
     /// Compares what is protected with how it was when the run began.
     pub(super) fn watch(&mut self, run: &RunId, at_ms: u64) -> Result<(), StoreError> {
         let of_run = self.watched.take().filter(|(of, _)| of == run);
-        let around = self.files.around();
-        let (_, mut watched) = of_run.unwrap_or_else(|| (run.clone(), Watched::of_gateway(around)));
+        let context = self.files.context();
+        let (_, mut watched) =
+            of_run.unwrap_or_else(|| (run.clone(), Watched::of_gateway(context)));
         let live = self.opened.live(run)?;
         if !live.run.is_over() {
-            live.watch(&mut watched, around, at_ms)?;
+            live.watch(&mut watched, context, at_ms)?;
         }
         self.watched = Some((run.clone(), watched));
         Ok(())
@@ -28,7 +29,7 @@ impl Governor {
 
     /// Keeps the span that a call lies in: the one it names, else that of the whole process.
     pub(super) fn keep_parent(&self, run: &RunId, call: &CallId, meta: Option<&Object>) {
-        let home = &self.settings.home;
+        let home = &self.settings.environment.home;
         let named = meta.and_then(|meta| meta.get(TRACE_KEY)?.as_str());
         let parent = named.or_else(|| {
             let ours = self.parent.as_deref()?;

@@ -32,7 +32,7 @@ impl Governor {
         };
         let token_is_new = match result {
             CallEnd::Result(text) | CallEnd::Error(text) => {
-                let home = &self.settings.home;
+                let home = &self.settings.environment.home;
                 home.void_token_in_json(text.get(), &passed.run)? == Some(true)
             }
             CallEnd::Unknown => false,

@@ -87,7 +87,7 @@ fn a_prompt_too_long_or_like_an_option_comes_as_input() {
 #[test]
 fn each_agent_has_its_code_for_what_lacks_and_what_fails() {
     let mut room = Room::new();
-    room.around.path = Some(room.at("bin").into());
+    room.context.path = Some(room.at("bin").into());
     let code = |room: &Room, kind: &str, input: Value| failed(room.carry(&order(kind, input))).code;
     let prompt = || json!({"prompt": "p"});
     for (kind, missing) in [("claude", 1), ("codex", 2), ("gemini", 2)] {
@@ -142,7 +142,7 @@ fn an_interactive_agent_needs_a_terminal() {
 #[test]
 fn an_issue_is_asked_of_its_own_program() {
     let mut room = Room::new();
-    room.around.path = Some(room.at("bin").into());
+    room.context.path = Some(room.at("bin").into());
     let issue = |input| order("get-gh-issue", input);
     let number = || json!({"issue-number": " #12 "});
     assert_eq!(failed(room.carry(&issue(number()))).code, 2);
@@ -271,7 +271,7 @@ fn a_guarded_agent_succeeds_only_where_its_run_did() {
     let order = |workflow: &str| order("claude", json!({"prompt": "p", "guard": workflow}));
     let unheld = failed(room.carry(&order("bugfix")));
     assert_eq!(unheld.code, 1, "nothing holds an agent here");
-    room.around.guard = Some(Arc::new(Scripted(room.at("beside"))));
+    room.context.guard = Some(Arc::new(Scripted(room.at("beside"))));
     assert_eq!(done(room.carry(&order("bugfix"))), "worked\n");
     assert_eq!(room.read("beside/words"), "--held firmly -p p\n");
     room.program("claude", "echo worked");

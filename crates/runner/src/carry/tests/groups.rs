@@ -97,7 +97,7 @@ fn stopped(room: &Room, order: &Order, how: Stop) -> (String, Outcome) {
             stopper.stop(how);
             tell.send(line.trim().to_owned()).unwrap();
         });
-        carry_out(order, &room.around, &cancel, Box::new(|_| false))
+        carry_out(order, &room.context, &cancel, Box::new(|_| false))
     });
     (told.recv().unwrap(), outcome)
 }
@@ -146,7 +146,7 @@ fn a_group_that_outlived_its_runner_is_ended_by_the_next() {
     let id = child.id().to_string();
     let start = start_of(&id);
     let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap();
-    let records = room.around.records();
+    let records = room.context.records();
     let groups = room.at("beside/groups");
     fs::create_dir(&groups).unwrap();
     let write = |name: &str, start: &str, boot: &str| {

@@ -1,0 +1,301 @@
+//! The two eras of the protocol, and what a message of one is in the other.
+//!
+//! Legacy: up to 2025-11-25, a session begins with `initialize`. Modern: from
+//! 2026-07-28, each request says in `_meta` who sends it. Between sides of one
+//! era nothing here is used.
+
+use interlock_core::machine::Object;
+use serde_json::{Value, json, value::RawValue};
+
+use crate::{
+    fields::Fields,
+    message::{INVALID_PARAMS, Outcome},
+};
+
+/// The revision of the modern era.
+pub const MODERN: &str = "2026-07-28";
+/// The revisions of the legacy era, newest first.
+pub const LEGACY: [&str; 4] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
+/// A revision that is not spoken here.
+pub const UNSUPPORTED_VERSION: i64 = -32_022;
+/// Errors by which a server of the modern era is known.
+pub const MODERN_ERRORS: [i64; 3] = [-32_020, -32_021, UNSUPPORTED_VERSION];
+
+/// Where a request of the modern era names its revision.
+pub const VERSION_KEY: &str = "io.modelcontextprotocol/protocolVersion";
+/// Where it says what the client can do.
+pub const CAPABILITIES_KEY: &str = "io.modelcontextprotocol/clientCapabilities";
+/// Where it says who the client is.
+pub const CLIENT_KEY: &str = "io.modelcontextprotocol/clientInfo";
+/// Where it says what the client wants logged.
+pub const LOG_KEY: &str = "io.modelcontextprotocol/logLevel";
+/// Where a result says who the server is.
+pub const SERVER_KEY: &str = "io.modelcontextprotocol/serverInfo";
+/// Where a notification names its subscription.
+pub const SUBSCRIPTION_KEY: &str = "io.modelcontextprotocol/subscriptionId";
+
+/// How severe a log message is, least first.
+const LOG_LEVELS: [&str; 8] = [
+    "debug",
+    "info",
+    "notice",
+    "warning",
+    "error",
+    "critical",
+    "alert",
+    "emergency",
+];
+
+/// An era of the protocol.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Era {
+    /// Up to 2025-11-25: a session begins with `initialize`.
+    Legacy,
+    /// From 2026-07-28: each request says who sends it.
+    Modern,
+}
+
+/// Who a client says it is.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Introduced {
+    /// The era it speaks.
+    pub era: Era,
+    /// The revision it asks for.
+    pub version: String,
+    /// What it can do.
+    pub capabilities: Value,
+    /// What it calls itself.
+    pub client: Option<Value>,
+    /// From which severity on it wants log messages; `None`: none.
+    pub log_level: Option<String>,
+    /// The parameters of `initialize`, in the legacy era.
+    pub initialize: Object,
+}
+
+impl Introduced {
+    /// Reads the parameters of `initialize`.
+    pub fn by_initialize(params: &Object) -> Result<Self, Outcome> {
+        let Some(version) = params.get("protocolVersion").and_then(Value::as_str) else {
+            return Err(Outcome::error(
+                INVALID_PARAMS,
+                "`protocolVersion` of `initialize` must be given",
+            ));
+        };
+        Ok(Self {
+            era: Era::Legacy,
+            version: version.to_owned(),
+            capabilities: params.get("capabilities").cloned().unwrap_or(json!({})),
+            client: params.get("clientInfo").cloned(),
+            log_level: None,
+            initialize: params.clone(),
+        })
+    }
+
+    /// Reads what a request of the modern era says of its client; `None`: it is of the legacy era.
+    pub fn by_meta(params: Option<&Object>) -> Option<Result<Self, Outcome>> {
+        let meta = params?.get("_meta")?.as_object()?;
+        let version = meta.get(VERSION_KEY)?;
+        let refuse = |message: String| Some(Err(Outcome::error(INVALID_PARAMS, &message)));
+        let Some(version) = version.as_str() else {
+            return refuse(format!("`{VERSION_KEY}` in `_meta` must be a text"));
+        };
+        if version != MODERN {
+            return Some(Err(unsupported(version)));
+        }
+        let Some(capabilities) = meta.get(CAPABILITIES_KEY).filter(|value| value.is_object())
+        else {
+            return refuse(format!("`{CAPABILITIES_KEY}` in `_meta` must be an object"));
+        };
+        Some(Ok(Self {
+            era: Era::Modern,
+            version: version.to_owned(),
+            capabilities: capabilities.clone(),
+            client: meta.get(CLIENT_KEY).cloned(),
+            log_level: meta.get(LOG_KEY).and_then(Value::as_str).map(str::to_owned),
+            initialize: Object::new(),
+        }))
+    }
+
+    /// Tells whether the client declared a capability.
+    pub fn can(&self, capability: &str) -> bool {
+        self.capabilities
+            .get(capability)
+            .is_some_and(Value::is_object)
+    }
+
+    /// Tells whether a person at the client can be shown a form.
+    pub fn can_show_forms(&self) -> bool {
+        let Some(elicitation) = self
+            .capabilities
+            .get("elicitation")
+            .and_then(Value::as_object)
+        else {
+            return false;
+        };
+        // Named before there were modes, the capability meant forms.
+        elicitation.contains_key("form") || !elicitation.contains_key("url")
+    }
+
+    /// Tells whether it can answer a request of a server.
+    pub fn answers(&self, method: &str) -> bool {
+        match method {
+            "elicitation/create" => self.can("elicitation"),
+            "sampling/createMessage" => self.can("sampling"),
+            "roots/list" => self.can("roots"),
+            _ => false,
+        }
+    }
+
+    /// Tells whether it wants a log message of this severity.
+    pub fn wants_logged(&self, level: Option<&str>) -> bool {
+        let severity = |level: &str| LOG_LEVELS.iter().position(|known| *known == level);
+        match (&self.log_level, level) {
+            (None, _) => false,
+            (Some(wanted), Some(level)) => severity(level) >= severity(wanted),
+            (Some(_), None) => true,
+        }
+    }
+
+    /// Stands for a client that has not said who it is.
+    #[must_use]
+    pub fn nobody() -> Self {
+        Self {
+            era: Era::Legacy,
+            version: String::new(),
+            capabilities: json!({}),
+            client: None,
+            log_level: None,
+            initialize: Object::new(),
+        }
+    }
+
+    /// Returns parameters of `initialize` for a server of the legacy era.
+    pub fn to_initialize(&self) -> Object {
+        if self.era == Era::Legacy {
+            return self.initialize.clone();
+        }
+        let unnamed = json!({"name": "interlock", "version": env!("CARGO_PKG_VERSION")});
+        let mut params = Object::new();
+        params.insert("protocolVersion".to_owned(), json!(LEGACY.first()));
+        params.insert("capabilities".to_owned(), self.capabilities.clone());
+        let client = self.client.clone().unwrap_or(unnamed);
+        params.insert("clientInfo".to_owned(), client);
+        params
+    }
+
+    /// Adds what a server of the modern era must know of the client.
+    pub fn to_meta(&self, params: Option<Object>) -> Object {
+        let mut params = params.unwrap_or_default();
+        let mut meta = match params.shift_remove("_meta") {
+            Some(Value::Object(meta)) => meta,
+            _ => Object::new(),
+        };
+        meta.insert(VERSION_KEY.to_owned(), json!(MODERN));
+        meta.insert(CAPABILITIES_KEY.to_owned(), self.capabilities.clone());
+        if let Some(client) = &self.client {
+            meta.insert(CLIENT_KEY.to_owned(), client.clone());
+        }
+        if let Some(level) = &self.log_level {
+            meta.insert(LOG_KEY.to_owned(), json!(level));
+        }
+        params.insert("_meta".to_owned(), Value::Object(meta));
+        params
+    }
+}
+
+/// Says which revisions are spoken here.
+pub fn unsupported(version: &str) -> Outcome {
+    let data = json!({"supported": versions(), "requested": version});
+    let message = format!("protocol version `{version}` is not supported");
+    Outcome::error_with(UNSUPPORTED_VERSION, &message, &data)
+}
+
+/// Lists the revisions spoken here, newest first.
+pub fn versions() -> Vec<&'static str> {
+    std::iter::once(MODERN).chain(LEGACY).collect()
+}
+
+/// Takes out of a request what a server of the legacy era does not know.
+pub fn request_to_legacy(params: Option<Object>) -> Option<Object> {
+    let mut params = params?;
+    params.shift_remove("inputResponses");
+    params.shift_remove("requestState");
+    if let Some(Value::Object(meta)) = params.get_mut("_meta") {
+        for key in [VERSION_KEY, CAPABILITIES_KEY, CLIENT_KEY, LOG_KEY] {
+            meta.shift_remove(key);
+        }
+        if meta.is_empty() {
+            params.shift_remove("_meta");
+        }
+    }
+    Some(params)
+}
+
+/// Takes out of a result what a client of the legacy era does not know.
+pub fn result_to_legacy(result: Box<RawValue>) -> Box<RawValue> {
+    let Some(mut fields) = Fields::of(&result) else {
+        return result;
+    };
+    let before = fields.len();
+    for name in ["resultType", "ttlMs", "cacheScope"] {
+        fields.remove(name);
+    }
+    if fields.len() == before {
+        return result;
+    }
+    fields.write()
+}
+
+/// Adds to a result what a client of the modern era must find.
+pub fn result_to_modern(method: &str, result: Box<RawValue>) -> Box<RawValue> {
+    let Some(mut fields) = Fields::of(&result) else {
+        return result;
+    };
+    if fields.get("resultType").is_none() {
+        fields.set_first("resultType", &json!("complete"));
+    }
+    if is_cached(method) {
+        if fields.get("ttlMs").is_none() {
+            fields.set("ttlMs", &json!(0));
+        }
+        if fields.get("cacheScope").is_none() {
+            fields.set("cacheScope", &json!("private"));
+        }
+    }
+    fields.write()
+}
+
+/// Tells whether results of a method say how long they are good.
+pub fn is_cached(method: &str) -> bool {
+    matches!(
+        method,
+        "server/discover"
+            | "tools/list"
+            | "prompts/list"
+            | "resources/list"
+            | "resources/templates/list"
+            | "resources/read"
+    )
+}
+
+/// Takes out of a notification what names a subscription.
+pub fn without_subscription(params: Option<Object>) -> Option<Object> {
+    let mut params = params?;
+    if let Some(Value::Object(meta)) = params.get_mut("_meta") {
+        meta.shift_remove(SUBSCRIPTION_KEY);
+        if meta.is_empty() {
+            params.shift_remove("_meta");
+        }
+    }
+    (!params.is_empty()).then_some(params)
+}
+
+/// Writes into a notification which subscription it belongs to.
+pub fn with_subscription(params: Option<Object>, id: Value) -> Object {
+    let mut params = params.unwrap_or_default();
+    let meta = params.entry("_meta").or_insert_with(|| json!({}));
+    if let Value::Object(meta) = meta {
+        meta.insert(SUBSCRIPTION_KEY.to_owned(), id);
+    }
+    params
+}

@@ -1,0 +1,121 @@
+//! The fields of a JSON object, their values as they were written.
+//!
+//! Looking for a field of a result of many megabytes should not take it apart.
+
+use std::{borrow::Cow, fmt};
+
+use serde::{
+    Deserialize, Deserializer, Serializer as _,
+    de::{MapAccess, Visitor},
+    ser::SerializeMap as _,
+};
+use serde_json::{Value, value::RawValue};
+
+use crate::message::raw;
+
+/// The fields of an object, in their order.
+#[derive(Debug)]
+pub struct Fields<'a> {
+    fields: Vec<(Cow<'a, str>, Cow<'a, RawValue>)>,
+}
+
+impl<'a> Fields<'a> {
+    /// Reads the fields; `None`: it is no object.
+    pub fn of(value: &'a RawValue) -> Option<Self> {
+        serde_json::from_str(value.get()).ok()
+    }
+
+    /// Tells whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Returns how many fields there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.fields.len()
+    }
+
+    /// Returns the text of a field, the last where there are several.
+    pub fn get(&self, name: &str) -> Option<&RawValue> {
+        let mut found = self.fields.iter().rev();
+        found
+            .find(|(key, _)| key == name)
+            .map(|(_, value)| value.as_ref())
+    }
+
+    /// Returns a field as a value.
+    pub fn value(&self, name: &str) -> Option<Value> {
+        serde_json::from_str(self.get(name)?.get()).ok()
+    }
+
+    /// Returns a field that is a text.
+    pub fn text(&self, name: &str) -> Option<String> {
+        serde_json::from_str(self.get(name)?.get()).ok()
+    }
+
+    /// Takes a field out.
+    pub fn remove(&mut self, name: &str) {
+        self.fields.retain(|(key, _)| key != name);
+    }
+
+    /// Sets a field, in its place or as the last.
+    pub fn set(&mut self, name: &'static str, value: &Value) {
+        let value = Cow::Owned(raw(value));
+        match self.fields.iter_mut().find(|(key, _)| key == name) {
+            Some((_, old)) => *old = value,
+            None => self.fields.push((name.into(), value)),
+        }
+    }
+
+    /// Sets a field that is not there yet, as the first.
+    pub fn set_first(&mut self, name: &'static str, value: &Value) {
+        self.fields.insert(0, (name.into(), Cow::Owned(raw(value))));
+    }
+
+    /// Writes the object.
+    pub fn write(&self) -> Box<RawValue> {
+        let length = self
+            .fields
+            .iter()
+            .map(|(key, value)| key.len() + value.get().len() + 8);
+        let mut text = Vec::with_capacity(length.sum());
+        let mut writer = serde_json::Serializer::new(&mut text);
+        let written = writer.serialize_map(None).and_then(|mut map| {
+            for (key, value) in &self.fields {
+                map.serialize_entry(key, value.as_ref())?;
+            }
+            map.end()
+        });
+        let text = written.ok().and_then(|()| String::from_utf8(text).ok());
+        // Made of texts that are JSON: it is JSON.
+        text.and_then(|text| RawValue::from_string(text).ok())
+            .unwrap_or_else(|| raw(&Value::Null))
+    }
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Fields<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(FieldsVisitor)
+    }
+}
+
+struct FieldsVisitor;
+
+impl<'de> Visitor<'de> for FieldsVisitor {
+    type Value = Fields<'de>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        let mut fields = Vec::new();
+        while let Some(key) = map.next_key::<Cow<'de, str>>()? {
+            let value: &'de RawValue = map.next_value()?;
+            fields.push((key, Cow::Borrowed(value)));
+        }
+        Ok(Fields { fields })
+    }
+}

@@ -1,0 +1,221 @@
+//! The first words with a server: which era it speaks, and what it can do.
+//!
+//! A client's own era is tried first, so that sides which share one need no translation.
+
+use std::{
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use interlock_core::machine::Object;
+use serde_json::{Value, value::RawValue};
+use tokio::time::timeout;
+
+use crate::{
+    era::{Era, Introduced, LEGACY, MODERN, MODERN_ERRORS, UNSUPPORTED_VERSION},
+    message::{INTERNAL_ERROR, Outcome},
+    peer::{Peer, RequestTag},
+};
+
+/// How long a server may take to show that it knows the modern era.
+const PROBE_TIME: Duration = Duration::from_secs(5);
+
+/// The eras that a server would not speak when it was asked; it need not be asked again.
+#[derive(Debug, Default)]
+pub struct Eras {
+    refused: Mutex<Vec<Era>>,
+}
+
+/// The era that is being tried on a connection that is not up yet.
+#[derive(Debug, Default)]
+pub struct TriedEra(Mutex<Option<Era>>);
+
+impl TriedEra {
+    /// Returns the era that was being tried when the connection ended, once.
+    #[must_use]
+    pub fn take(&self) -> Option<Era> {
+        lock(&self.0).take()
+    }
+}
+
+impl Eras {
+    /// Tells whether it would not speak an era when it was asked.
+    #[must_use]
+    pub fn refused(&self, era: Era) -> bool {
+        lock(&self.refused).contains(&era)
+    }
+
+    /// Remembers that it will not speak an era.
+    pub fn refuses(&self, era: Era) {
+        let mut refused = lock(&self.refused);
+        if !refused.contains(&era) {
+            refused.push(era);
+        }
+    }
+
+    /// Forgets which eras it would not speak: it may be another program by now.
+    fn forgive(&self) {
+        lock(&self.refused).clear();
+    }
+}
+
+/// What came of the first words.
+#[derive(Debug)]
+pub enum Handshake {
+    /// The server speaks this era, and says this of itself.
+    Done(Era, Object),
+    /// The server wants nothing of it: this is what it said.
+    Refused(Outcome),
+    /// The connection broke.
+    Broken,
+}
+
+/// What came of trying one era.
+enum Tried {
+    Known(Object),
+    No(Outcome),
+    /// It is of this era, and will not speak.
+    Never(Outcome),
+    Silent,
+    Broken,
+}
+
+/// Introduces a client to a server; requests belong to `own`.
+pub async fn shake<T: RequestTag>(
+    peer: &Arc<Peer<T>>,
+    own: T,
+    greeting: &Introduced,
+    (eras, tried): (&Eras, &TriedEra),
+) -> Handshake {
+    let (usual, other) = match greeting.era {
+        Era::Legacy => (Era::Legacy, Era::Modern),
+        Era::Modern => (Era::Modern, Era::Legacy),
+    };
+    let known = eras.refused(usual) && !eras.refused(other);
+    let (first, second) = if known {
+        (other, usual)
+    } else {
+        (usual, other)
+    };
+    let mut refused = None;
+    // What was silent the first time may only have been slow to start.
+    for (era, last) in [(first, false), (second, false), (first, true)] {
+        if last && refused.is_some() && first == Era::Legacy {
+            break;
+        }
+        *lock(&tried.0) = Some(era);
+        match try_era(peer, own.clone(), greeting, era, last).await {
+            Tried::Known(about) => {
+                if let (Some(_), true) = (&refused, era == second) {
+                    eras.refuses(first);
+                }
+                return Handshake::Done(era, about);
+            }
+            Tried::Never(outcome) => return Handshake::Refused(outcome),
+            Tried::No(outcome) => {
+                refused.get_or_insert(outcome);
+            }
+            Tried::Silent => {}
+            Tried::Broken => return Handshake::Broken,
+        }
+    }
+    eras.forgive();
+    refused.map_or(Handshake::Broken, Handshake::Refused)
+}
+
+async fn try_era<T: RequestTag>(
+    peer: &Arc<Peer<T>>,
+    own: T,
+    greeting: &Introduced,
+    era: Era,
+    patient: bool,
+) -> Tried {
+    match era {
+        Era::Legacy => {
+            let params = greeting.to_initialize();
+            match peer.request(own.clone(), "initialize", Some(params)).await {
+                Ok(outcome) => tried(outcome, "protocolVersion"),
+                Err(_) => Tried::Broken,
+            }
+        }
+        Era::Modern => {
+            let ask = async || {
+                let params = Some(greeting.to_meta(None));
+                peer.request(own.clone(), "server/discover", params).await
+            };
+            let asked = async {
+                match ask().await {
+                    // It says that it speaks what it was asked in.
+                    Ok(Outcome::Error(error)) if offers(&error, MODERN) => ask().await,
+                    answered => answered,
+                }
+            };
+            let time = if patient {
+                Duration::from_secs(600)
+            } else {
+                PROBE_TIME
+            };
+            match timeout(time, asked).await {
+                Ok(Ok(outcome)) => tried(outcome, "supportedVersions"),
+                Ok(Err(_)) => Tried::Broken,
+                Err(_) => Tried::Silent,
+            }
+        }
+    }
+}
+
+/// Reads an answer, which must hold `mark` to be one.
+fn tried(outcome: Outcome, mark: &str) -> Tried {
+    match &outcome {
+        Outcome::Result(result) => match serde_json::from_str(result.get()) {
+            Ok(Value::Object(about)) if mark == "protocolVersion" && begins_nothing(&about) => {
+                Tried::No(Outcome::error(
+                    INTERNAL_ERROR,
+                    "the server answered `initialize` with a revision that has no sessions",
+                ))
+            }
+            Ok(Value::Object(about)) if about.contains_key(mark) => Tried::Known(about),
+            _ => Tried::No(Outcome::error(
+                INTERNAL_ERROR,
+                &format!("the server answered without `{mark}`"),
+            )),
+        },
+        Outcome::Error(error) if mark == "supportedVersions" && is_modern(error) => {
+            Tried::Never(outcome)
+        }
+        Outcome::Error(_) => Tried::No(outcome),
+    }
+}
+
+/// Tells whether a result is in a revision in which nothing begins with `initialize`.
+fn begins_nothing(about: &Object) -> bool {
+    let version = about.get("protocolVersion").and_then(Value::as_str);
+    version.is_some_and(|version| version >= MODERN)
+}
+
+/// Tells whether an error refuses a revision and names `version` among those that are spoken.
+fn offers(error: &RawValue, version: &str) -> bool {
+    let error: Value = serde_json::from_str(error.get()).unwrap_or_default();
+    let supported = error.pointer("/data/supported").and_then(Value::as_array);
+    error.get("code").and_then(Value::as_i64) == Some(UNSUPPORTED_VERSION)
+        && supported.is_some_and(|versions| versions.iter().any(|known| known == version))
+}
+
+/// Tells whether an error is of a server that will not speak the legacy era either.
+fn is_modern(error: &RawValue) -> bool {
+    let error: Value = serde_json::from_str(error.get()).unwrap_or_default();
+    let code = error.get("code").and_then(Value::as_i64);
+    let supported = error.pointer("/data/supported").and_then(Value::as_array);
+    let legacy = |version: &Value| {
+        version
+            .as_str()
+            .is_some_and(|version| LEGACY.contains(&version))
+    };
+    code.is_some_and(|code| MODERN_ERRORS.contains(&code))
+        && !supported.is_some_and(|versions| versions.iter().any(legacy))
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // Nothing is left half changed under one of them.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,133 @@
+//! Tools held to the definitions that the run saw first.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use interlock_core::{
+    command::{Ask, Command},
+    event::ToolChange,
+    names::RunId,
+};
+use interlock_project::now_ms;
+use interlock_served::{
+    ListedTool,
+    pins::{by_name, change, is_accepted, name, pin},
+};
+use interlock_store::{EventLog as _, Home, StoreError, ToolPin, submit};
+
+/// Pins by server and tool.
+type Pinned = BTreeMap<(String, String), ToolPin>;
+
+/// What is pinned, for all sessions of a run's servers.
+#[derive(Debug, Clone)]
+pub(super) struct PinnedTools(Arc<Mutex<State>>);
+
+#[derive(Debug)]
+struct State {
+    /// Where it is kept beside the log; `None`: it is kept as long as the servers are.
+    run: Option<(Home, RunId)>,
+    /// `None`: it has not been read yet.
+    known: Option<Pinned>,
+}
+
+impl PinnedTools {
+    pub(super) fn new(run: Option<(Home, RunId)>) -> Self {
+        Self(Arc::new(Mutex::new(State { run, known: None })))
+    }
+
+    /// Keeps what is pinned, and what will be, beside the log of `run`, unless a run has it already.
+    pub(super) fn keep_with(&self, home: &Home, run: RunId) -> Result<(), StoreError> {
+        let mut state = self.lock();
+        if state.run.is_some() {
+            return Ok(());
+        }
+        let seen = state.known.take().unwrap_or_default();
+        state.run = Some((home.clone(), run));
+        if !seen.is_empty() {
+            let pins = state.add(BTreeMap::new(), seen.into_values().collect())?;
+            state.known = Some(pins);
+        }
+        Ok(())
+    }
+
+    /// Names the run it is kept with.
+    pub(super) fn run(&self) -> Option<String> {
+        self.lock().run.as_ref().map(|(_, run)| run.to_string())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Pins what is seen for the first time, and finds for each tool whether it is another now.
+    pub(super) fn compare(
+        &self,
+        tools: &[ListedTool<'_>],
+    ) -> Result<Vec<Option<ToolChange>>, StoreError> {
+        let mut state = self.lock();
+        let pins = match state.known.take() {
+            Some(pins) => pins,
+            None => state.read()?,
+        };
+        let seen: Vec<Option<ToolPin>> = tools.iter().map(pin).collect();
+        let is_new = |pin: &&ToolPin| !pins.contains_key(&name(pin));
+        let new: Vec<ToolPin> = seen.iter().flatten().filter(is_new).cloned().collect();
+        let pins = if new.is_empty() {
+            pins
+        } else {
+            state.add(pins, new)?
+        };
+        let mut changes = Vec::new();
+        for (tool, seen) in tools.iter().zip(seen) {
+            let pinned = pins.get(&(tool.server.to_owned(), tool.name.to_owned()));
+            let changed = pinned.and_then(|pinned| change(pinned, seen.as_ref()));
+            changes.push(match changed {
+                Some(changed) if !state.is_accepted(&changed)? => Some(changed),
+                _ => None,
+            });
+        }
+        state.known = Some(pins);
+        Ok(changes)
+    }
+}
+
+impl State {
+    fn read(&self) -> Result<Pinned, StoreError> {
+        match &self.run {
+            Some((home, run)) => Ok(by_name(home.open_run(run)?.folder().tool_pins()?)),
+            None => Ok(BTreeMap::new()),
+        }
+    }
+
+    fn add(&self, mut pins: Pinned, new: Vec<ToolPin>) -> Result<Pinned, StoreError> {
+        match &self.run {
+            Some((home, run)) => Ok(by_name(home.open_run(run)?.folder().pin_tools(new)?)),
+            None => {
+                pins.extend(by_name(new));
+                Ok(pins)
+            }
+        }
+    }
+
+    /// Tells whether a person has accepted the definition since; the run is told of one that nobody has.
+    fn is_accepted(&self, change: &ToolChange) -> Result<bool, StoreError> {
+        let Some((home, run)) = &self.run else {
+            return Ok(false);
+        };
+        let mut log = home.open_run(run)?;
+        let machine = log.machine()?;
+        let mut run = log.load()?;
+        if is_accepted(&run, change) {
+            return Ok(true);
+        }
+        // In the log it can be seen, and accepted.
+        let report = Command {
+            at_ms: now_ms(),
+            ask: Ask::ReportTool(change.clone()),
+        };
+        submit(&mut log, &machine, &mut run, &report)?;
+        Ok(false)
+    }
+}

@@ -1,0 +1,152 @@
+//! What a tool of a server gave, in words for a model.
+
+use std::time::Duration;
+
+use interlock_mcp::message::{AWAY, Outcome};
+use serde_json::Value;
+
+/// What a tool gave.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToolResult {
+    /// Whether the tool says that it succeeded.
+    pub ok: bool,
+    /// Its content as text, whole: texts as they are, other items by their kind and size.
+    ///
+    /// Where it gave structured content only: that, as JSON.
+    pub text: String,
+    /// Its structured content.
+    pub structured: Option<Value>,
+    /// Its content, item by item, as it came.
+    pub content: Vec<Value>,
+}
+
+/// Why there is no result of a tool.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum CallError {
+    /// No tool has the name, or it is none of those that are taken.
+    #[error("{0}")]
+    Unknown(String),
+    /// Its definition is another than the run saw first; a person may accept it.
+    #[error("{0}")]
+    Changed(String),
+    /// The server refused.
+    #[error("{0}")]
+    Refused(String),
+    /// The server is not there now, or went before it answered; it may be there later.
+    #[error("{0}")]
+    Away(String),
+    /// It took longer than it may, and was cancelled.
+    #[error("it did not end within {} ms", .0.as_millis())]
+    TimedOut(Duration),
+    /// Whoever called it gave it up.
+    #[error("the call was cancelled")]
+    Cancelled,
+    /// Interlock failed, or the servers have ended.
+    #[error("{0}")]
+    Unavailable(String),
+}
+
+impl CallError {
+    /// Returns a word for it that stays the same.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::Unknown(_) => "unknown_tool",
+            Self::Changed(_) => "protected",
+            Self::Refused(_) | Self::Away(_) => "server_error",
+            Self::TimedOut(_) => "timeout",
+            Self::Cancelled => "cancelled",
+            Self::Unavailable(_) => "unavailable",
+        }
+    }
+}
+
+impl CallError {
+    /// Reads why a server did not do what it was asked.
+    pub(super) fn of_outcome(outcome: &Outcome) -> Self {
+        let said: Value = match outcome {
+            Outcome::Error(error) => serde_json::from_str(error.get()).unwrap_or_default(),
+            Outcome::Result(_) => Value::Null,
+        };
+        let message = said.get("message").and_then(Value::as_str);
+        let message = message.unwrap_or("the server gave an error without a message");
+        if is_away(&said) {
+            Self::Away(message.to_owned())
+        } else {
+            Self::Refused(message.to_owned())
+        }
+    }
+
+    /// Tells whether the same call may succeed later.
+    #[must_use]
+    pub const fn is_passing(&self) -> bool {
+        matches!(self, Self::Away(_) | Self::TimedOut(_))
+    }
+}
+
+impl ToolResult {
+    /// Reads what a call came to.
+    pub(super) fn of_outcome(outcome: &Outcome) -> Result<Self, CallError> {
+        match outcome {
+            Outcome::Result(result) => {
+                let read = serde_json::from_str(result.get());
+                Self::of(&read.map_err(|error| {
+                    CallError::Refused(format!("the answer cannot be read: {error}"))
+                })?)
+            }
+            Outcome::Error(_) => Err(CallError::of_outcome(outcome)),
+        }
+    }
+
+    /// Reads a `CallToolResult`.
+    fn of(result: &Value) -> Result<Self, CallError> {
+        let written = result.get("content");
+        let structured = result.get("structuredContent").cloned();
+        let listed = written.and_then(Value::as_array);
+        let content = listed.cloned().unwrap_or_default();
+        if listed.is_none() && (written.is_some() || structured.is_none()) {
+            let kind = result.get("resultType").and_then(Value::as_str);
+            let what = kind.unwrap_or("nothing that is a result of a tool");
+            return Err(CallError::Refused(format!(
+                "the server answered with {what}"
+            )));
+        }
+        let texts: Vec<String> = content.iter().map(text_of).collect();
+        let text = match (&structured, texts.is_empty()) {
+            (Some(structured), true) => structured.to_string(),
+            _ => texts.join("\n"),
+        };
+        Ok(Self {
+            ok: result.get("isError") != Some(&Value::Bool(true)),
+            text,
+            structured,
+            content,
+        })
+    }
+}
+
+/// Tells whether an error says that its server may answer later.
+fn is_away(error: &Value) -> bool {
+    let data = error.get("data");
+    let status = data.and_then(|data| data.get("status")?.as_u64());
+    let away = data.and_then(|data| data.get(AWAY));
+    away == Some(&Value::Bool(true)) || matches!(status, Some(408 | 429 | 500..=599))
+}
+
+/// Says in text what an item of content holds.
+fn text_of(item: &Value) -> String {
+    let text = |at: &str| item.pointer(at).and_then(Value::as_str);
+    let kind = text("/type").unwrap_or("item");
+    if let Some(text) = text("/text").or_else(|| text("/resource/text")) {
+        return text.to_owned();
+    }
+    let named = text("/uri").or_else(|| text("/resource/uri"));
+    let media = text("/mimeType").or_else(|| text("/resource/mimeType"));
+    let data = text("/data").or_else(|| text("/resource/blob"));
+    let mut said = vec![kind.to_owned()];
+    said.extend(named.map(str::to_owned));
+    said.extend(media.map(str::to_owned));
+    said.extend(data.map(|data| format!("{} bytes", data.len() / 4 * 3)));
+    format!("[{}]", said.join(", "))
+}
