@@ -109,15 +109,6 @@ impl App {
         }
     }
 
-    /// Returns the same as called in `directory`.
-    pub(crate) fn at(&self, directory: &Path) -> Self {
-        Self {
-            output: self.output,
-            directory: directory.to_owned(),
-            environment: OnceLock::new(),
-        }
-    }
-
     /// Returns what this invocation was started with.
     pub(crate) fn environment(&self) -> Result<&Environment, Failure> {
         if let Some(known) = self.environment.get() {

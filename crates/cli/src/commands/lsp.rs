@@ -83,7 +83,8 @@ impl Checker {
     fn check(&self, source: &Source) -> Vec<Diagnostic> {
         let beside = Path::new(&source.name).parent();
         let beside = beside.filter(|folder| folder.is_dir());
-        let app = self.app.at(beside.unwrap_or(&self.app.directory));
+        let directory = beside.unwrap_or(&self.app.directory);
+        let app = App::at(self.app.output, directory.to_owned());
         check(source, &app.library_to_read())
     }
 }
