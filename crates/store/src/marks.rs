@@ -205,7 +205,11 @@ fn from_inner_json(inner: Vec<u8>) -> Option<String> {
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "a failed test panics")]
+#[expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "a failed test panics"
+)]
 mod tests {
     use super::*;
 

@@ -165,7 +165,6 @@ fn is_root() -> bool {
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "a failed test panics")]
 mod tests {
     use super::*;
 

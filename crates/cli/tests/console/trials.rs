@@ -232,9 +232,14 @@ fn the_form_of_a_machine_that_is_called_edits_that_machine() {
     );
     let place =
         usize::try_from(outline["states"][0]["places"]["on/NEXT"].as_u64().unwrap()).unwrap();
-    assert!(CALLING[place..].starts_with("NEXT: {target: boxed"));
+    assert!(
+        CALLING
+            .get(place..)
+            .unwrap()
+            .starts_with("NEXT: {target: boxed")
+    );
     let place = usize::try_from(outline["places"]["guards/g"].as_u64().unwrap()).unwrap();
-    assert!(CALLING[place..].starts_with("g: {field: a"));
+    assert!(CALLING.get(place..).unwrap().starts_with("g: {field: a"));
     let operations =
         json!({ "operations": [{ "rename_state": { "name": "boxed", "to": "packed" } }] });
     let edited = console
