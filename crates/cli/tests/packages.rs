@@ -10,6 +10,7 @@ use std::{
     path::{Path, PathBuf},
     process::{Command, Output, Stdio},
     sync::OnceLock,
+    time::UNIX_EPOCH,
 };
 
 use interlock_testkit::{
@@ -32,21 +33,38 @@ fn text(output: &Output) -> String {
         .concat()
 }
 
-/// The folder of everything that is packed, made once: without what debuggers read, as a release is.
+/// The folder of everything that is packed: without what debuggers read, as a release is.
+///
+/// It is made once for a built program, whichever test comes first: each may be a process of its own.
 fn packages() -> &'static Path {
-    static MADE: OnceLock<(tempfile::TempDir, PathBuf)> = OnceLock::new();
-    let (_, made) = MADE.get_or_init(|| {
-        let folder = tempfile::tempdir().unwrap();
+    static MADE: OnceLock<PathBuf> = OnceLock::new();
+    MADE.get_or_init(|| {
+        let all = Path::new(env!("CARGO_TARGET_TMPDIR")).join("packages");
+        fs::create_dir_all(&all).unwrap();
+        let lock = fs::File::create(all.join("lock")).unwrap();
+        lock.lock().unwrap();
+        let about = fs::metadata(INTERLOCK).unwrap();
+        let built = about.modified().unwrap().duration_since(UNIX_EPOCH);
+        let made = all.join(format!("{}-{}", about.len(), built.unwrap().as_nanos()));
+        if made.is_dir() {
+            return made;
+        }
+        for old in fs::read_dir(&all).unwrap().map(|old| old.unwrap().path()) {
+            if old.is_dir() {
+                fs::remove_dir_all(old).unwrap();
+            }
+        }
+        let folder = tempfile::tempdir_in(&all).unwrap();
         let binary = folder.path().join("interlock");
         ran(Command::new("strip").arg("-o").arg(&binary).arg(INTERLOCK));
-        let made = folder.path().join("package");
+        let packed = folder.path().join("package");
         let xtask = programs::built("xtask", "xtask", INTERLOCK).unwrap();
         let mut pack = Command::new(xtask);
         pack.args(["package", "npm", "archive", "deb", "homebrew", "--binary"]);
-        ran(pack.arg(binary).arg("--to").arg(&made));
-        (folder, made)
-    });
-    made
+        ran(pack.arg(binary).arg("--to").arg(&packed));
+        fs::rename(packed, &made).unwrap();
+        made
+    })
 }
 
 /// Finds the one file of a folder whose name ends so.

@@ -4,12 +4,12 @@
 //! ended alike and the same people said yes or no. Events are free in both: an agent takes whichever it likes.
 //! The end of a run counts as a call does: behind it nothing is judged.
 
-use std::collections::{BTreeSet, VecDeque};
-
-use interlock_core::{
-    names::FramePath,
-    run::{Phase, Run},
+use std::{
+    collections::{BTreeSet, VecDeque},
+    sync::Arc,
 };
+
+use interlock_core::run::{Phase, Run};
 use interlock_formats::Lines;
 
 use super::{Comparison, Permission, Side, asks_at, brief, doubt_of, packed, standing};
@@ -71,12 +71,7 @@ struct Node {
 }
 
 /// Runs of the old version, none like another, with every event taken that may be.
-#[derive(Debug, Clone, Default)]
-struct Beside {
-    runs: Vec<Run>,
-    /// Of each run its state, and what it has used up.
-    keys: Vec<Box<[u32]>>,
-}
+type Beside = Vec<Run>;
 
 /// The first call that the old version refuses wherever it may be.
 struct First {
@@ -97,7 +92,7 @@ struct Search<'a> {
     nodes: Vec<Node>,
     waiting: VecDeque<usize>,
     beside: Map<Vec<Box<[u32]>>, Beside>,
-    judged: [Map<Standing, Vec<Option<Usable>>>; 2],
+    judged: [Map<Standing, Arc<[Option<Usable>]>>; 2],
     first: Option<First>,
 }
 
@@ -161,13 +156,24 @@ impl Search<'_> {
     }
 
     /// Adds everything that the old version reaches by events, and keeps the whole once.
+    ///
+    /// What was used up of limits that are not reached tells no runs apart.
     fn closed(&mut self, runs: Vec<Run>) -> usize {
-        let mut all = Beside::default();
+        let (runs, mut name) = self.reached(runs, false);
+        name.sort_unstable();
+        match self.beside.get_index_of(&name) {
+            Some(known) => known,
+            None => self.beside.insert_full(name, runs).0,
+        }
+    }
+
+    /// Adds everything that the old version reaches by events; returns the runs and what tells them apart.
+    fn reached(&mut self, runs: Vec<Run>, counts: bool) -> (Beside, Vec<Box<[u32]>>) {
+        let mut all = Vec::new();
         let mut waiting: VecDeque<Run> = runs.into();
         let mut known: Set<Box<[u32]>> = Set::default();
         while let Some(run) = waiting.pop_front() {
-            let key = self.key_of_old(&run);
-            if !known.insert(key.clone()) {
+            if !known.insert(self.key_of_old(&run, counts)) {
                 continue;
             }
             if known.len() > BESIDE_MAX {
@@ -176,40 +182,26 @@ impl Search<'_> {
                 ));
                 break;
             }
-            waiting.extend(
-                events(&self.sides[1], &run)
-                    .into_iter()
-                    .map(|done| done.run),
-            );
-            all.runs.push(run);
-            all.keys.push(key);
+            let next = events(&self.sides[1], &run);
+            waiting.extend(next.into_iter().map(|done| done.run));
+            all.push(run);
         }
-        let mut name = all.keys.clone();
-        name.sort_unstable();
-        match self.beside.get_index_of(&name) {
-            Some(known) => known,
-            None => self.beside.insert_full(name, all).0,
-        }
+        (all, known.into_iter().collect())
     }
 
-    fn key_of_old(&mut self, run: &Run) -> Box<[u32]> {
+    fn key_of_old(&mut self, run: &Run, counts: bool) -> Box<[u32]> {
         let side = &mut self.sides[1];
         let state = side.atlas.state(&side.model, run);
         let mut key = state.packed().to_vec();
-        key.extend(&state.used);
+        if counts {
+            key.extend(&state.used);
+        }
         key.into_boxed_slice()
     }
 
     fn old_runs(&self, number: usize) -> &[Run] {
         let found = self.beside.get_index(number);
-        found.map_or(&[], |(_, beside)| beside.runs.as_slice())
-    }
-
-    fn open_old_runs(&self, number: usize) -> Vec<Run> {
-        let runs = self.old_runs(number).iter();
-        runs.filter(|run| run.phase == Phase::Open)
-            .cloned()
-            .collect()
+        found.map_or(&[], |(_, runs)| runs.as_slice())
     }
 
     fn expand(&mut self, number: usize) {
@@ -229,7 +221,7 @@ impl Search<'_> {
                     act: Act::Start(0),
                     before: 0,
                     what: "the end of the run".to_owned(),
-                    states: self.states(old),
+                    states: states(self.old_runs(old)),
                 });
             }
             return;
@@ -274,18 +266,19 @@ impl Search<'_> {
     fn calls(&mut self, number: usize, new: &Run, old: usize, leaf: &Leaf) {
         let mut seen = BTreeSet::new();
         let mut repeats = None;
-        for one in self.usable(0, &leaf.standing).into_iter().flatten() {
-            if !seen.insert(self.likeness(&one, old)) {
+        for one in self.usable(0, &leaf.standing).iter().flatten() {
+            if !seen.insert(self.likeness(one, old)) {
                 continue;
             }
             for end in one.ends.clone() {
-                let act = call_act(&leaf.path, &one, end.clone());
+                let act = call_act(&leaf.path, one, end.clone());
                 let Some(done) = call(&self.sides[0].model, new, &leaf.path, act.clone()) else {
                     break;
                 };
-                let after = self.old_after(old, &one, &end);
+                let beside = self.old_runs(old).to_vec();
+                let after = self.after(&beside, one, &end);
                 if after.is_empty() {
-                    self.refused(number, old, act, 0);
+                    self.refused(number, &beside, act, 0);
                     return;
                 }
                 let idle = counts(new, &done, &leaf.path)
@@ -326,45 +319,47 @@ impl Search<'_> {
             self.bound = Some(format!("bound: limits above {CALLS_MAX} calls"));
             return;
         }
-        let (mut run, mut beside) = (new.clone(), old);
+        let (mut run, mut beside) = (new.clone(), self.old_runs(old).to_vec());
+        let mut keys = Vec::new();
         let act = call_act(&leaf.path, one, end.clone());
         for before in 0..times {
             let Some(done) = call(&self.sides[0].model, &run, &leaf.path, act.clone()) else {
                 break;
             };
-            let after = self.old_after(beside, one, end);
+            let after = self.after(&beside, one, end);
             if after.is_empty() {
-                self.refused(number, beside, act, before);
+                self.refused(number, &beside, act, before);
                 return;
             }
             run = done.run;
-            let next = self.closed(after);
-            // Where the old version loses nothing any more, neither does the new one notice.
-            if next == beside && own.is_none() {
+            let (next, known) = self.reached(after, true);
+            // Where the old version loses nothing any more, the new one uses up nothing either.
+            if own.is_none() && known == keys {
                 return;
             }
-            beside = next;
+            (beside, keys) = (next, known);
         }
+        let beside = self.closed(beside);
         self.enter(run, beside, short(number), act, times);
     }
 
-    fn refused(&mut self, node: usize, old: usize, act: Act, before: u64) {
+    fn refused(&mut self, node: usize, beside: &[Run], act: Act, before: u64) {
         let line = written(&self.sides[0].model, &act);
         self.first = Some(First {
             node,
             what: line.first().map_or_else(String::new, brief),
             act,
             before,
-            states: self.states(old),
+            states: states(beside),
         });
     }
 
     /// Returns where the old version may be after a call; nowhere: it refuses it.
-    fn old_after(&mut self, old: usize, one: &Usable, end: &End) -> Vec<Run> {
+    fn after(&mut self, beside: &[Run], one: &Usable, end: &End) -> Vec<Run> {
         let mut after = Vec::new();
-        for run in self.open_old_runs(old) {
-            for path in leaves(&run) {
-                let Some(leaf) = standing(&run, &path).filter(|leaf| !leaf.asks) else {
+        for run in beside.iter().filter(|run| run.phase == Phase::Open) {
+            for path in leaves(run) {
+                let Some(leaf) = standing(run, &path).filter(|leaf| !leaf.asks) else {
                     continue;
                 };
                 let usable = self.usable(1, &leaf.standing);
@@ -376,7 +371,7 @@ impl Search<'_> {
                     continue;
                 }
                 let act = call_act(&path, same, end.clone());
-                let done = call(&self.sides[1].model, &run, &path, act);
+                let done = call(&self.sides[1].model, run, &path, act);
                 after.extend(done.map(|done| done.run));
             }
         }
@@ -387,7 +382,8 @@ impl Search<'_> {
     fn likeness(&mut self, one: &Usable, old: usize) -> Vec<Option<(String, Vec<String>, bool)>> {
         let like = |one: &Usable| (one.signature.clone(), one.keys.clone(), one.asked);
         let mut places: Vec<Standing> = Vec::new();
-        for run in &self.open_old_runs(old) {
+        let open = |run: &&Run| run.phase == Phase::Open;
+        for run in self.old_runs(old).iter().filter(open) {
             for path in leaves(run) {
                 let place = standing(run, &path).map(|leaf| leaf.standing);
                 places.extend(place.filter(|place| !places.contains(place)));
@@ -402,24 +398,23 @@ impl Search<'_> {
     }
 
     /// Judges every call in a state of a version, in the order of the classes.
-    fn usable(&mut self, side: usize, place: &Standing) -> Vec<Option<Usable>> {
+    fn usable(&mut self, side: usize, place: &Standing) -> Arc<[Option<Usable>]> {
         let (Some(known), Some(of)) = (self.judged.get_mut(side), self.sides.get(side)) else {
-            return Vec::new();
+            return Arc::default();
         };
-        known
-            .entry(place.clone())
-            .or_insert_with(|| judged(&of.model, place))
-            .clone()
+        let known = known.entry(place.clone());
+        Arc::clone(known.or_insert_with(|| judged(&of.model, place).into()))
     }
+}
 
-    fn states(&self, old: usize) -> BTreeSet<String> {
-        let runs = self.old_runs(old).iter();
-        runs.flat_map(|run| {
-            let of = |path: FramePath| run.frame(&path).map(|frame| frame.at.to_string());
-            leaves(run).into_iter().filter_map(of).collect::<Vec<_>>()
-        })
-        .collect()
-    }
+/// Names the states in which runs are.
+fn states(runs: &[Run]) -> BTreeSet<String> {
+    let of_run = |run: &Run| -> Vec<String> {
+        let paths = leaves(run).into_iter();
+        let frames = paths.filter_map(|path| run.frame(&path).map(|frame| frame.at.to_string()));
+        frames.collect()
+    };
+    runs.iter().flat_map(of_run).collect()
 }
 
 impl Searched {
