@@ -266,6 +266,7 @@ impl Search<'_> {
     fn calls(&mut self, number: usize, new: &Run, old: usize, leaf: &Leaf) {
         let mut seen = BTreeSet::new();
         let mut repeats = None;
+        let beside = self.old_runs(old).to_vec();
         for one in self.usable(0, &leaf.standing).iter().flatten() {
             if !seen.insert(self.likeness(one, old)) {
                 continue;
@@ -275,7 +276,6 @@ impl Search<'_> {
                 let Some(done) = call(&self.sides[0].model, new, &leaf.path, act.clone()) else {
                     break;
                 };
-                let beside = self.old_runs(old).to_vec();
                 let after = self.after(&beside, one, &end);
                 if after.is_empty() {
                     self.refused(number, &beside, act, 0);
