@@ -134,21 +134,6 @@ fn doubt_of(sides: &[Side; 2]) -> Option<String> {
 
 /// Says which rules of a state are not compared, where the versions differ in them.
 fn other_rules(new: &Machine, old: &Machine) -> Option<String> {
-    let rest = |state: &WrittenState| {
-        let mut policy = serde_json::to_value(&state.policy).unwrap_or_default();
-        if let Value::Object(rules) = &mut policy {
-            for known in [
-                "allowed_tools",
-                "disallowed_tools",
-                "allowed_commands",
-                "iterations_max",
-                "result_bytes_max",
-            ] {
-                rules.remove(known);
-            }
-        }
-        policy
-    };
     let both = |new: &Machine, old: &Machine| {
         new.states.iter().find_map(|(name, state)| {
             let other = old.states.get(name)?;
@@ -162,6 +147,23 @@ fn other_rules(new: &Machine, old: &Machine) -> Option<String> {
             .iter()
             .find_map(|(key, machine)| both(machine, old.machines.get(key)?))
     })
+}
+
+/// Returns the rules of a state that are not compared.
+fn rest(state: &WrittenState) -> Value {
+    let mut policy = serde_json::to_value(&state.policy).unwrap_or_default();
+    if let Value::Object(rules) = &mut policy {
+        for known in [
+            "allowed_tools",
+            "disallowed_tools",
+            "allowed_commands",
+            "iterations_max",
+            "result_bytes_max",
+        ] {
+            rules.remove(known);
+        }
+    }
+    policy
 }
 
 /// One of the versions.

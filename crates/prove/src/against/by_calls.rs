@@ -11,8 +11,9 @@ use std::{
 
 use interlock_core::run::{Phase, Run};
 use interlock_formats::Lines;
+use serde_json::Value;
 
-use super::{Comparison, Permission, Side, asks_at, brief, doubt_of, packed, standing};
+use super::{Comparison, Permission, Side, asks_at, brief, doubt_of, packed, rest, standing};
 use crate::{
     atlas::Leaf,
     calls::{End, Usable},
@@ -93,6 +94,7 @@ struct Search<'a> {
     waiting: VecDeque<usize>,
     beside: Map<Vec<Box<[u32]>>, Beside>,
     judged: [Map<Standing, Arc<[Option<Usable>]>>; 2],
+    rules: [Map<Standing, Arc<Value>>; 2],
     first: Option<First>,
 }
 
@@ -115,6 +117,7 @@ impl Search<'_> {
             waiting: VecDeque::new(),
             beside: Map::default(),
             judged: [Map::default(), Map::default()],
+            rules: [Map::default(), Map::default()],
             first: None,
         };
         for one in news {
@@ -276,7 +279,7 @@ impl Search<'_> {
                 let Some(done) = call(&self.sides[0].model, new, &leaf.path, act.clone()) else {
                     break;
                 };
-                let after = self.after(&beside, one, &end);
+                let after = self.after(&beside, &leaf.standing, one, &end);
                 if after.is_empty() {
                     self.refused(number, &beside, act, 0);
                     return;
@@ -326,7 +329,7 @@ impl Search<'_> {
             let Some(done) = call(&self.sides[0].model, &run, &leaf.path, act.clone()) else {
                 break;
             };
-            let after = self.after(&beside, one, end);
+            let after = self.after(&beside, &leaf.standing, one, end);
             if after.is_empty() {
                 self.refused(number, &beside, act, before);
                 return;
@@ -355,8 +358,9 @@ impl Search<'_> {
     }
 
     /// Returns where the old version may be after a call; nowhere: it refuses it.
-    fn after(&mut self, beside: &[Run], one: &Usable, end: &End) -> Vec<Run> {
+    fn after(&mut self, beside: &[Run], place: &Standing, one: &Usable, end: &End) -> Vec<Run> {
         let mut after = Vec::new();
+        let (rules, mut alike) = (self.rules(0, place), false);
         for run in beside.iter().filter(|run| run.phase == Phase::Open) {
             for path in leaves(run) {
                 let Some(leaf) = standing(run, &path).filter(|leaf| !leaf.asks) else {
@@ -371,9 +375,17 @@ impl Search<'_> {
                     continue;
                 }
                 let act = call_act(&path, same, end.clone());
-                let done = call(&self.sides[1].model, run, &path, act);
-                after.extend(done.map(|done| done.run));
+                if let Some(done) = call(&self.sides[1].model, run, &path, act) {
+                    alike |= self.rules(1, &leaf.standing) == rules;
+                    after.push(done.run);
+                }
             }
+        }
+        if !alike && !after.is_empty() {
+            self.bound = Some(format!(
+                "`{}` differs in limits of edits, files or the environment, which are not compared",
+                place.1
+            ));
         }
         after
     }
@@ -395,6 +407,18 @@ impl Search<'_> {
             all.push(usable.get(one.class).and_then(Option::as_ref).map(like));
         }
         all
+    }
+
+    /// Returns the rules of a state that are not compared.
+    fn rules(&mut self, side: usize, place: &Standing) -> Arc<Value> {
+        let (Some(known), Some(of)) = (self.rules.get_mut(side), self.sides.get(side)) else {
+            return Arc::default();
+        };
+        let written = || {
+            let state = of.model.state(place.0.as_ref(), &place.1);
+            Arc::new(state.map_or(Value::Null, rest))
+        };
+        Arc::clone(known.entry(place.clone()).or_insert_with(written))
     }
 
     /// Judges every call in a state of a version, in the order of the classes.
