@@ -430,7 +430,9 @@ const COMMANDS = {
     };
   },
 
-  async classes({ of }) {
+  /** Waits until there are so many elements, and tells their names. */
+  async counts({ of, number }) {
+    await page.waitForFunction(([what, wanted]) => document.querySelectorAll(what).length === wanted, [of, number]);
     return { names: await page.$$eval(of, (all) => all.map((one) => one.querySelector('title')?.textContent ?? one.textContent)) };
   },
 

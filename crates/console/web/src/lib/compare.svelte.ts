@@ -23,10 +23,17 @@ export class Comparison {
     const row = this.rows.get(this.at);
     return before >= 0 && row !== undefined && !row.same ? before : -1;
   });
+  /** What differs at the row that is looked at; until both moments are loaded, what differed at the row before. */
   readonly differs: Differs | null = $derived.by(() => {
-    const [left, right] = [this.moments[0].marks, this.moments[1].marks];
-    return this.found?.same_workflow && left && right ? differing(left, right) : null;
+    const [left, right] = this.moments;
+    const places = this.rows.get(this.at)?.at;
+    if (!this.found?.same_workflow) return null;
+    if (left.marks && right.marks && left.state?.at === places?.[0] && right.state?.at === places?.[1]) {
+      this.#differed = differing(left.marks, right.marks);
+    }
+    return this.#differed;
   });
+  #differed: Differs | null = null;
   #ended = new AbortController();
 
   constructor(
