@@ -162,7 +162,7 @@ pub(crate) fn in_fork(machine: &Machine, run: &Run) -> bool {
 
 fn open(frame: &Frame) -> impl Iterator<Item = &Region> {
     let regions = frame.regions.iter().map(AsRef::as_ref);
-    regions.filter(|region: &&Region| region.ended.is_none())
+    regions.filter(|region: &&Region| region.is_open())
 }
 
 /// Returns the first frame at or below `path` that can act.

@@ -204,7 +204,7 @@ impl<'a> Work<'a> {
             let Some(region) = frame.regions.iter().find(|region| region.name == *name) else {
                 return false;
             };
-            if region.ended.is_some() {
+            if !region.is_open() {
                 return false;
             }
             frame = &region.frame;

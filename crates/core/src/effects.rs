@@ -110,7 +110,7 @@ fn effect(machine: &Machine, run: &Run, path: &FramePath) -> Option<Effect> {
         status: EffectStatus::Running,
         late_ms: None,
     };
-    if let Some(running) = &frame.stay.effect {
+    if let Some(running) = frame.stay.effect() {
         effect.attempt = running.attempt;
         effect.kind.clone_from(&running.kind);
         effect.input = Arc::clone(&running.input);
@@ -124,7 +124,7 @@ fn effect(machine: &Machine, run: &Run, path: &FramePath) -> Option<Effect> {
         effect.late_ms = late_ms(state, running);
         return Some(effect);
     }
-    if machine.limits.at_once.is_some() || frame.stay.waiting_at_join {
+    if machine.limits.at_once.is_some() || frame.stay.waits_at_join() {
         // It begins when there is room, or when the lines have met.
         return None;
     }
@@ -185,7 +185,7 @@ fn not_started(run: &Run, frame: &Frame, state: &State, mut effect: Effect) -> O
             }
             Some(effect)
         }
-        Activity::Parallel(_) if frame.stay.items.is_some() => {
+        Activity::Parallel(_) if frame.stay.items().is_some() => {
             // One command starts only so many items: the next are due at once.
             effect.status = EffectStatus::Waiting(frame.stay.entered_ms);
             Some(effect)

@@ -4,6 +4,7 @@ mod activities;
 mod calls;
 mod changes;
 mod conversation;
+mod hooks;
 mod join;
 mod regions;
 mod reopen;
@@ -55,7 +56,7 @@ fn apply(run: &mut Run, event: &Event) {
             run.id = id.clone();
             run.phase = Phase::Open;
             run.kind.clone_from(kind);
-            count_entry(run);
+            hooks::on_entry(run);
             let context = Arc::new(context.clone());
             run.root = Frame::entering(None, initial.clone(), context, run.seq, *at_ms);
             if let RunKind::Durable(durable) = kind
@@ -155,7 +156,7 @@ fn apply(run: &mut Run, event: &Event) {
             {
                 activities::catch(frame);
             }
-            count_entry(run);
+            hooks::on_entry(run);
             run.finish_refusals = 0;
             take_transition(run, path, from, to, *how, data, *at_ms);
         }
@@ -334,11 +335,6 @@ fn region_mut<'a>(run: &'a mut Run, path: &FramePath) -> Option<&'a mut Region> 
         .iter_mut()
         .find(|region| region.name == name)
         .map(Arc::make_mut)
-}
-
-/// Counts the entry of a state, in runs that are bounded by it.
-fn count_entry(run: &mut Run) {
-    run.entered += u64::from(run.is_durable());
 }
 
 fn end_run(run: &mut Run, phase: Phase) {

@@ -17,7 +17,7 @@ use crate::{
     machine::{Machine, Merge, Object, Outcome},
     names::StateName,
     parts::{Merged, MergedConversation, MessageRange, RegionOutcome},
-    run::{Frame, Region},
+    run::{Frame, Region, RegionEnd},
 };
 
 /// Merges the branches of a fork that ended with `outcome`.
@@ -113,8 +113,8 @@ pub(crate) fn items(holder: &Frame, collects: bool) -> Merged {
         .regions
         .iter()
         .filter_map(|region| match region.ended {
-            Some(RegionOutcome::Succeeded) => Some(listed(&region.frame)),
-            Some(RegionOutcome::Failed) if collects => {
+            Some(RegionEnd::Succeeded { .. }) => Some(listed(&region.frame)),
+            Some(RegionEnd::Failed) if collects => {
                 let cause = region.cause.as_ref();
                 let message = cause.map(|cause| cause.message.clone()).unwrap_or_default();
                 Some(json!({ "error": message }))
@@ -136,7 +136,7 @@ pub(crate) fn items(holder: &Frame, collects: bool) -> Merged {
 }
 
 fn succeeded(frame: &Frame) -> impl Iterator<Item = &Region> {
-    let ended = |region: &&Region| region.ended == Some(RegionOutcome::Succeeded);
+    let ended = |region: &&Region| region.ended_as(RegionOutcome::Succeeded);
     frame.regions.iter().map(AsRef::as_ref).filter(ended)
 }
 

@@ -166,7 +166,7 @@ fn collect(frame: &Frame, path: &FramePath, leaves: &mut Vec<FramePath>) {
     let mut open = frame
         .regions
         .iter()
-        .filter(|region| region.ended.is_none())
+        .filter(|region| region.is_open())
         .peekable();
     if open.peek().is_none() {
         leaves.push(path.clone());

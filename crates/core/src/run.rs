@@ -26,7 +26,8 @@ use crate::{
 };
 
 pub use frame::{
-    BeforeOutput, Frame, Handling, Items, Line, Met, Region, Running, RunningAt, Stay, Used,
+    BeforeOutput, Entry, Frame, Handling, Items, Line, Met, Progress, Region, RegionEnd, Running,
+    RunningAt, Stay, Used,
 };
 pub use kind::{DurableRun, RunKind};
 pub use request::{Granted, Request, Settled, Settlement};
@@ -393,7 +394,7 @@ fn collect_leaves(frame: &Frame, path: &FramePath, leaves: &mut Vec<FramePath>) 
         leaves.push(path.clone());
         return;
     }
-    for region in frame.regions.iter().filter(|region| region.ended.is_none()) {
+    for region in frame.regions.iter().filter(|region| region.is_open()) {
         collect_leaves(&region.frame, &path.child(&region.name), leaves);
     }
 }

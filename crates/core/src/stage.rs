@@ -41,7 +41,7 @@ pub enum Step {
 pub fn step(machine: &Machine, run: &Run, path: &FramePath) -> Option<Step> {
     let frame = run.frame(path)?;
     stage_of(machine, frame)?;
-    let started = frame.stay.effect.as_ref()?.at == RunningAt::Started;
+    let started = frame.stay.effect()?.at == RunningAt::Started;
     if !started || run.is_over() || frame.stay.request.is_some() {
         return None;
     }
@@ -97,11 +97,7 @@ pub fn execution_id(run: &Run, path: &FramePath) -> String {
     let Some(frame) = run.frame(path) else {
         return String::new();
     };
-    let attempt = frame
-        .stay
-        .effect
-        .as_ref()
-        .map_or(1, |effect| effect.attempt);
+    let attempt = frame.stay.attempt();
     let at = &frame.at;
     let seq = frame.stay.entered_seq;
     if path.is_root() {

@@ -206,7 +206,7 @@ fn a_block_without_a_value_is_noted_or_fails() {
         "a": { "activity": { "task": task }, "on": to("end") }, "end": end(),
     });
     let driven = Driven::begin(machine("a", false, states.clone()), r#"{"count": 4}"#);
-    let given = driven.run.root.stay.effect.as_ref().unwrap().input.clone();
+    let given = driven.run.root.stay.effect().unwrap().input.clone();
     assert_eq!(given["text"], r#"4 and {{ missing }} and {"count": 4}"#);
     let notes = driven.notes();
     assert!(
@@ -260,7 +260,7 @@ fn an_edit_takes_the_output_back_and_the_way_on_is_chosen_again() {
     let mut same = driven.run.clone();
     std::mem::swap(&mut driven.run, &mut same);
     driven.ask(CommandKind::Approve(answer(Some(r#"{"count": 10}"#), None)));
-    assert!(driven.at() == "big" && driven.run.root.stay.effect.is_some());
+    assert!(driven.at() == "big" && driven.run.root.stay.effect().is_some());
     driven.run = same;
 
     driven.ask(CommandKind::Approve(answer(
@@ -269,7 +269,10 @@ fn an_edit_takes_the_output_back_and_the_way_on_is_chosen_again() {
     )));
     assert_eq!(driven.said().last(), Some(&r#"{"mood": "calm"}"#));
     assert_eq!(driven.context()["mood"], "calm");
-    assert!(driven.run.root.stay.effect.is_some(), "the state has begun");
+    assert!(
+        driven.run.root.stay.effect().is_some(),
+        "the state has begun"
+    );
 }
 
 #[test]
@@ -287,7 +290,7 @@ fn the_input_can_be_edited_before_the_first_state() {
     assert_eq!(driven.context(), json!({ "other": 2 }));
     assert_eq!(driven.said(), [r#"{"other": 2}"#]);
     assert!(
-        driven.run.root.stay.effect.is_some(),
+        driven.run.root.stay.effect().is_some(),
         "{:?}",
         driven.run.root
     );
@@ -445,7 +448,7 @@ fn where_lines_met_the_output_of_each_can_be_edited() {
     );
     let frame = driven.run.frame(&line).unwrap();
     assert!(
-        frame.at.as_str() == "d" && frame.stay.effect.is_some(),
+        frame.at.as_str() == "d" && frame.stay.effect().is_some(),
         "{frame:?}"
     );
     let context = Value::Object((*frame.line.context).clone());
@@ -538,7 +541,7 @@ fn a_stage_whose_writing_call_was_cut_off_waits_for_a_person_and_another_begins_
         }
         assert_eq!(driven.stage(proposed), Reply::Accepted);
         assert_eq!(driven.ask(CommandKind::LoseEffects), Reply::Accepted);
-        let effect = driven.run.root.stay.effect.as_ref().unwrap();
+        let effect = driven.run.root.stay.effect().unwrap();
         let started = effect.at == RunningAt::Started;
         assert_eq!(started, again, "{effect:?}");
     }

@@ -154,7 +154,7 @@ impl Played {
 
     fn ask_stage(&mut self, path: &FramePath, command: StageCommand) -> Decision {
         let frame = self.run.frame(path);
-        let effect = frame.and_then(|frame| frame.stay.effect.as_ref());
+        let effect = frame.and_then(|frame| frame.stay.effect());
         let attempt = effect.map_or(1, |effect| effect.attempt);
         self.ask(CommandKind::Stage {
             path: path.clone(),

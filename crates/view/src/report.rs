@@ -168,8 +168,7 @@ fn open_status(machine: &Machine, run: &Run) -> Status {
 fn waits(machine: &Machine, run: &Run, path: &FramePath, frame: &Frame) -> bool {
     let stands = frame
         .stay
-        .effect
-        .as_ref()
+        .effect()
         .is_some_and(|effect| effect.at != RunningAt::Started);
     let state = machine_of(machine, run, path).and_then(|own| own.states.get(&frame.at));
     stands

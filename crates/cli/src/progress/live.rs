@@ -531,7 +531,7 @@ fn items_ended(all: usize, failed: u64) -> String {
 
 /// Returns how many lines of text the state at `path` runs a machine for, if it does.
 fn items_of(run: &Run, path: &FramePath) -> Option<usize> {
-    let items = run.frame(path)?.stay.items.as_ref()?;
+    let items = run.frame(path)?.stay.items()?;
     Some(items.all.len())
 }
 

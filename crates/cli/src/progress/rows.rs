@@ -76,7 +76,7 @@ pub(super) fn rows(machine: &Machine, run: &Run, effects: &[Effect]) -> Vec<Row>
 
 fn holding(run: &Run, at: &FramePath, depth: usize, holder: Option<&str>, path: String) -> Row {
     let frame = run.frame(at);
-    let items = frame.and_then(|frame| frame.stay.items.as_ref());
+    let items = frame.and_then(|frame| frame.stay.items());
     Row {
         depth,
         name: below(&path, holder),

@@ -28,7 +28,7 @@ pub(crate) fn attempts(log: &RunLog, machine: &Machine, run: &Run) -> Result<Vec
         found.push(json!({
             "path": shown_path(machine, run, &path),
             "title": title(machine, run, &path),
-            "attempt": frame.stay.effect.as_ref().map_or(1, |effect| effect.attempt),
+            "attempt": frame.stay.effect().map_or(1, |effect| effect.attempt),
             "turns": progress.turns,
             "turn_cap": stage.turns_max,
             "usage": progress.usage,

@@ -90,7 +90,7 @@ fn items(machine: &Machine, run: &Run) -> Vec<Value> {
     let mut found = Vec::new();
     let mut open: Vec<(&Frame, FramePath)> = vec![(&run.root, FramePath::root())];
     while let Some((frame, path)) = open.pop() {
-        if let Some(items) = &frame.stay.items {
+        if let Some(items) = frame.stay.items() {
             found.push(json!({
                 "path": shown_path(machine, run, &path),
                 "ended": items.ended,

@@ -141,7 +141,7 @@ fn collect(machine: &Machine, frame: &Frame, place: &PastFrame, found: &mut Vec<
         outer => format!(" in{outer}"),
     };
     for region in &was.regions {
-        if region.ended != Some(RegionOutcome::Succeeded) {
+        if !region.ended_as(RegionOutcome::Succeeded) {
             continue;
         }
         let name = &region.name;
@@ -203,7 +203,7 @@ fn output_of_holder(run: &Run, path: &FramePath) -> Option<OutputBefore> {
 /// Tells whether a line has not begun its first state yet.
 fn is_untouched(holder: &Frame, line: &Frame) -> bool {
     line.line.steps == holder.line.steps + 1
-        && line.stay.effect.is_none()
+        && line.stay.effect().is_none()
         && line.regions.is_empty()
         && line.before.is_none()
 }

@@ -30,10 +30,7 @@ impl Work<'_> {
         }
         let path = self.running(wanted)?;
         self.path = path.clone();
-        let known = self
-            .run
-            .frame(&path)
-            .and_then(|frame| frame.stay.effect.as_ref());
+        let known = self.run.frame(&path).and_then(|frame| frame.stay.effect());
         if known.is_some_and(|effect| effect.at != RunningAt::Started) {
             return Err(nothing_running());
         }
@@ -63,7 +60,7 @@ impl Work<'_> {
                 continue;
             }
             let (frame, machine) = self.stand(&path)?;
-            let again = frame.stay.effect.as_ref().map(|effect| effect.at);
+            let again = frame.stay.effect().map(|effect| effect.at);
             if let Some(RunningAt::Waiting(until)) = again
                 && until <= self.at_ms
                 && self.run.paused.is_none()
@@ -96,12 +93,7 @@ impl Work<'_> {
     fn task_is_late(&mut self, path: &FramePath) -> Result<bool, Refusal> {
         let (frame, machine) = self.stand(path)?;
         let state = state_of(machine, frame)?;
-        let Some(running) = frame
-            .stay
-            .effect
-            .as_ref()
-            .filter(|_| self.run.paused.is_none())
-        else {
+        let Some(running) = frame.stay.effect().filter(|_| self.run.paused.is_none()) else {
             return Ok(false);
         };
         if late_ms(state, running).is_none_or(|late| self.at_ms < late) {

@@ -81,6 +81,6 @@ fn fits(old: &Machine, new: &Machine, frame: &Frame) -> bool {
     same && frame
         .regions
         .iter()
-        .filter(|region| region.ended.is_none())
+        .filter(|region| region.is_open())
         .all(|region| fits(old, new, &region.frame))
 }

@@ -22,7 +22,7 @@ impl Work<'_> {
     pub(super) fn begin(&mut self, path: &FramePath, files: &Files) -> Result<(), Refusal> {
         let (frame, machine) = self.stand(path)?;
         let state = state_of(machine, frame)?;
-        if frame.stay.effect.is_some() || !self.has_room() {
+        if frame.stay.effect().is_some() || !self.has_room() {
             return Ok(());
         }
         let beside = beside(self.machine, &self.run, path);
@@ -115,11 +115,7 @@ impl Work<'_> {
     /// Takes a failure of the activity at `path`: another try follows, or it has failed.
     pub(super) fn fail(&mut self, path: &FramePath, cause: Cause) -> Result<(), Refusal> {
         let (frame, machine) = self.stand(path)?;
-        let attempt = frame
-            .stay
-            .effect
-            .as_ref()
-            .map_or(1, |effect| effect.attempt);
+        let attempt = frame.stay.attempt();
         let place = format!("{}/{path}/{attempt}", self.run.id);
         let wait = state_of(machine, frame)?.retry.as_ref().and_then(|retry| {
             let wait = retry.next_wait(attempt, &cause)?;

@@ -43,8 +43,7 @@ impl Work<'_> {
             let state = state_of(machine, frame)?;
             let started = frame
                 .stay
-                .effect
-                .as_ref()
+                .effect()
                 .is_some_and(|effect| effect.at == RunningAt::Started);
             let by_a_person = matches!(state.activity, Activity::Ask(_) | Activity::Pause(_));
             if !started || by_a_person {
@@ -70,7 +69,7 @@ impl Work<'_> {
     /// Starts the same try of an effect once more.
     pub(super) fn start_again(&mut self, path: &FramePath) -> Result<(), Refusal> {
         let (frame, _) = self.stand(path)?;
-        let Some(effect) = frame.stay.effect.clone() else {
+        let Some(effect) = frame.stay.effect().cloned() else {
             return Ok(());
         };
         let attempt = match effect.at {
@@ -146,10 +145,7 @@ impl Work<'_> {
     }
 
     fn is_lost(&self, path: &FramePath) -> bool {
-        let effect = self
-            .run
-            .frame(path)
-            .and_then(|frame| frame.stay.effect.as_ref());
+        let effect = self.run.frame(path).and_then(|frame| frame.stay.effect());
         effect.is_some_and(|effect| effect.at == RunningAt::Lost)
     }
 

@@ -25,7 +25,7 @@ impl Work<'_> {
         }
         self.path = path.clone();
         let frame = self.run.frame(path).filter(|_| self.is_open(path));
-        let effect = frame.and_then(|frame| frame.stay.effect.as_ref());
+        let effect = frame.and_then(|frame| frame.stay.effect());
         if effect.is_none_or(|effect| effect.at != RunningAt::Started || effect.attempt != attempt)
         {
             return Err(Refusal::new(

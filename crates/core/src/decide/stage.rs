@@ -17,7 +17,7 @@ use crate::{
     names::{Digest, FramePath},
     place::{item_title, stage_of},
     refusal::{Code, Refusal},
-    run::{Frame, Run, RunningAt},
+    run::{Entry, Frame, Run, RunningAt},
 };
 pub(in crate::decide) use end::End;
 use interlock_expr::{
@@ -82,7 +82,7 @@ impl<'a> Work<'a> {
         let frame = self.run.frame(path).filter(|_| self.is_open(path));
         let under_way = frame.is_some_and(|frame| {
             stage_of(self.machine, frame).is_some()
-                && frame.stay.effect.as_ref().is_some_and(|effect| {
+                && frame.stay.effect().is_some_and(|effect| {
                     effect.at == RunningAt::Started && effect.attempt == attempt
                 })
         });
@@ -251,7 +251,7 @@ impl<'a> Work<'a> {
         let Some(before) = &state.approval_before else {
             return Ok(false);
         };
-        if frame.stay.admitted {
+        if frame.stay.entry == Entry::Admitted {
             return Ok(false);
         }
         let filled = stage_text(self.machine, &self.run, path, &before.message);
@@ -373,11 +373,7 @@ fn fill_text(
 ) -> Option<Result<String, String>> {
     let frame = run.frame(path)?;
     let own = machine.called(frame.machine.as_ref())?;
-    let attempt = frame
-        .stay
-        .effect
-        .as_ref()
-        .map_or(1, |effect| effect.attempt);
+    let attempt = frame.stay.attempt();
     let mut context: Object = frame.line.context.as_ref().clone();
     let values = [
         Value::from(own.shown(&frame.at).as_str()),

@@ -5,11 +5,12 @@ use std::sync::Arc;
 use interlock_expr::text::Caught;
 use serde_json::Value;
 
+use super::hooks;
 use crate::{
     event::{Cause, Event},
     machine::Object,
     names::FramePath,
-    run::{Frame, Run, Running, RunningAt},
+    run::{Frame, Progress, Run, Running, RunningAt},
 };
 
 /// Characters of the reason of a failed try that are kept.
@@ -17,7 +18,6 @@ const TROUBLE_MAX: usize = 300;
 
 /// Folds an event of an effect.
 pub(super) fn apply_effect(run: &mut Run, event: &Event) {
-    let durable = run.is_durable();
     match event {
         Event::EffectStarted {
             path,
@@ -28,7 +28,7 @@ pub(super) fn apply_effect(run: &mut Run, event: &Event) {
             at_ms,
         } => {
             if let Some(frame) = run.frame_mut(path) {
-                let mut before = frame.stay.effect.take();
+                let mut before = frame.stay.take_effect();
                 // How long one ran that was cut off, nobody knows: its time begins anew.
                 let known = before
                     .as_ref()
@@ -46,7 +46,7 @@ pub(super) fn apply_effect(run: &mut Run, event: &Event) {
                     Some(before) if input.is_null() => before.input,
                     _ => Arc::new(input.clone()),
                 };
-                frame.stay.effect = Some(Running {
+                frame.stay.progress = Progress::Effect(Running {
                     kind: kind.clone(),
                     attempt: *attempt,
                     input,
@@ -67,7 +67,7 @@ pub(super) fn apply_effect(run: &mut Run, event: &Event) {
             stand(run, path, RunningAt::Waiting(*again_ms));
             let effect = run
                 .frame_mut(path)
-                .and_then(|frame| frame.stay.effect.as_mut());
+                .and_then(|frame| frame.stay.effect_mut());
             if let Some(effect) = effect {
                 effect.trouble = Some(error.message.chars().take(TROUBLE_MAX).collect());
             }
@@ -90,11 +90,9 @@ pub(super) fn apply_effect(run: &mut Run, event: &Event) {
                     frame.line.captured.insert(key.clone());
                 }
                 frame.line.output = Arc::new(output.clone());
-                if durable {
-                    frame.stay.failure = error.clone().map(Cause::shortened);
-                }
-                frame.stay.effect = None;
+                frame.stay.take_effect();
             }
+            hooks::on_output(run, path, error.as_ref());
         }
         _ => {}
     }
@@ -103,7 +101,7 @@ pub(super) fn apply_effect(run: &mut Run, event: &Event) {
 fn stand(run: &mut Run, path: &FramePath, at: RunningAt) {
     let effect = run
         .frame_mut(path)
-        .and_then(|frame| frame.stay.effect.as_mut());
+        .and_then(|frame| frame.stay.effect_mut());
     if let Some(effect) = effect {
         effect.at = at;
     }
@@ -135,7 +133,7 @@ fn code_text(failure: &Cause) -> String {
 pub(super) fn set_variables(frame: &mut Frame, values: &Object) {
     Arc::make_mut(&mut frame.line.context).extend(values.clone());
     for region in &mut frame.regions {
-        let same = frame.stay.items.is_some() || region.frame.machine == frame.machine;
+        let same = frame.stay.items().is_some() || region.frame.machine == frame.machine;
         if same {
             set_variables(&mut Arc::make_mut(region).frame, values);
         }

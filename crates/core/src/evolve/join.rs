@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use crate::{
     dialogue::Message,
-    event::{Merged, MessageRange, RegionOutcome},
-    run::{Frame, Met},
+    event::{Merged, MessageRange},
+    run::{Entry, Frame, Met, RegionEnd},
 };
 
 /// Has lines that had met wait again, each as it was.
@@ -23,7 +23,7 @@ pub(super) fn part(frame: &mut Frame, first: &str) {
         if met.contains(&region.name) {
             let region = Arc::make_mut(region);
             region.ended = None;
-            region.frame.stay.waiting_at_join = true;
+            region.frame.stay.entry = Entry::WaitingAtJoin;
         }
     }
 }
@@ -43,7 +43,7 @@ pub(super) fn meet(
         if region.name == first {
             let region = Arc::make_mut(region);
             let Some((merged, history)) = brought.take() else {
-                region.frame.stay.waiting_at_join = false;
+                region.frame.stay.entry = Entry::Open;
                 continue;
             };
             if may_part {
@@ -53,7 +53,7 @@ pub(super) fn meet(
                     others: others.to_vec(),
                 }));
             }
-            region.frame.stay.waiting_at_join = false;
+            region.frame.stay.entry = Entry::Open;
             region.frame.line.context = Arc::clone(&base);
             bring(&mut region.frame, merged, history);
             region.frame.line.appended = merged
@@ -65,8 +65,8 @@ pub(super) fn meet(
             region.frame.stay.before_join = None;
         } else if others.contains(&region.name) {
             let region = Arc::make_mut(region);
-            region.ended = Some(RegionOutcome::Merged);
-            region.frame.stay.waiting_at_join = false;
+            region.ended = Some(RegionEnd::Merged);
+            region.frame.stay.entry = Entry::Open;
         }
     }
 }

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::{
     calls::{free, release},
-    count_entry, enter, join, merge, region_mut,
+    enter, hooks, join, merge, region_mut,
     reopen::enter_again,
     requests,
 };
@@ -17,7 +17,7 @@ use crate::{
     },
     machine::Object,
     names::{FramePath, MachineId, StateName},
-    run::{Frame, Items, Region, Run},
+    run::{Entry, Frame, Items, Progress, Region, RegionEnd, Run},
 };
 
 /// Folds an event of regions.
@@ -26,7 +26,7 @@ pub(super) fn apply_region(run: &mut Run, event: &Event) {
     match event {
         Event::ItemsListed { path, items } => {
             if let Some(frame) = run.frame_mut(path) {
-                frame.stay.items = Some(Items {
+                frame.stay.progress = Progress::Items(Items {
                     all: Arc::new(items.clone()),
                     ended: 0,
                     failed: 0,
@@ -43,7 +43,7 @@ pub(super) fn apply_region(run: &mut Run, event: &Event) {
         }
         Event::RegionWaits { path } => {
             if let Some(frame) = run.frame_mut(path) {
-                frame.stay.waiting_at_join = true;
+                frame.stay.entry = Entry::WaitingAtJoin;
             }
         }
         Event::RegionPassed {
@@ -52,7 +52,7 @@ pub(super) fn apply_region(run: &mut Run, event: &Event) {
             value,
             at_ms,
         } => {
-            count_entry(run);
+            hooks::on_entry(run);
             if let Some(frame) = run.frame_mut(path) {
                 enter(frame, to, seq, *at_ms);
                 if let Some(dialogue) = &mut frame.line.dialogue {
@@ -109,7 +109,7 @@ pub(super) fn apply_region(run: &mut Run, event: &Event) {
                 );
                 frame.regions = vec![Arc::new(Region::open(shown, region))];
             }
-            count_entry(run);
+            hooks::on_entry(run);
         }
         Event::MachineReturned {
             path,
@@ -172,7 +172,7 @@ fn start_regions(run: &mut Run, path: &FramePath, start: &RegionsStart) {
             keys,
             at_ms,
         } => {
-            count_entry(run);
+            hooks::on_entry(run);
             if let Some(frame) = run.frame_mut(path) {
                 start_text_line(frame, *index, (machine, initial), keys, (seq, *at_ms));
             }
@@ -197,7 +197,7 @@ fn split(run: &mut Run, path: &FramePath, branches: &[BranchStart]) {
     let Some(line) = region_mut(run, path) else {
         return;
     };
-    line.ended = Some(RegionOutcome::Merged);
+    line.ended = Some(RegionEnd::Merged);
     let from = &line.frame;
     let shared = from.line.dialogue.as_ref();
     let shared = shared.map_or(0, |dialogue| dialogue.history.len());
@@ -221,7 +221,7 @@ fn start_text_line(
     (item, number): &(String, String),
     (seq, at_ms): (u64, u64),
 ) {
-    let Some(items) = &mut frame.stay.items else {
+    let Some(items) = frame.stay.items_mut() else {
         return;
     };
     let text = usize::try_from(index)
@@ -247,7 +247,7 @@ fn end_text_line(run: &mut Run, path: &FramePath, failed: bool) {
     let Some(frame) = holder.and_then(|holder| run.frame_mut(&holder)) else {
         return;
     };
-    if let (Some(region), Some(items)) = (frame.regions.pop(), frame.stay.items.as_mut()) {
+    if let (Some(region), Some(items)) = (frame.regions.pop(), frame.stay.items_mut()) {
         let mut region = Arc::unwrap_or_clone(region);
         let context = Arc::make_mut(&mut region.frame.line.context);
         for (key, before) in std::mem::take(&mut items.hidden) {
@@ -272,18 +272,13 @@ fn end_region(
     exits: &[StateName],
     cause: Option<&Cause>,
 ) {
-    let durable = run.is_durable();
     requests::void_below(run, path, "its branch has ended");
     if let Some(region) = region_mut(run, path) {
-        region.ended = Some(outcome);
-        region.exits = exits.to_vec();
+        region.ended = Some(RegionEnd::new(outcome, exits));
         region.cause = cause.cloned();
         region.frame.stay.request = None;
-        // What failed in a durable run may go on where it failed.
-        if outcome == RegionOutcome::Succeeded || !durable {
-            region.frame.regions = Vec::new();
-        }
     }
+    hooks::on_region_end(run, path, outcome);
     release(run, path);
 }
 
@@ -298,7 +293,9 @@ fn join_all(
     if let Some(frame) = run.frame_mut(path) {
         let before = may_part.then(|| Box::new(frame.clone()));
         join::join(frame, merged);
-        frame.stay.items = None;
+        if frame.stay.items().is_some() {
+            frame.stay.progress = Progress::None;
+        }
         frame.stay.before_join = before;
     }
     // What lines with a conversation wrote counts as captured where they wrote it.
@@ -308,12 +305,14 @@ fn join_all(
         return;
     };
     let seq = run.seq;
-    count_entry(run);
+    hooks::on_entry(run);
     if let Some(frame) = run.frame_mut(path) {
         let before = frame.stay.before_join.take();
         enter(frame, &next.to, seq, next.at_ms);
         frame.stay.before_join = before;
-        frame.stay.exits.clone_from(&next.exits);
+        if !next.exits.is_empty() {
+            frame.stay.progress = Progress::Branches(next.exits.clone());
+        }
     }
     requests::forget_stay(run, path, next.at_ms);
 }
@@ -331,7 +330,6 @@ fn part(run: &mut Run, path: &FramePath, line: &str) {
     }
     if let Some(region) = region_mut(run, &path.child(line)) {
         region.ended = None;
-        region.exits = Vec::new();
     }
 }
 
@@ -342,16 +340,10 @@ fn close_regions(
     output: &Value,
     cause: Option<&Cause>,
 ) {
-    let durable = run.is_durable();
     if let Some(frame) = run.frame_mut(path) {
         frame.regions = Vec::new();
-        if durable {
-            let keys = captured.into_iter().flat_map(Object::keys);
-            frame.line.captured.extend(keys.cloned());
-            frame.line.output = Arc::new(output.clone());
-            frame.stay.failure = cause.cloned();
-        }
     }
+    hooks::on_join(run, path, captured, output, cause);
     free(run, |bound| bound != path && path.holds(bound));
     requests::void_inside(run, path);
 }

@@ -4,9 +4,8 @@ use std::sync::Arc;
 
 use super::activities::set_variables;
 use crate::{
-    event::RegionOutcome,
     machine::Object,
-    run::{Frame, Phase, Run},
+    run::{Frame, Phase, RegionEnd, Run},
 };
 
 /// Follows another version of the workflow: every frame that stands enters its state once more.
@@ -29,8 +28,8 @@ pub(super) fn enter_again(frame: &mut Frame, seq: u64, at_ms: u64, failed: bool)
     for region in frame.regions.iter_mut().map(Arc::make_mut) {
         match region.ended {
             None => enter_again(&mut region.frame, seq, at_ms, failed),
-            Some(RegionOutcome::Failed | RegionOutcome::Cancelled) if failed => {
-                region.ended = Some(RegionOutcome::Waiting);
+            Some(RegionEnd::Failed | RegionEnd::Cancelled) if failed => {
+                region.ended = Some(RegionEnd::Waiting);
                 region.cause = None;
             }
             Some(_) => {}
@@ -39,7 +38,7 @@ pub(super) fn enter_again(frame: &mut Frame, seq: u64, at_ms: u64, failed: bool)
     if frame.regions.is_empty() {
         frame.stay.entered_seq = seq;
         frame.stay.entered_ms = at_ms;
-        frame.stay.effect = None;
+        frame.stay.take_effect();
         frame.stay.failure = None;
         frame.stay.request = None;
     }

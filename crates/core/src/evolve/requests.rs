@@ -9,7 +9,7 @@ use crate::{
     event::Event,
     names::{ApprovalId, FramePath},
     parts::{About, ApprovalKind, PendingGrant},
-    run::{Granted, OpenCall, Request, Run, Settled, Settlement},
+    run::{Entry, Granted, OpenCall, Request, Run, Settled, Settlement},
 };
 
 /// Settled requests remembered at most.
@@ -170,7 +170,12 @@ fn end(run: &mut Run, path: &FramePath, id: &ApprovalId, word: Word<'_>) {
         if let Some(frame) = run.frame_mut(path) {
             frame.stay.request = None;
             match request.about {
-                About::Entry { .. } => frame.stay.admitted = word.how == Settlement::Approved,
+                About::Entry { .. } => {
+                    frame.stay.entry = match word.how {
+                        Settlement::Approved => Entry::Admitted,
+                        _ => Entry::Open,
+                    };
+                }
                 _ => {
                     let no = word.note.filter(|_| word.how == Settlement::Rejected);
                     frame.stay.note = no.map(str::to_owned);
@@ -260,7 +265,7 @@ pub(super) fn void_below(run: &mut Run, path: &FramePath, why: &str) {
             continue;
         };
         standing.extend(frame.stay.request().cloned());
-        let below = frame.regions.iter().filter(|region| region.ended.is_none());
+        let below = frame.regions.iter().filter(|region| region.is_open());
         frames.extend(below.map(|region| path.child(&region.name)));
     }
     for request in standing {

@@ -28,7 +28,7 @@ pub(super) fn apply_stage(run: &mut Run, event: &Event) {
             if let Some(frame) = run.frame_mut(path) {
                 // Limits count anew in each attempt.
                 frame.stay.used = Default::default();
-                if let Some(effect) = &mut frame.stay.effect {
+                if let Some(effect) = frame.stay.effect_mut() {
                     effect.stage = Some(Box::new(StageAttempt::begun(tools.clone(), *at_ms)));
                 }
             }
@@ -171,12 +171,12 @@ pub(super) fn waited(run: &mut Run, path: &FramePath, ms: u64) {
 fn exit(frame: &mut Frame, payload: &Value, error: Option<&Cause>, again: bool) {
     frame.line.output = Arc::new(payload.clone());
     if again {
-        if let Some(effect) = &mut frame.stay.effect {
+        if let Some(effect) = frame.stay.effect_mut() {
             effect.stage = None;
         }
         return;
     }
-    frame.stay.effect = None;
+    frame.stay.take_effect();
     frame.stay.failure = error.cloned().map(Cause::shortened);
 }
 

@@ -83,21 +83,12 @@ pub struct Stay {
     /// What a person is asked while the frame stands still: about a transition, or before the state begins.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request: Option<Box<Request>>,
-    /// Whether a person has let the state begin.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub admitted: bool,
-    /// Whether it waits for other lines before its state begins.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub waiting_at_join: bool,
-    /// The branches of its fork that are opened; empty: all.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub exits: Vec<StateName>,
-    /// What is carried out for the state.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub effect: Option<Running>,
-    /// The items that a machine runs for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub items: Option<Items>,
+    /// How far the entry of the state has come.
+    #[serde(default, skip_serializing_if = "Entry::is_open")]
+    pub entry: Entry,
+    /// What the state is at.
+    #[serde(default, skip_serializing_if = "Progress::is_none")]
+    pub progress: Progress,
     /// What the frame was before its lines of items joined, while a person may change what one of them put out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before_join: Option<Box<Frame>>,
@@ -120,15 +111,72 @@ impl Stay {
         }
     }
 
+    /// Tells whether the state waits for other regions before it begins.
+    #[must_use]
+    pub fn waits_at_join(&self) -> bool {
+        self.entry == Entry::WaitingAtJoin
+    }
+
+    /// Returns the effect that is carried out for the state.
+    #[must_use]
+    pub const fn effect(&self) -> Option<&Running> {
+        match &self.progress {
+            Progress::Effect(effect) => Some(effect),
+            Progress::None | Progress::Items(_) | Progress::Branches(_) => None,
+        }
+    }
+
+    /// Returns the number of the attempt at the state's effect, from 1.
+    #[must_use]
+    pub fn attempt(&self) -> u32 {
+        self.effect().map_or(1, |effect| effect.attempt)
+    }
+
+    /// Returns the effect that is carried out for the state, to be changed.
+    pub(crate) fn effect_mut(&mut self) -> Option<&mut Running> {
+        match &mut self.progress {
+            Progress::Effect(effect) => Some(effect),
+            Progress::None | Progress::Items(_) | Progress::Branches(_) => None,
+        }
+    }
+
+    /// Ends the effect that is carried out for the state, and returns it.
+    pub(crate) fn take_effect(&mut self) -> Option<Running> {
+        match std::mem::take(&mut self.progress) {
+            Progress::Effect(effect) => Some(effect),
+            other => {
+                self.progress = other;
+                None
+            }
+        }
+    }
+
+    /// Returns the items that a machine runs for.
+    #[must_use]
+    pub const fn items(&self) -> Option<&Items> {
+        match &self.progress {
+            Progress::Items(items) => Some(items),
+            Progress::None | Progress::Effect(_) | Progress::Branches(_) => None,
+        }
+    }
+
+    /// Returns the items that a machine runs for, to be changed.
+    pub(crate) fn items_mut(&mut self) -> Option<&mut Items> {
+        match &mut self.progress {
+            Progress::Items(items) => Some(items),
+            Progress::None | Progress::Effect(_) | Progress::Branches(_) => None,
+        }
+    }
+
     /// Returns the attempt of a model stage that is under way.
     #[must_use]
     pub fn stage_attempt(&self) -> Option<&StageAttempt> {
-        self.effect.as_ref()?.stage.as_deref()
+        self.effect()?.stage.as_deref()
     }
 
     /// Returns the attempt of a model stage that is under way, to be changed.
     pub(crate) fn stage_attempt_mut(&mut self) -> Option<&mut StageAttempt> {
-        self.effect.as_mut()?.stage.as_deref_mut()
+        self.effect_mut()?.stage.as_deref_mut()
     }
 
     /// Returns what a person is asked while the frame stands still.
@@ -148,6 +196,46 @@ impl Stay {
     pub fn entry_request(&self) -> Option<&Request> {
         self.request()
             .filter(|request| matches!(request.about, About::Entry { .. }))
+    }
+}
+
+/// How far the entry of a state has come.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Entry {
+    /// Nothing keeps the state from beginning but what [`Stay::request`] asks.
+    #[default]
+    Open,
+    /// The state waits for other regions before it begins.
+    WaitingAtJoin,
+    /// A person has let the state begin.
+    Admitted,
+}
+
+impl Entry {
+    const fn is_open(&self) -> bool {
+        matches!(self, Self::Open)
+    }
+}
+
+/// What a state is at while a frame stays in it.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Progress {
+    /// Nothing is carried out: the state has not begun, or it waits for a command.
+    #[default]
+    None,
+    /// An effect is carried out.
+    Effect(Running),
+    /// A machine runs for one item after the other.
+    Items(Items),
+    /// Only the branches that begin with these states are opened.
+    Branches(Vec<StateName>),
+}
+
+impl Progress {
+    const fn is_none(&self) -> bool {
+        matches!(self, Self::None)
     }
 }
 
@@ -241,7 +329,7 @@ pub struct Region {
     /// Its frame.
     pub frame: Frame,
     /// How it ended; `None`: still open.
-    pub ended: Option<RegionOutcome>,
+    pub ended: Option<RegionEnd>,
     /// The first cause of a failure.
     pub cause: Option<Cause>,
     /// The context that it began with; `None`: that of the frame above it.
@@ -250,15 +338,83 @@ pub struct Region {
     /// Messages of its conversation that it shares with the lines that began with it; 0: those of the frame above it.
     #[serde(default, skip_serializing_if = "is_none_said")]
     pub shared: usize,
-    /// Where it would lead, of an item's line that has ended; several where it ended as several lines.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub exits: Vec<StateName>,
     /// What it was before it met others, while a person may part them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub met: Option<Box<Met>>,
 }
 
+/// How a region ended, with what only that end has.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RegionEnd {
+    /// It reached the end that counts as its success.
+    Succeeded {
+        /// Where the region of an item leads from here; several states where it ended as several regions.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        exits: Vec<StateName>,
+    },
+    /// It failed, or reached another end.
+    Failed,
+    /// The join no longer needed it.
+    Cancelled,
+    /// It failed and goes on when the fork has room for it.
+    Waiting,
+    /// It goes on as another region, or as several.
+    Merged,
+}
+
+impl RegionEnd {
+    /// Makes the end that an event tells; only a success leads anywhere.
+    #[must_use]
+    pub fn new(outcome: RegionOutcome, exits: &[StateName]) -> Self {
+        match outcome {
+            RegionOutcome::Succeeded => Self::Succeeded {
+                exits: exits.to_vec(),
+            },
+            RegionOutcome::Failed => Self::Failed,
+            RegionOutcome::Cancelled => Self::Cancelled,
+            RegionOutcome::Waiting => Self::Waiting,
+            RegionOutcome::Merged => Self::Merged,
+        }
+    }
+
+    /// Returns the outcome alone.
+    #[must_use]
+    pub const fn outcome(&self) -> RegionOutcome {
+        match self {
+            Self::Succeeded { .. } => RegionOutcome::Succeeded,
+            Self::Failed => RegionOutcome::Failed,
+            Self::Cancelled => RegionOutcome::Cancelled,
+            Self::Waiting => RegionOutcome::Waiting,
+            Self::Merged => RegionOutcome::Merged,
+        }
+    }
+}
+
 impl Region {
+    /// Tells whether it goes on.
+    #[must_use]
+    pub const fn is_open(&self) -> bool {
+        self.ended.is_none()
+    }
+
+    /// Tells whether it ended with `outcome`.
+    #[must_use]
+    pub fn ended_as(&self, outcome: RegionOutcome) -> bool {
+        self.ended
+            .as_ref()
+            .is_some_and(|end| end.outcome() == outcome)
+    }
+
+    /// Returns where the region of an item that has ended well leads.
+    #[must_use]
+    pub fn exits(&self) -> &[StateName] {
+        match &self.ended {
+            Some(RegionEnd::Succeeded { exits }) => exits,
+            _ => &[],
+        }
+    }
+
     /// Makes a frame below another that has just begun.
     #[must_use]
     pub fn open(name: &str, frame: Frame) -> Self {
@@ -269,7 +425,6 @@ impl Region {
             cause: None,
             base: None,
             shared: 0,
-            exits: Vec::new(),
             met: None,
         }
     }

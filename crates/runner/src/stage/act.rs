@@ -199,7 +199,7 @@ impl<'a> Attempt<'a> {
     /// Returns what is to be done next; `None`: nothing of this attempt.
     fn step(&self) -> Option<Step> {
         let frame = self.told.run.frame(&self.line.path)?;
-        let attempt = frame.stay.effect.as_ref().map(|effect| effect.attempt);
+        let attempt = frame.stay.effect().map(|effect| effect.attempt);
         if attempt != Some(self.line.attempt) {
             return None;
         }

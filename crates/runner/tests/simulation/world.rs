@@ -162,7 +162,7 @@ impl<'m> World<'m> {
         let Some(frame) = self
             .run
             .frame(path)
-            .filter(|frame| frame.stay.effect.is_some())
+            .filter(|frame| frame.stay.effect().is_some())
         else {
             return;
         };

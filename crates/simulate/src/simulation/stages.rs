@@ -358,7 +358,7 @@ impl Simulation {
         let attempt = self
             .run
             .frame(path)
-            .and_then(|frame| frame.stay.effect.as_ref())
+            .and_then(|frame| frame.stay.effect())
             .map_or(1, |effect| effect.attempt);
         let decision = self.command(CommandKind::Stage {
             path: path.clone(),

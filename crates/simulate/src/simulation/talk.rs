@@ -36,7 +36,7 @@ impl Simulation {
         let (machine, run) = (&self.machine, &self.run);
         let frame = run.frame(path)?;
         let stage = stage_of(machine, frame)?;
-        let begun = frame.stay.effect.as_ref()?.at == RunningAt::Started;
+        let begun = frame.stay.effect()?.at == RunningAt::Started;
         begun.then_some(())?;
         let said = |text: Option<Result<String, String>>| match text {
             Some(Ok(text)) => text,

@@ -75,7 +75,7 @@ impl Reading {
             } => {
                 if self.find(path).is_none() {
                     // A node that calls models has no attempts of its own beside those of its effect.
-                    let effect = self.run.frame(path).and_then(|frame| frame.stay.effect.as_ref());
+                    let effect = self.run.frame(path).and_then(|frame| frame.stay.effect());
                     self.open(path, effect.map_or(1, |effect| effect.attempt));
                 }
                 let model = format!("{provider}/{model}");

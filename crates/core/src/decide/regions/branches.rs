@@ -74,7 +74,7 @@ impl Work<'_> {
         let below: Vec<FramePath> = frame
             .regions
             .iter()
-            .filter(|region| region.ended.is_none())
+            .filter(|region| region.is_open())
             .map(|region| path.child(&region.name))
             .collect();
         below
@@ -90,12 +90,12 @@ impl Work<'_> {
         let open = frame
             .regions
             .iter()
-            .filter(|region| region.ended.is_none())
+            .filter(|region| region.is_open())
             .count();
         let waiting = frame
             .regions
             .iter()
-            .find(|region| region.ended == Some(RegionOutcome::Waiting));
+            .find(|region| region.ended_as(RegionOutcome::Waiting));
         let Some(region) = waiting.filter(|_| open < at_once) else {
             return Ok(false);
         };
@@ -125,7 +125,7 @@ impl Work<'_> {
         let running = frame
             .regions
             .iter()
-            .filter(|region| region.ended.is_none())
+            .filter(|region| region.is_open())
             .count();
         if running >= parallel.at_once() {
             return Ok(());
@@ -141,7 +141,7 @@ impl Work<'_> {
         self.reopen_branches(path)?;
         let entered = |leaf: &FramePath| {
             let frame = self.run.frame(leaf);
-            path.holds(leaf) && frame.is_some_and(|frame| frame.stay.effect.is_none())
+            path.holds(leaf) && frame.is_some_and(|frame| frame.stay.effect().is_none())
         };
         let leaves: Vec<FramePath> = self.run.open_leaves().into_iter().filter(entered).collect();
         leaves.iter().try_for_each(|leaf| self.settle(leaf))
@@ -207,7 +207,7 @@ impl Work<'_> {
             frame
                 .regions
                 .iter()
-                .filter(move |region| region.ended == Some(outcome))
+                .filter(move |region| region.ended_as(outcome))
         };
         let all = |outcome| ended(outcome).count() == whole;
         let failed = ended(RegionOutcome::Failed).next();
@@ -221,7 +221,7 @@ impl Work<'_> {
                 let open = frame
                     .regions
                     .iter()
-                    .any(|region| matches!(region.ended, None | Some(RegionOutcome::Waiting)));
+                    .any(|region| region.is_open() || region.ended_as(RegionOutcome::Waiting));
                 let outcome = if failed.is_some() {
                     Outcome::Failure
                 } else {
@@ -268,7 +268,7 @@ impl Work<'_> {
         let open: Vec<FramePath> = frame
             .regions
             .iter()
-            .filter(|region| region.ended.is_none())
+            .filter(|region| region.is_open())
             .map(|region| path.child(&region.name))
             .collect();
         for branch in open {
@@ -313,7 +313,7 @@ fn all_failures(frame: &Frame) -> Option<Cause> {
     let failed: Vec<(&str, &Cause)> = frame
         .regions
         .iter()
-        .filter(|region| region.ended == Some(RegionOutcome::Failed))
+        .filter(|region| region.ended_as(RegionOutcome::Failed))
         .filter_map(|region| Some((region.name.as_str(), region.cause.as_ref()?)))
         .collect();
     let (_, first) = failed.first()?;

@@ -19,6 +19,7 @@ use crate::{
     merge,
     names::{FramePath, StateName},
     refusal::Refusal,
+    run::{Entry, Progress},
 };
 
 impl Work<'_> {
@@ -28,12 +29,12 @@ impl Work<'_> {
             return Ok(false);
         };
         let (frame, machine) = self.stand(path)?;
-        if frame.stay.waiting_at_join {
+        if frame.stay.waits_at_join() {
             return Ok(true);
         }
-        if frame.stay.effect.is_some()
+        if frame.stay.effect().is_some()
             || frame.stay.entry_request().is_some()
-            || frame.stay.admitted
+            || frame.stay.entry == Entry::Admitted
         {
             return Ok(false);
         }
@@ -45,7 +46,7 @@ impl Work<'_> {
         let arrows = self.arrows(&parent)?;
         let waits = may_come(&arrows, holder, &path_name(path), &at)
             || holder.regions.iter().any(|region| {
-                region.ended.is_none() && region.frame.stay.waiting_at_join && region.frame.at == at
+                region.is_open() && region.frame.stay.waits_at_join() && region.frame.at == at
             });
         if waits {
             self.emit(Event::RegionWaits { path: path.clone() });
@@ -141,14 +142,17 @@ impl Work<'_> {
 
     /// Returns the states that regions of items have ended towards; empty: the fork is entered as written.
     fn exits_of(&self, path: &FramePath) -> Vec<StateName> {
-        let exits = self.run.frame(path).map(|frame| frame.stay.exits.clone());
-        exits.unwrap_or_default()
+        let progress = self.run.frame(path).map(|frame| &frame.stay.progress);
+        match progress {
+            Some(Progress::Branches(exits)) => exits.clone(),
+            _ => Vec::new(),
+        }
     }
 
     /// Goes on above lines of which one has ended.
     pub(in crate::decide) fn line_ended(&mut self, path: &FramePath) -> Result<(), Refusal> {
         let (holder, machine) = self.stand(path)?;
-        let open = holder.regions.iter().any(|region| region.ended.is_none());
+        let open = holder.regions.iter().any(|region| region.is_open());
         let Some(parallel) = state_of(machine, holder)?.activity.parallel() else {
             return Ok(());
         };

@@ -177,7 +177,7 @@ impl Work<'_> {
 pub(super) fn exits_below(machine: &Machine, holder: &Frame) -> Vec<StateName> {
     let mut exits: Vec<StateName> = Vec::new();
     for region in &holder.regions {
-        for exit in &region.exits {
+        for exit in region.exits() {
             if !exits.contains(exit) {
                 exits.push(exit.clone());
             }

@@ -24,7 +24,7 @@ pub(super) fn may_come(arrows: &Arrows<'_>, holder: &Frame, but: &str, at: &Stat
         .regions
         .iter()
         .filter(|region| {
-            region.ended.is_none() && !region.frame.stay.waiting_at_join && region.name != but
+            region.is_open() && !region.frame.stay.waits_at_join() && region.name != but
         })
         .any(|region| leads_to(arrows, &region.frame.at, at))
 }
@@ -80,8 +80,7 @@ fn next_states<'m>(arrows: &Arrows<'m>, at: &StateName) -> Vec<&'m StateName> {
 
 /// Finds the lines that wait at one state and may go on, in the order of the lines.
 pub(super) fn next_meeting(arrows: &Arrows<'_>, holder: &Frame) -> Option<Vec<String>> {
-    let waiting =
-        |region: &&Arc<Region>| region.ended.is_none() && region.frame.stay.waiting_at_join;
+    let waiting = |region: &&Arc<Region>| region.is_open() && region.frame.stay.waits_at_join();
     let mut places: Vec<&StateName> = Vec::new();
     for region in holder.regions.iter().filter(waiting) {
         if !places.contains(&&region.frame.at) {

@@ -26,9 +26,9 @@ impl Work<'_> {
         for path in self.run.open_leaves() {
             if self.is_open(&path) && self.has_room() {
                 let waits = self.run.frame(&path).is_some_and(|frame| {
-                    frame.stay.effect.is_none()
+                    frame.stay.effect().is_none()
                         && frame.stay.pending_transition().is_none()
-                        && !frame.stay.waiting_at_join
+                        && !frame.stay.waits_at_join()
                 });
                 if waits {
                     self.settle(&path)?;
@@ -50,7 +50,7 @@ impl Work<'_> {
             .filter(|leaf| {
                 self.run
                     .frame(leaf)
-                    .and_then(|frame| frame.stay.effect.as_ref())
+                    .and_then(|frame| frame.stay.effect())
                     .is_some_and(|effect| effect.at == RunningAt::Started)
             })
             .count();
@@ -65,7 +65,7 @@ impl Work<'_> {
         let at_work = self.run.open_leaves().iter().any(|leaf| {
             self.run
                 .frame(leaf)
-                .is_some_and(|frame| frame.stay.effect.is_some())
+                .is_some_and(|frame| frame.stay.effect().is_some())
         });
         if at_work {
             return Ok(());
@@ -84,7 +84,7 @@ impl Work<'_> {
         let (frame, machine) = self.stand(path)?;
         // What is made for the workflow is none of its states.
         let counted = !is_generated(machine, &frame.at) && !state_of(machine, frame)?.ends_lines;
-        if !counted || frame.stay.effect.is_some() || frame.line.steps <= limit {
+        if !counted || frame.stay.effect().is_some() || frame.line.steps <= limit {
             return Ok(false);
         }
         let at = machine.shown(&frame.at).to_string();
@@ -121,7 +121,7 @@ pub(super) fn first_failure(holder: &Frame, parallel: &Parallel) -> Option<Cause
     if parallel.on_error != OnItemError::Fail {
         return None;
     }
-    let failed = |region: &&Arc<Region>| region.ended == Some(RegionOutcome::Failed);
+    let failed = |region: &&Arc<Region>| region.ended_as(RegionOutcome::Failed);
     let first = holder.regions.iter().find(failed)?;
     let cause = first.cause.clone().unwrap_or_default();
     Some(match parallel.over {
@@ -151,7 +151,7 @@ fn failure_below(machine: &Machine, frame: &Frame) -> Option<Cause> {
         .filter(|parallel| parallel.join == Join::Converge)
         .and_then(|parallel| first_failure(frame, parallel));
     own.or_else(|| {
-        let open = frame.regions.iter().filter(|region| region.ended.is_none());
+        let open = frame.regions.iter().filter(|region| region.is_open());
         open.into_iter()
             .find_map(|region| failure_below(machine, &region.frame))
     })

@@ -19,7 +19,7 @@ impl Work<'_> {
         lines: &OverLines,
     ) -> Result<(), Refusal> {
         let (frame, _) = self.stand(path)?;
-        if frame.stay.items.is_none() {
+        if frame.stay.items().is_none() {
             let items = split_lines(frame.line.output.as_str().unwrap_or_default());
             self.emit(Event::ItemsListed {
                 path: path.clone(),
@@ -32,7 +32,7 @@ impl Work<'_> {
     /// Starts the next item, or ends the loop.
     fn next_item(&mut self, path: &FramePath, lines: &OverLines) -> Result<(), Refusal> {
         let (frame, _) = self.stand(path)?;
-        let Some(items) = &frame.stay.items else {
+        let Some(items) = frame.stay.items() else {
             return Ok(());
         };
         let (ended, failed, all) = (items.ended, items.failed, items.all.len());
@@ -75,7 +75,7 @@ impl Work<'_> {
         cause: Option<Cause>,
     ) -> Result<(), Refusal> {
         let (frame, _) = self.stand(path)?;
-        let Some(items) = &frame.stay.items else {
+        let Some(items) = frame.stay.items() else {
             return Ok(());
         };
         let index = items.ended;
@@ -92,7 +92,7 @@ impl Work<'_> {
         match cause {
             Some(cause) if on_error == OnItemError::Fail || cause.cancelled => {
                 let (frame, _) = self.stand(path)?;
-                let failed = frame.stay.items.as_ref().map_or(1, |items| items.failed);
+                let failed = frame.stay.items().map_or(1, |items| items.failed);
                 self.end_items(path, failed, Some(of_item(index, cause)))
             }
             // Carried on with when this is settled: items do not nest on the stack.

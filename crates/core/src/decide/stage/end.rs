@@ -158,11 +158,7 @@ impl Work<'_> {
     fn exit_with(&mut self, path: &FramePath, end: End, acted: bool) -> Result<(), Refusal> {
         let (frame, machine) = self.stand(path)?;
         let state = state_of(machine, frame)?;
-        let attempt = frame
-            .stay
-            .effect
-            .as_ref()
-            .map_or(1, |effect| effect.attempt);
+        let attempt = frame.stay.attempt();
         let (turns, usage, began) = frame
             .stay
             .stage_attempt()

@@ -110,11 +110,7 @@ impl Work<'_> {
         }
         let turn = progress.turns.saturating_add(1);
         let reminded = progress.reminded;
-        let attempt = frame
-            .stay
-            .effect
-            .as_ref()
-            .map_or(1, |effect| effect.attempt);
+        let attempt = frame.stay.attempt();
         // Branches of one fork are entered at once: only their paths tell their calls apart.
         let place = if *path == FramePath::root() {
             String::new()
