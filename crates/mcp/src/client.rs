@@ -8,34 +8,28 @@ mod tools;
 use std::{
     fmt,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc,
         atomic::{AtomicBool, Ordering},
     },
-    time::Duration,
 };
 
 use interlock_core::machine::Object;
 use serde_json::{Value, json};
-use tokio::{sync::watch, task::JoinHandle, time::sleep};
+use tokio::sync::mpsc;
 
 use crate::{
     era::{Era, Introduced, LEGACY, result_to_legacy},
     fields::Fields,
-    handshake::{Eras, Handshake, TriedEra, shake},
+    handshake::Eras,
     message::{Envelope, INTERNAL_ERROR, Outcome},
     peer::Peer,
+    reconnect::{Introduction, Reconnect, ServerState, capability},
     transport::{ConnectOptions, Dial, Fate},
 };
 use tools::ToolList;
 
 pub use tools::Definitions;
 
-/// How long a server that worked is left alone before it is started again.
-const SOON: Duration = Duration::from_millis(100);
-/// The same after its first failure to start; doubled with each.
-const LATER: Duration = Duration::from_millis(250);
-/// The longest pause between two tries.
-const LATEST: Duration = Duration::from_secs(30);
 /// How often one call may come back for more input.
 const ROUNDS_MAX: usize = 32;
 
@@ -43,34 +37,22 @@ const ROUNDS_MAX: usize = 32;
 pub struct McpClient {
     dial: Box<dyn Dial>,
     greeting: Introduced,
-    options: ConnectOptions,
     eras: Eras,
-    tried: TriedEra,
-    standing: watch::Sender<Standing>,
+    state: ServerState<Live>,
     tools: ToolList,
-    keeper: Mutex<Option<JoinHandle<()>>>,
 }
 
 impl fmt::Debug for McpClient {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("McpClient")
-            .field("label", &self.options.label)
+            .field("label", &self.state.label())
             .finish_non_exhaustive()
     }
 }
 
-/// How a server stands.
-#[derive(Debug, Clone)]
-enum Standing {
-    Starting,
-    Up(Arc<Live>),
-    /// It is tried again; meanwhile this is the answer.
-    Down(Outcome),
-}
-
 /// A server that is connected and introduced.
 #[derive(Debug)]
-struct Live {
+pub struct Live {
     peer: Arc<Peer>,
     era: Era,
     /// The result of `initialize` or `server/discover`.
@@ -84,8 +66,7 @@ struct Live {
 impl Live {
     /// Returns a capability that the server declared.
     fn capability(&self, name: &str) -> Option<&Value> {
-        let capabilities = self.about.get("capabilities")?;
-        capabilities.get(name).filter(|value| value.is_object())
+        capability(&self.about, name)
     }
 
     /// Adds to parameters what this server must know of us.
@@ -104,34 +85,24 @@ impl McpClient {
         let client = Arc::new(Self {
             dial,
             greeting: nobody(),
-            options,
             eras: Eras::default(),
-            tried: TriedEra::default(),
-            standing: watch::Sender::new(Standing::Starting),
+            state: ServerState::new(options),
             tools: ToolList::default(),
-            keeper: Mutex::default(),
         });
-        let keeper = tokio::spawn(Arc::clone(&client).keep_up());
-        *lock(&client.keeper) = Some(keeper);
+        ServerState::keep(&client);
         client
     }
 
     /// Ends the connection for good.
     pub fn close(&self) {
-        if let Some(keeper) = lock(&self.keeper).take() {
-            keeper.abort();
-        }
-        if let Standing::Up(live) = &*self.standing.borrow() {
+        if let Some(live) = self.state.close() {
             live.peer.close();
         }
-        let message = format!("{} is closed", self.options.label);
-        let down = Standing::Down(Outcome::error(INTERNAL_ERROR, &message));
-        self.standing.send_replace(down);
     }
 
     /// Calls a tool; dropped before it has ended, the call is cancelled at the server.
     pub async fn call(&self, tool: &str, arguments: Object) -> Outcome {
-        let live = match self.live().await {
+        let live = match self.state.live().await {
             Ok(live) => live,
             Err(outcome) => return outcome,
         };
@@ -191,132 +162,67 @@ impl McpClient {
     async fn ask(&self, live: &Live, method: &str, params: Option<Object>) -> Outcome {
         let params = live.addressed(params, &self.greeting);
         let asked = live.peer.request((), method, params).await;
-        asked.unwrap_or_else(|_| {
-            let fate = live.fate.said().unwrap_or("closed the connection");
-            self.down(&format!("{fate} before it answered"))
-        })
-    }
-
-    /// Waits until the server is up, or is known to be down.
-    async fn live(&self) -> Result<Arc<Live>, Outcome> {
-        let mut standing = self.standing.subscribe();
-        let known = standing
-            .wait_for(|standing| !matches!(standing, Standing::Starting))
-            .await;
-        match known.as_deref() {
-            Ok(Standing::Up(live)) => Ok(Arc::clone(live)),
-            Ok(Standing::Down(outcome)) => Err(outcome.clone()),
-            Ok(Standing::Starting) | Err(_) => Err(self.down("is not there")),
-        }
+        asked.unwrap_or_else(|_| self.state.gone(&live.fate))
     }
 
     /// Returns why the server is away now; `None`: it is not.
     #[must_use]
     pub fn why_away(&self) -> Option<Outcome> {
-        match &*self.standing.borrow() {
-            Standing::Down(outcome) => Some(outcome.clone()),
-            Standing::Starting | Standing::Up(_) => None,
-        }
+        self.state.why_away()
+    }
+}
+
+impl Reconnect for McpClient {
+    type Tag = ();
+    type Live = Live;
+    type Held = ();
+
+    fn state(&self) -> &ServerState<Live> {
+        &self.state
     }
 
-    /// Returns the connection if there is one now.
-    fn live_now(&self) -> Option<Arc<Live>> {
-        match &*self.standing.borrow() {
-            Standing::Up(live) => Some(Arc::clone(live)),
-            Standing::Starting | Standing::Down(_) => None,
-        }
+    fn dial(&self) -> &dyn Dial {
+        &*self.dial
     }
 
-    fn down(&self, why: &str) -> Outcome {
-        let message = format!("{} {why}; it is being restarted", self.options.label);
-        Outcome::away(&message)
+    fn eras(&self) -> &Eras {
+        &self.eras
     }
 
-    async fn keep_up(self: Arc<Self>) {
-        let mut failures = 0_u32;
-        loop {
-            let (worked, why) = self.connect_once().await;
-            failures = if worked {
-                0
-            } else {
-                failures.saturating_add(1)
-            };
-            let Some(said) = why.error_message() else {
-                continue;
-            };
-            self.options.notes.tell(&format!("interlock: {said}"));
-            let pause = if worked {
-                // It is back in a moment: who asks meanwhile waits that long.
-                self.standing.send_replace(Standing::Starting);
-                SOON
-            } else {
-                self.standing.send_replace(Standing::Down(why));
-                LATER
-                    .saturating_mul(1 << failures.min(10).saturating_sub(1))
-                    .min(LATEST)
-            };
-            sleep(pause).await;
-        }
+    fn greeting(&self) -> &Introduced {
+        &self.greeting
     }
 
-    /// Connects and stays until the connection is over; tells whether it was of any use, and why it ended.
-    async fn connect_once(self: &Arc<Self>) -> (bool, Outcome) {
-        let connection = match self.dial.dial(&self.options).await {
-            Ok(connection) => connection,
-            Err(why) => return (false, self.down(&format!("is down: {why}"))),
-        };
-        let peer = Peer::new(connection.link.outgoing);
-        let fate = connection.fate;
-        let reading = self.read(&peer, connection.link.incoming);
-        tokio::pin!(reading);
-        let shaken = tokio::select! {
-            () = &mut reading => Handshake::Broken,
-            shaken = shake(&peer, (), &self.greeting, (&self.eras, &self.tried)) => shaken,
-        };
-        let ended = match shaken {
-            Handshake::Done(era, about) => {
-                let live = Arc::new(Live {
-                    peer: Arc::clone(&peer),
-                    era,
-                    about,
-                    fate: fate.clone(),
-                    answered: AtomicBool::new(false),
-                });
-                self.settle(&live).await;
-                reading.await;
-                let answered = live.answered.load(Ordering::Acquire);
-                let fate = fate.said().unwrap_or("closed the connection");
-                (answered, self.down(fate))
-            }
-            Handshake::Refused(outcome) => (false, outcome),
-            Handshake::Broken => {
-                // Some servers of the legacy era end at words they do not know.
-                let probed = self.tried.take() == Some(Era::Modern);
-                if probed && !self.eras.refused(Era::Modern) {
-                    self.eras.refuses(Era::Modern);
-                    return (true, self.down("ended at words of the modern era"));
-                }
-                let fate = fate.said().unwrap_or("closed the connection");
-                let why = format!("is down: it {fate} before it was ready");
-                (false, self.down(&why))
-            }
-        };
-        peer.close();
-        ended
+    fn own_tag(&self) {}
+
+    async fn read(self: &Arc<Self>, peer: &Arc<Peer>, incoming: mpsc::Receiver<Envelope>) {
+        self.take_messages(peer, incoming).await;
     }
 
     /// Says that we are ready, and lets callers in.
-    async fn settle(self: &Arc<Self>, live: &Arc<Live>) {
+    async fn settle(self: &Arc<Self>, introduced: Introduction<()>) -> (Arc<Live>, ()) {
+        let live = Arc::new(Live {
+            peer: introduced.peer,
+            era: introduced.era,
+            about: introduced.about,
+            fate: introduced.fate,
+            answered: AtomicBool::new(false),
+        });
         if live.era == Era::Legacy {
             let ready = Envelope::notification("notifications/initialized", None);
             live.peer.send(ready).await.ok();
         }
         self.tools.spoil();
-        self.standing.send_replace(Standing::Up(Arc::clone(live)));
+        self.state.open(&live);
         if live.era == Era::Modern {
             // It waits for an answer, which is read only after this.
-            tokio::spawn(Arc::clone(self).listen_for_changes(Arc::clone(live)));
+            tokio::spawn(Arc::clone(self).listen_for_changes(Arc::clone(&live)));
         }
+        (live, ())
+    }
+
+    fn has_answered(live: &Live) -> bool {
+        live.answered.load(Ordering::Acquire)
     }
 }
 
@@ -337,9 +243,4 @@ fn nobody() -> Introduced {
         log_level: None,
         initialize,
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // Nothing is left half changed under one of them.
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

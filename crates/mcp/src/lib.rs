@@ -14,4 +14,5 @@ pub mod lines;
 pub mod message;
 pub mod notes;
 pub mod peer;
+pub mod reconnect;
 pub mod transport;

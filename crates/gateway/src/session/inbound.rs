@@ -35,7 +35,7 @@ const REST: Duration = Duration::from_secs(2);
 
 impl Upstream {
     /// Reads until the connection is over.
-    pub(super) async fn read(
+    pub(super) async fn take_messages(
         self: &Arc<Self>,
         peer: &Arc<Peer>,
         mut incoming: mpsc::Receiver<Envelope>,

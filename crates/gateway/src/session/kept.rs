@@ -6,35 +6,28 @@ use std::{
         Arc, Mutex, MutexGuard, PoisonError, Weak,
         atomic::{AtomicBool, Ordering},
     },
-    time::Duration,
 };
 
 use interlock_core::machine::Object;
-use interlock_mcp::handshake::{Handshake, TriedEra, shake};
-use serde_json::{Value, json};
-use tokio::{
-    sync::watch,
-    task::{AbortHandle, JoinHandle},
-    time::sleep,
+use interlock_mcp::{
+    handshake::Eras,
+    reconnect::{self, Introduction, Reconnect, ServerState},
+    transport::Dial,
 };
+use serde_json::{Value, json};
+use tokio::{sync::mpsc, task::AbortHandle};
 
 use super::list_cache::ListCache;
 use crate::upstream::{ConnectOptions, Server};
 use crate::{
     asks,
     era::{Era, Introduced},
-    message::{Envelope, INTERNAL_ERROR, Id, Outcome},
+    message::{Envelope, Id, Outcome},
+    metrics::Up,
     session::peer::{Peer, Tag},
     session::{Session, To},
 };
 use interlock_project::Asks;
-
-/// How long a server that worked is left alone before it is started again.
-const SOON: Duration = Duration::from_millis(100);
-/// The same after its first failure to start; doubled with each.
-const LATER: Duration = Duration::from_millis(250);
-/// The longest pause between two tries.
-const LATEST: Duration = Duration::from_secs(30);
 
 /// A server on behalf of one client, or of several that share it.
 #[derive(Debug)]
@@ -44,29 +37,18 @@ pub(crate) struct Upstream {
     pub(crate) greeting: Arc<Introduced>,
     /// Whether several clients use it.
     pub(crate) shared: bool,
-    pub(super) options: ConnectOptions,
     pub(super) tools: ListCache,
     pub(super) prompts: ListCache,
     pub(super) listing: tokio::sync::Mutex<()>,
-    standing: watch::Sender<Standing>,
+    state: ServerState<Live>,
+    /// Whether it was up before.
+    was_up: AtomicBool,
     audience: Mutex<Vec<Weak<Session>>>,
     wishes: Mutex<Wishes>,
     /// Its requests that a client is asked at the moment.
     pub(super) asked: Mutex<HashMap<Id, AbortHandle>>,
-    /// The era that is being tried on a connection that is not up yet.
-    tried: TriedEra,
     /// Lists that changed a moment ago; `true`: and again since.
     pub(super) gathered: Mutex<HashMap<String, bool>>,
-    keeper: Mutex<Option<JoinHandle<()>>>,
-}
-
-/// How a server stands.
-#[derive(Debug, Clone)]
-enum Standing {
-    Starting,
-    Up(Arc<Live>),
-    /// It is tried again; meanwhile this is the answer.
-    Down(Outcome),
 }
 
 /// What a server must be told again when it starts anew.
@@ -112,18 +94,12 @@ pub(crate) struct Live {
 }
 
 impl Live {
-    pub(super) fn new(
-        peer: Arc<Peer>,
-        era: Era,
-        about: Object,
-        fate: crate::upstream::Fate,
-        asks: Asks,
-    ) -> Arc<Self> {
+    fn new(introduced: Introduction<Tag>, asks: Asks) -> Arc<Self> {
         Arc::new(Self {
-            peer,
-            era,
-            about,
-            fate,
+            peer: introduced.peer,
+            era: introduced.era,
+            about: introduced.about,
+            fate: introduced.fate,
             asks,
             answered: AtomicBool::new(false),
             told_initialized: AtomicBool::new(false),
@@ -142,10 +118,7 @@ impl Live {
     }
 
     fn capability(&self, capability: &str) -> Option<&Value> {
-        let capabilities = self.about.get("capabilities")?;
-        capabilities
-            .get(capability)
-            .filter(|value| value.is_object())
+        reconnect::capability(&self.about, capability)
     }
 
     /// Adds to parameters of ours what this server must know of the client.
@@ -174,86 +147,52 @@ impl Upstream {
             server,
             greeting,
             shared,
-            options,
             tools: ListCache::default(),
             prompts: ListCache::default(),
             listing: tokio::sync::Mutex::new(()),
-            standing: watch::Sender::new(Standing::Starting),
+            state: ServerState::new(options),
+            was_up: AtomicBool::new(false),
             audience: Mutex::default(),
             wishes: Mutex::default(),
             asked: Mutex::default(),
-            tried: TriedEra::default(),
             gathered: Mutex::default(),
-            keeper: Mutex::default(),
         });
-        let keeper = tokio::spawn(Arc::clone(&upstream).keep_up());
-        *lock(&upstream.keeper) = Some(keeper);
+        ServerState::keep(&upstream);
         upstream
     }
 
     /// Ends the connection for good.
     pub(crate) fn close(&self) {
-        if let Some(keeper) = lock(&self.keeper).take() {
-            keeper.abort();
-        }
+        let live = self.state.close();
         self.forget_asked();
-        if let Standing::Up(live) = &*self.standing.borrow() {
+        if let Some(live) = live {
             live.peer.close();
         }
-        self.standing.send_replace(Standing::Down(Outcome::error(
-            INTERNAL_ERROR,
-            &format!("{} is closed", self.options.label),
-        )));
     }
 
     /// Waits until the server is up, or is known to be down.
     pub(crate) async fn live(&self) -> Result<Arc<Live>, Outcome> {
-        let mut standing = self.standing.subscribe();
-        let known = standing
-            .wait_for(|standing| !matches!(standing, Standing::Starting))
-            .await;
-        match known.as_deref() {
-            Ok(Standing::Up(live)) => Ok(Arc::clone(live)),
-            Ok(Standing::Down(outcome)) => Err(outcome.clone()),
-            Ok(Standing::Starting) | Err(_) => Err(self.down("is not there")),
-        }
+        self.state.live().await
     }
 
     /// Waits until the server is up, however long that takes.
     pub(crate) async fn up(&self) -> Option<Arc<Live>> {
-        let mut standing = self.standing.subscribe();
-        let up = standing.wait_for(|standing| matches!(standing, Standing::Up(_)));
-        match &*up.await.ok()? {
-            Standing::Up(live) => Some(Arc::clone(live)),
-            Standing::Starting | Standing::Down(_) => None,
-        }
+        self.state.up().await
     }
 
     /// Waits until this connection is over.
     pub(crate) async fn over(&self, live: &Arc<Live>) {
-        let mut standing = self.standing.subscribe();
-        let is_other =
-            |standing: &Standing| !matches!(standing, Standing::Up(up) if Arc::ptr_eq(up, live));
-        standing.wait_for(is_other).await.ok();
+        self.state.over(live).await;
     }
 
     /// Returns the connection if there is one now.
     pub(crate) fn live_now(&self) -> Option<Arc<Live>> {
-        match &*self.standing.borrow() {
-            Standing::Up(live) => Some(Arc::clone(live)),
-            Standing::Starting | Standing::Down(_) => None,
-        }
+        self.state.live_now()
     }
 
     /// Answers a request that the server took and did not answer.
     pub(crate) fn gone(&self, live: &Live) -> Outcome {
-        let fate = live.fate.said().unwrap_or("closed the connection");
-        self.down(&format!("{fate} before it answered"))
-    }
-
-    fn down(&self, why: &str) -> Outcome {
-        let message = format!("{} {why}; it is being restarted", self.options.label);
-        Outcome::away(&message)
+        self.state.gone(&live.fate)
     }
 
     /// Lets a session hear what the server says to nobody in particular.
@@ -341,108 +280,10 @@ impl Upstream {
         lock(&self.wishes).missed = true;
     }
 
-    async fn keep_up(self: Arc<Self>) {
-        let (mut failures, mut was_up) = (0_u32, false);
-        loop {
-            let (worked, why) = self.connect_once(&mut was_up).await;
-            failures = if worked {
-                0
-            } else {
-                failures.saturating_add(1)
-            };
-            let Outcome::Error(error) = &why else {
-                continue;
-            };
-            let said: Value = serde_json::from_str(error.get()).unwrap_or_default();
-            let said = said
-                .get("message")
-                .and_then(Value::as_str)
-                .unwrap_or_default();
-            self.options.notes.tell(&format!("interlock: {said}"));
-            let pause = if worked {
-                // It is back in a moment: who asks meanwhile waits that long.
-                self.standing.send_replace(Standing::Starting);
-                SOON
-            } else {
-                self.standing.send_replace(Standing::Down(why));
-                LATER
-                    .saturating_mul(1 << failures.min(10).saturating_sub(1))
-                    .min(LATEST)
-            };
-            sleep(pause).await;
-        }
-    }
-
-    /// Connects and stays until the connection is over; tells whether it was of any use, and why it ended.
-    async fn connect_once(self: &Arc<Self>, was_up: &mut bool) -> (bool, Outcome) {
-        let connection = match self.server.dial.dial(&self.options).await {
-            Ok(connection) => connection,
-            Err(why) => return (false, self.down(&format!("is down: {why}"))),
-        };
-        let peer = Peer::new(connection.link.outgoing);
-        let fate = connection.fate;
-        let reading = self.read(&peer, connection.link.incoming);
-        tokio::pin!(reading);
-        let known = (&self.server.eras, &self.tried);
-        let shaken = tokio::select! {
-            () = &mut reading => Handshake::Broken,
-            shaken = shake(&peer, Tag::Own, &self.greeting, known) => shaken,
-        };
-        let ended = match shaken {
-            Handshake::Done(era, about) => {
-                let server = &self.server;
-                let live = Live::new(Arc::clone(&peer), era, about, fate.clone(), server.asks);
-                let _up = server.metrics.up(&server.name, *was_up);
-                self.settle(&live, was_up).await;
-                reading.await;
-                let answered = live.answered.load(Ordering::Acquire);
-                (
-                    answered,
-                    self.down(fate.said().unwrap_or("closed the connection")),
-                )
-            }
-            Handshake::Refused(outcome) => (false, outcome),
-            Handshake::Broken => {
-                // Some servers of the legacy era end at words they do not know.
-                let eras = &self.server.eras;
-                let probed = self.tried.take() == Some(Era::Modern);
-                if probed && !eras.refused(Era::Modern) {
-                    eras.refuses(Era::Modern);
-                    return (true, self.down("ended at words of the modern era"));
-                }
-                let fate = fate.said().unwrap_or("closed the connection");
-                (
-                    false,
-                    self.down(&format!("is down: it {fate} before it was ready")),
-                )
-            }
-        };
-        peer.close();
-        self.forget_asked();
-        ended
-    }
-
     /// Takes back what clients are asked: the server no longer waits for it.
     fn forget_asked(&self) {
         let asked = std::mem::take(&mut *lock(&self.asked));
         asked.into_values().for_each(|asking| asking.abort());
-    }
-
-    /// Brings a server that has just come up to where it was.
-    async fn settle(self: &Arc<Self>, live: &Arc<Live>, was_up: &mut bool) {
-        self.initialized(live).await;
-        // Whoever finds it up subscribes by itself: only what was wished for before is told again.
-        let known = lock(&self.wishes).known();
-        self.standing.send_replace(Standing::Up(Arc::clone(live)));
-        let again = std::mem::replace(was_up, true);
-        let missed = std::mem::take(&mut lock(&self.wishes).missed);
-        self.tools.spoil();
-        self.prompts.spoil();
-        // These wait for answers, which are read only after this.
-        tokio::spawn(Arc::clone(self).remind(Arc::clone(live), known, again || missed));
-        if live.era == Era::Modern {
-            tokio::spawn(Arc::clone(self).listen_for_changes(Arc::clone(live)));
-        }
     }
 
     /// Tells a server that started anew what it was told before, and the clients that it is back.
@@ -470,6 +311,65 @@ impl Upstream {
                 }
             }
         }
+    }
+}
+
+impl Reconnect for Upstream {
+    type Tag = Tag;
+    type Live = Live;
+    type Held = Up;
+
+    fn state(&self) -> &ServerState<Live> {
+        &self.state
+    }
+
+    fn dial(&self) -> &dyn Dial {
+        &*self.server.dial
+    }
+
+    fn eras(&self) -> &Eras {
+        &self.server.eras
+    }
+
+    fn greeting(&self) -> &Introduced {
+        &self.greeting
+    }
+
+    fn own_tag(&self) -> Tag {
+        Tag::Own
+    }
+
+    async fn read(self: &Arc<Self>, peer: &Arc<Peer>, incoming: mpsc::Receiver<Envelope>) {
+        self.take_messages(peer, incoming).await;
+    }
+
+    /// Brings a server that has just come up to where it was.
+    async fn settle(self: &Arc<Self>, introduced: Introduction<Tag>) -> (Arc<Live>, Up) {
+        let server = &self.server;
+        let live = Live::new(introduced, server.asks);
+        let again = self.was_up.swap(true, Ordering::AcqRel);
+        let up = server.metrics.up(&server.name, again);
+        self.initialized(&live).await;
+        // Whoever finds it up subscribes by itself: only what was wished for before is told again.
+        let known = lock(&self.wishes).known();
+        self.state.open(&live);
+        let missed = std::mem::take(&mut lock(&self.wishes).missed);
+        self.tools.spoil();
+        self.prompts.spoil();
+        // These wait for answers, which are read only after this.
+        tokio::spawn(Arc::clone(self).remind(Arc::clone(&live), known, again || missed));
+        if live.era == Era::Modern {
+            tokio::spawn(Arc::clone(self).listen_for_changes(Arc::clone(&live)));
+        }
+        (live, up)
+    }
+
+    fn has_answered(live: &Live) -> bool {
+        live.answered.load(Ordering::Acquire)
+    }
+
+    fn forget(&self) {
+        self.forget_asked();
     }
 }
 

@@ -9,7 +9,7 @@ use interlock_core::machine::Object;
 use serde_json::{Value, json};
 use tokio::{sync::mpsc, time::sleep};
 
-use super::{Live, McpClient, Standing};
+use super::{Live, McpClient};
 use crate::{
     message::{
         Envelope, Id, METHOD_NOT_FOUND, Message, Notification, Outcome, Request, Response, raw,
@@ -22,7 +22,7 @@ const REST: Duration = Duration::from_secs(2);
 
 impl McpClient {
     /// Reads until the connection is over.
-    pub(super) async fn read(
+    pub(super) async fn take_messages(
         self: &Arc<Self>,
         peer: &Arc<Peer>,
         mut incoming: mpsc::Receiver<Envelope>,
@@ -30,7 +30,7 @@ impl McpClient {
         while let Some(envelope) = incoming.recv().await {
             match envelope.message {
                 Message::Response(Response { id, outcome }) => {
-                    if let Some(live) = self.live_now() {
+                    if let Some(live) = self.state.live_now() {
                         live.answered.store(true, Ordering::Release);
                     }
                     // Nobody waits for what was cancelled.
@@ -79,12 +79,9 @@ impl McpClient {
                 }
             }
         };
-        let mut standing = self.standing.subscribe();
-        let is_other =
-            |standing: &Standing| !matches!(standing, Standing::Up(up) if Arc::ptr_eq(up, &live));
         tokio::select! {
             () = listening => {}
-            _ = standing.wait_for(is_other) => {}
+            () = self.state.over(&live) => {}
         }
     }
 }
