@@ -722,6 +722,36 @@ fn a_file_of_a_call_is_where_its_server_works() {
 }
 
 #[test]
+fn only_a_literal_true_makes_a_tool_one_that_reads() {
+    let world = World::with(
+        "{id: w, initial: a, states: {a: {allowed_tools: [\"mcp__fs__write_*\"], on: {GO: b}}, b: {type: final}}}",
+    );
+    let run = started(&world);
+    let mut session = Session::new(&world);
+    let rows = [
+        (json!({"readOnlyHint": true}), true),
+        (json!({"readOnlyHint": false}), false),
+        (json!({"readOnlyHint": null}), false),
+        (json!({"readOnlyHint": "true"}), false),
+        (json!({"readOnlyHint": 1}), false),
+        (json!({"readOnlyHint": [true]}), false),
+        (json!({"readonlyhint": true}), false),
+        (json!({}), false),
+        (json!([true]), false),
+        (json!(true), false),
+        (Value::Null, false),
+    ];
+    for (number, (annotations, reads)) in rows.into_iter().enumerate() {
+        session.definition["annotations"] = annotations.clone();
+        let written = world.run(&run).root.stay.used.files.len();
+        let (tool, path) = (format!("write_note_{number}"), format!("{number}.md"));
+        session.passes("fs", &tool, &json!({"path": path}));
+        let now = world.run(&run).root.stay.used.files.len();
+        assert_eq!(now == written, reads, "{annotations}");
+    }
+}
+
+#[test]
 fn a_tool_that_changes_after_the_run_began_is_denied_until_a_person_accepts_it() {
     let world = World::with(WORK);
     let run = started(&world);
