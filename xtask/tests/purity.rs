@@ -6,6 +6,7 @@ use std::{collections::BTreeSet, path::Path, process::Command};
 /// Every crate of the house, from the ground up: a crate knows only what stands before it.
 const LAYERS: &[&str] = &[
     "interlock-tool-names",
+    "interlock-json",
     "interlock-expr",
     "interlock-core",
     "interlock-passkeys",
@@ -47,7 +48,7 @@ const OWN_USE: &[&str] = &[
     "xtask",
 ];
 /// Crates that are as pure as the engine, by their folder.
-const PURE: &[&str] = &["core", "expr", "tool-names", "validate", "view"];
+const PURE: &[&str] = &["core", "expr", "json", "tool-names", "validate", "view"];
 /// What the engine may be made of.
 const ENGINE: &[&str] = &[
     "globset",

@@ -293,7 +293,7 @@ fn tool(told: &HookPayload, directory: &Path) -> Result<ToolUse, String> {
     let (input, doubled) = match raw {
         Value::String(text) => match interlock_facts::parse(text.as_bytes()) {
             Ok(parsed) if parsed.value.is_object() => {
-                let doubled = parsed.doubled_below("").map(str::to_owned);
+                let doubled = parsed.duplicate_below("").map(str::to_owned);
                 (parsed.value, doubled)
             }
             // A patch comes as it is.

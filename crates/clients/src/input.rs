@@ -149,7 +149,7 @@ impl HookPayload {
             return Err("the hook's input is not an object".to_owned());
         }
         let twice = parsed
-            .doubled
+            .duplicates
             .iter()
             .filter_map(|doubled| doubled.strip_prefix('/'))
             .find(|doubled| once.contains(doubled));
@@ -241,7 +241,7 @@ impl HookPayload {
 
     /// Returns the first key that stands twice at or below `pointer`.
     pub(crate) fn doubled_below(&self, pointer: &str) -> Option<String> {
-        self.parsed.doubled_below(pointer).map(str::to_owned)
+        self.parsed.duplicate_below(pointer).map(str::to_owned)
     }
 
     /// Returns the name of the event: the input's own word, or the argument where it has none.

@@ -8,7 +8,6 @@ mod canonical;
 mod context;
 mod disk;
 mod edit;
-mod json;
 mod lines;
 mod notebook;
 mod patch;
@@ -29,7 +28,7 @@ pub use canonical::{
 };
 pub use context::{CallContext, CallSite};
 pub use disk::{Disk, DiskError, GivenDisk, Kind, RealDisk, Seen, Stamp, state_of};
-pub use json::{Parsed, parse, with_whole_characters};
+pub use interlock_json::{Parsed, parse, with_whole_characters};
 pub use path::{PathError, normalise};
 pub use place::{Located, locate};
 pub use proposal::{Proposal, facts, served_facts, variables};

@@ -1,49 +1,70 @@
-//! JSON that comes from outside, read strictly.
+//! JSON that comes from outside, read so that it means one thing.
+//!
+//! Readers of JSON differ about an object with a duplicate key: some take the first value, others the last. What is
+//! judged here must be what another program acts on, so [`parse`] names duplicate keys and [`parse_unique`] refuses
+//! them. Numbers keep their digits.
 
 use std::fmt;
 
-use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 
-/// One JSON document, and the first key that stands twice in an object of it.
+/// One JSON document, with its duplicate keys.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Parsed {
-    /// The document; of a key that stands twice the last value counts.
+    /// The document; of a duplicate key the last value counts.
     pub value: Value,
-    /// Every key that stands twice, as a JSON Pointer, in order; at most a few.
-    pub doubled: Vec<String>,
+    /// The first few duplicate keys as JSON Pointers, in order.
+    pub duplicates: Vec<String>,
 }
 
 impl Parsed {
-    /// Returns the first doubled key at or below `pointer`, for a message.
+    /// Returns the first duplicate key at or below `pointer`, for a message.
     #[must_use]
-    pub fn doubled_below(&self, pointer: &str) -> Option<&str> {
-        self.doubled
-            .iter()
-            .map(String::as_str)
-            .find(|key| crate::path::is_within(key, pointer))
+    pub fn duplicate_below(&self, pointer: &str) -> Option<&str> {
+        let is_within = |key: &&str| {
+            let below = key.strip_prefix(pointer);
+            below.is_some_and(|below| below.is_empty() || below.starts_with('/'))
+        };
+        self.duplicates.iter().map(String::as_str).find(is_within)
     }
 }
 
-/// Keys kept of those that stand twice.
-const DOUBLED_MAX: usize = 8;
+/// Duplicate keys that are named at most.
+const DUPLICATES_MAX: usize = 8;
+/// The key under which `serde_json` hands over a number as text.
+const NUMBER_KEY: &str = "$serde_json::private::Number";
 
-/// Parses one JSON document and nothing behind it.
+/// Parses one JSON document and nothing behind it; duplicate keys are named.
 ///
 /// # Errors
 /// The text is not JSON, or is nested more than 128 deep.
 pub fn parse(bytes: &[u8]) -> Result<Parsed, serde_json::Error> {
     // A byte-order mark says nothing here.
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
-    let mut doubled = Vec::new();
+    let mut duplicates = Vec::new();
+    let value = read(bytes, OnDuplicate::Name(&mut duplicates))?;
+    Ok(Parsed { value, duplicates })
+}
+
+/// Parses one JSON document and nothing behind it; a duplicate key is an error.
+///
+/// # Errors
+/// The text is not JSON, is nested more than 128 deep, or has a duplicate key in one of its objects.
+pub fn parse_unique(bytes: &[u8]) -> Result<Value, serde_json::Error> {
+    read(bytes, OnDuplicate::Refuse)
+}
+
+fn read(bytes: &[u8], on_duplicate: OnDuplicate<'_>) -> Result<Value, serde_json::Error> {
     let mut deserializer = serde_json::Deserializer::from_slice(bytes);
+    let mut on_duplicate = on_duplicate;
     let value = Part {
         at: &mut String::new(),
-        doubled: &mut doubled,
+        on_duplicate: &mut on_duplicate,
     }
     .deserialize(&mut deserializer)?;
     deserializer.end()?;
-    Ok(Parsed { value, doubled })
+    Ok(value)
 }
 
 /// Writes U+FFFD in place of each escaped surrogate that has no partner; `None`: there is none.
@@ -79,28 +100,49 @@ pub fn with_whole_characters(bytes: &[u8]) -> Option<Vec<u8>> {
     mended.then_some(whole)
 }
 
-/// The part of a document at a pointer.
-struct Part<'a> {
-    at: &'a mut String,
-    doubled: &'a mut Vec<String>,
+/// What becomes of a duplicate key.
+enum OnDuplicate<'a> {
+    /// Its pointer is kept here.
+    Name(&'a mut Vec<String>),
+    /// The document is refused.
+    Refuse,
 }
 
-impl Part<'_> {
-    fn below<T>(&mut self, name: &str, read: impl FnOnce(Part<'_>) -> T) -> T {
+/// The part of a document at a pointer.
+struct Part<'a, 'd> {
+    at: &'a mut String,
+    on_duplicate: &'a mut OnDuplicate<'d>,
+}
+
+impl<'d> Part<'_, 'd> {
+    fn below<T>(&mut self, name: &str, read: impl FnOnce(Part<'_, 'd>) -> T) -> T {
         let length = self.at.len();
         self.at.push('/');
         self.at
             .push_str(&name.replace('~', "~0").replace('/', "~1"));
         let result = read(Part {
             at: self.at,
-            doubled: self.doubled,
+            on_duplicate: self.on_duplicate,
         });
         self.at.truncate(length);
         result
     }
+
+    /// Takes a duplicate key as the reader wants it.
+    fn duplicate<E: Error>(&mut self, key: &str) -> Result<(), E> {
+        let pointer = self.below(key, |part| part.at.clone());
+        match self.on_duplicate {
+            OnDuplicate::Name(known) if known.len() < DUPLICATES_MAX => known.push(pointer),
+            OnDuplicate::Name(_) => {}
+            OnDuplicate::Refuse => {
+                return Err(E::custom(format!("the key `{key}` stands twice")));
+            }
+        }
+        Ok(())
+    }
 }
 
-impl<'de> DeserializeSeed<'de> for Part<'_> {
+impl<'de> DeserializeSeed<'de> for Part<'_, '_> {
     type Value = Value;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
@@ -108,10 +150,7 @@ impl<'de> DeserializeSeed<'de> for Part<'_> {
     }
 }
 
-/// The key under which `serde_json` hands over a number as text.
-const NUMBER_KEY: &str = "$serde_json::private::Number";
-
-impl<'de> Visitor<'de> for Part<'_> {
+impl<'de> Visitor<'de> for Part<'_, '_> {
     type Value = Value;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -161,12 +200,15 @@ impl<'de> Visitor<'de> for Part<'_> {
         let mut object = Map::new();
         while let Some(key) = entries.next_key::<String>()? {
             if key == NUMBER_KEY && object.is_empty() {
-                return number(entries.next_value()?);
+                let number = number(entries.next_value()?)?;
+                if entries.next_key::<IgnoredAny>()?.is_some() {
+                    return Err(A::Error::custom("a number has no further fields"));
+                }
+                return Ok(number);
             }
             let value = self.below(&key, |part| entries.next_value_seed(part))?;
-            if object.contains_key(&key) && self.doubled.len() < DOUBLED_MAX {
-                let pointer = self.below(&key, |part| part.at.clone());
-                self.doubled.push(pointer);
+            if object.contains_key(&key) {
+                self.duplicate(&key)?;
             }
             object.insert(key, value);
         }
@@ -174,7 +216,7 @@ impl<'de> Visitor<'de> for Part<'_> {
     }
 }
 
-fn number<E: serde::de::Error>(text: String) -> Result<Value, E> {
+fn number<E: Error>(text: String) -> Result<Value, E> {
     let number: Number = text.parse().map_err(|_| E::custom("not a number"))?;
     Ok(Value::Number(number))
 }
@@ -199,24 +241,42 @@ mod tests {
             let parsed = parse(text.as_bytes()).unwrap();
             assert_eq!(parsed.value.to_string(), expected.to_string());
             assert_eq!(parsed.value, expected);
-            assert!(parsed.doubled.is_empty());
+            assert!(parsed.duplicates.is_empty());
         }
     }
 
     #[test]
-    fn keys_that_stand_twice_are_named() {
+    fn duplicate_keys_are_named() {
         let text = r#"{"a":1,"tool_input":{"x":[{"b/c":1,"b/c":2}],"x":0},"a":2}"#;
         let parsed = parse(text.as_bytes()).unwrap();
         assert_eq!(
-            parsed.doubled,
+            parsed.duplicates,
             ["/tool_input/x/0/b~1c", "/tool_input/x", "/a"]
         );
         assert_eq!(
-            parsed.doubled_below("/tool_input"),
+            parsed.duplicate_below("/tool_input"),
             Some("/tool_input/x/0/b~1c")
         );
-        assert_eq!(parsed.doubled_below("/a"), Some("/a"));
-        assert_eq!(parsed.doubled_below("/b"), None);
+        assert_eq!(parsed.duplicate_below("/a"), Some("/a"));
+        assert_eq!(parsed.duplicate_below("/b"), None);
+    }
+
+    #[test]
+    fn a_duplicate_key_at_any_depth_is_refused_where_keys_must_be_unique() {
+        for text in [
+            r#"{"a":1,"a":1}"#,
+            r#"{"a":[{"b":1,"\u0062":2}]}"#,
+            r#"{"a":1,"b":{"a":1},"a":2}"#,
+        ] {
+            let error = parse_unique(text.as_bytes()).unwrap_err();
+            assert!(error.is_data(), "{text}: {error}");
+        }
+        let text = r#"{"a":{"a":1},"b":[{"a":2.50},{"a":1e400}]}"#;
+        let value = parse_unique(text.as_bytes()).unwrap();
+        assert_eq!(
+            value.to_string(),
+            parse(text.as_bytes()).unwrap().value.to_string()
+        );
     }
 
     #[test]

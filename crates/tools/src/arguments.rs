@@ -48,7 +48,7 @@ impl Arguments {
         let text = if text.trim().is_empty() { "{}" } else { text };
         let parsed = interlock_facts::parse(text.as_bytes())
             .map_err(|error| ArgumentError::whole(format!("the arguments are no JSON: {error}")))?;
-        if let Some(key) = parsed.doubled.first() {
+        if let Some(key) = parsed.duplicates.first() {
             return Err(ArgumentError {
                 at: key.clone(),
                 message: "the key stands twice".to_owned(),

@@ -113,7 +113,7 @@ fn arguments(text: &str) -> Result<(Value, Option<String>), String> {
     }
     let parsed = interlock_facts::parse(text.as_bytes())
         .map_err(|error| format!("the arguments of the call are not JSON: {error}"))?;
-    let doubled = parsed.doubled_below("").map(str::to_owned);
+    let doubled = parsed.duplicate_below("").map(str::to_owned);
     Ok((parsed.value, doubled))
 }
 

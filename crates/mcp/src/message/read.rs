@@ -1,7 +1,7 @@
 //! From bytes to messages: strict with what a client sends, patient with a server.
 //!
-//! A client's message is judged, so it must mean one thing: a key that stands
-//! twice is refused at any depth. What a server answers is nobody's to judge.
+//! A client's message is judged, so it must mean one thing: a duplicate key is
+//! refused at any depth. What a server answers is nobody's to judge.
 
 use std::{
     borrow::Cow,
@@ -12,17 +12,14 @@ use std::{
 use interlock_core::machine::Object;
 use serde::{
     Deserialize, Deserializer,
-    de::{Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor},
+    de::{Error as _, IgnoredAny, MapAccess, Visitor},
 };
-use serde_json::{Number, Value, value::RawValue};
+use serde_json::{Value, value::RawValue};
 
 use super::{
     Envelope, INVALID_REQUEST, Id, Message, Notification, Outcome, PARSE_ERROR, Request, Response,
     raw,
 };
-
-/// How `serde_json` tells a visitor that a number comes, digits kept.
-const NUMBER_KEY: &str = "$serde_json::private::Number";
 
 /// What one piece of text held.
 #[derive(Debug)]
@@ -75,8 +72,8 @@ impl Malformed {
 /// # Errors
 /// It is no JSON, says something twice, or is no message.
 pub fn read_client(text: &[u8]) -> Result<Frame, Malformed> {
-    let value = match serde_json::from_slice::<Strict>(text) {
-        Ok(Strict(value)) => value,
+    let value = match interlock_json::parse_unique(text) {
+        Ok(value) => value,
         Err(error) => return Err(refused(text, &error)),
     };
     match value {
@@ -265,81 +262,6 @@ impl<'de> Visitor<'de> for EnvelopeVisitor {
             }
         }
         Ok(raw)
-    }
-}
-
-/// A value no object of which has a key twice.
-struct Strict(Value);
-
-impl<'de> Deserialize<'de> for Strict {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(StrictVisitor).map(Self)
-    }
-}
-
-struct StrictVisitor;
-
-impl<'de> Visitor<'de> for StrictVisitor {
-    type Value = Value;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a value of JSON")
-    }
-
-    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
-        Ok(Value::Bool(value))
-    }
-
-    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
-        Ok(value.into())
-    }
-
-    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
-        Ok(value.into())
-    }
-
-    fn visit_f64<E>(self, value: f64) -> Result<Value, E> {
-        Ok(value.into())
-    }
-
-    fn visit_str<E>(self, value: &str) -> Result<Value, E> {
-        Ok(Value::String(value.to_owned()))
-    }
-
-    fn visit_string<E>(self, value: String) -> Result<Value, E> {
-        Ok(Value::String(value))
-    }
-
-    fn visit_unit<E>(self) -> Result<Value, E> {
-        Ok(Value::Null)
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
-        let mut array = Vec::new();
-        while let Some(Strict(item)) = items.next_element()? {
-            array.push(item);
-        }
-        Ok(Value::Array(array))
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Value, A::Error> {
-        let mut object = Object::new();
-        while let Some(key) = map.next_key::<String>()? {
-            if key == NUMBER_KEY {
-                let digits: String = map.next_value()?;
-                if map.next_key::<IgnoredAny>()?.is_some() {
-                    return Err(A::Error::custom("a number has no further fields"));
-                }
-                let number: Number = digits.parse().map_err(A::Error::custom)?;
-                return Ok(Value::Number(number));
-            }
-            if object.contains_key(&key) {
-                return Err(A::Error::custom(format!("the key `{key}` stands twice")));
-            }
-            let Strict(value) = map.next_value()?;
-            object.insert(key, value);
-        }
-        Ok(Value::Object(object))
     }
 }
 
