@@ -9,6 +9,7 @@ const LAYERS: &[&str] = &[
     "interlock-json",
     "interlock-expr",
     "interlock-core",
+    "interlock-nodes",
     "interlock-passkeys",
     "interlock-validate",
     "interlock-view",
@@ -48,7 +49,15 @@ const OWN_USE: &[&str] = &[
     "xtask",
 ];
 /// Crates that are as pure as the engine, by their folder.
-const PURE: &[&str] = &["core", "expr", "json", "tool-names", "validate", "view"];
+const PURE: &[&str] = &[
+    "core",
+    "expr",
+    "json",
+    "nodes",
+    "tool-names",
+    "validate",
+    "view",
+];
 /// What the engine may be made of.
 const ENGINE: &[&str] = &[
     "globset",

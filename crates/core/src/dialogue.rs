@@ -6,8 +6,7 @@ mod items;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-pub(crate) use items::pointed;
-pub use items::{NoItems, items};
+pub use items::{NoItems, items, pointed};
 
 use crate::{data::parse_output, names::StateName};
 

@@ -18,7 +18,6 @@ pub mod holds;
 pub mod instant;
 pub mod machine;
 pub mod names;
-pub mod node;
 pub mod passkey;
 pub mod pending;
 pub mod place;

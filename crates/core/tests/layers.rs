@@ -46,7 +46,6 @@ const LAYERS: &[&str] = &[
     "fill",
     // What changes it.
     "evolve",
-    "node",
     "effects",
     "judge",
     "merge",

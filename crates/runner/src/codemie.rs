@@ -1,6 +1,6 @@
 //! Tool states and custom nodes: what is computed without a model, or with one call a record.
 //!
-//! What is computed comes from [`interlock_core::node`]; here are its tools, servers and folders.
+//! What is computed comes from [`interlock_nodes`]; here are its tools, servers and folders.
 
 mod agent;
 mod chosen;
@@ -14,8 +14,8 @@ mod tree;
 use interlock_core::{
     event::Passing,
     machine::{EffectKind, NodeKind},
-    node::{Inputs, NodeError, NodeOutput, TransformNode, transform},
 };
+use interlock_nodes::{Inputs, NodeError, NodeOutput, TransformNode, transform};
 use interlock_process::Cancel;
 use interlock_tools::{Secrets, findings};
 use serde::de::DeserializeOwned;

@@ -53,7 +53,8 @@ fn listed(value: Value) -> Vec<Value> {
 }
 
 /// Follows a JSON Pointer; texts on the way that hold JSON are read, `-1` counts from the end.
-pub(crate) fn pointed(value: &Value, pointer: &str) -> Option<Value> {
+#[must_use]
+pub fn pointed(value: &Value, pointer: &str) -> Option<Value> {
     let mut here = value.clone();
     for part in pointer.split('/').skip(1) {
         let part = part.replace("~1", "/").replace("~0", "~");

@@ -27,7 +27,7 @@ pub enum TaskKind {
     Node(NodeKind),
 }
 
-/// What a node computes; [`crate::node`] has its input.
+/// What a node computes; `interlock-nodes` has its input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum NodeKind {

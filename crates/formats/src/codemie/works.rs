@@ -6,12 +6,11 @@
 use interlock_core::{
     dialogue::Conversation,
     machine::{AgentWork, Object, ServerStart, ServerWork},
-    node::{
-        FieldRule, Mapping, OnError, RecordsNode, ToolWork, TransformNode, TransformSource,
-        TreeNode,
-    },
 };
 use interlock_expr::{expression, template::Template};
+use interlock_nodes::{
+    FieldRule, Mapping, OnError, RecordsNode, ToolWork, TransformNode, TransformSource, TreeNode,
+};
 use serde_json::Value;
 
 use super::{

@@ -5,12 +5,10 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-use interlock_core::{
-    machine::{Activity, Machine, NodeKind, Task, TaskKind},
-    node::RecordsNode,
-};
+use interlock_core::machine::{Activity, Machine, NodeKind, Task, TaskKind};
 use interlock_expr::text::ValueTemplate;
 use interlock_models::{Answer, Client, Heard, ModelError, Request, RetryPolicy, Usage};
+use interlock_nodes::RecordsNode;
 use interlock_process::Cancel;
 use interlock_project::{Environment, Models as Configured, ReadyModel};
 

@@ -10,9 +10,9 @@ use interlock_core::{
     conversation::cut,
     machine::{AgentWork, ServerStart, ServerWork},
     names::CallId,
-    node::Inputs,
     place::stage_of,
 };
+use interlock_nodes::Inputs;
 use interlock_process::Cancel;
 use interlock_tool_names::server_name;
 use interlock_tools::{Arguments, Secrets};

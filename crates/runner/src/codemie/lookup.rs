@@ -1,10 +1,8 @@
 //! Whether somebody has each tool that a workflow names, before its first state.
 
-use interlock_core::{
-    machine::{Activity, Machine, NodeKind, ServerStart, ServerWork, TaskKind},
-    node::{Inputs, ToolWork},
-};
+use interlock_core::machine::{Activity, Machine, NodeKind, ServerStart, ServerWork, TaskKind};
 use interlock_expr::text::ValueTemplate;
+use interlock_nodes::{Inputs, ToolWork};
 use interlock_tools::Tool;
 
 use super::{

@@ -10,9 +10,9 @@ use interlock_core::{
     event::{Event, Passing},
     machine::Machine,
     names::StateName,
-    node::{Answers, Known, NodeOutput, RecordsNode, records, tool::fill},
 };
 use interlock_models::{Heard, Message, ModelError, Options, Request};
+use interlock_nodes::{Answers, Known, NodeOutput, RecordsNode, records, tool::fill};
 
 use super::{CANCELLED, Worked, failed, reasoned};
 use crate::{

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use interlock_core::{
     event::Passing,
     machine::{ServerStart, ServerWork},
-    node::{Inputs, tool::fill},
 };
 use interlock_expr::template::Template;
+use interlock_nodes::{Inputs, tool::fill};
 use interlock_tools::Secrets;
 use serde_json::{Map, Value, json};
 

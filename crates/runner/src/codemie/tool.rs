@@ -2,17 +2,13 @@
 
 use interlock_confine::{AllowedLine, plan};
 use interlock_core::{
-    call::ToolCall,
-    conversation::cut,
-    event::Passing,
-    hold_at, judge_written,
-    names::CallId,
-    node::{
-        Inputs, NodeOutput, ToolWork,
-        tool::{ARGUMENTS, arguments, output},
-    },
+    call::ToolCall, conversation::cut, event::Passing, hold_at, judge_written, names::CallId,
 };
 use interlock_facts::RealDisk;
+use interlock_nodes::{
+    Inputs, NodeOutput, ToolWork,
+    tool::{ARGUMENTS, arguments, output},
+};
 use interlock_sandbox::{Level, Plan};
 use interlock_tools::{ArgumentError, Arguments, Carrier, Code, Seen, Tool, ToolContext, ToolEnd};
 use serde_json::Value;

@@ -1,9 +1,7 @@
 //! `generate_documents_tree`: the documents of datasources.
 
-use interlock_core::{
-    call::CallFacts,
-    node::{NodeOutput, TreeNode},
-};
+use interlock_core::call::CallFacts;
+use interlock_nodes::{NodeOutput, TreeNode};
 use interlock_tools::{Documents, Seen, ToolContext, documents};
 use serde_json::{Value, json};
 

@@ -2,10 +2,10 @@
 
 use interlock_core::{
     machine::{Activity, DataFlags, Ending, ModelOptions, ModelStage, OnCrash, State as Lowered},
-    node::Node as _,
     policy::Policy,
 };
 use interlock_expr::text::Text;
+use interlock_nodes::Node as _;
 
 use super::{task, texts, timing::milliseconds};
 use crate::codemie::{

@@ -1,9 +1,7 @@
 //! States that run a tool without a model.
 
-use interlock_core::{
-    machine::{OnCrash, State as Lowered},
-    node::Node as _,
-};
+use interlock_core::machine::{OnCrash, State as Lowered};
+use interlock_nodes::Node as _;
 
 use super::task;
 use crate::codemie::{

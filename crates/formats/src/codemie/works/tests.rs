@@ -6,9 +6,9 @@ use std::{fs, sync::Arc};
 use interlock_core::{
     dialogue::{Conversation, Message, Speaker},
     machine::Object,
-    node::{Inputs, TransformNode, transform},
 };
 use interlock_expr::number::deep_equal;
+use interlock_nodes::{Inputs, TransformNode, transform};
 use serde::Deserialize;
 use serde_json::{Value, json};
 

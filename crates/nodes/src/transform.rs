@@ -6,11 +6,11 @@ use interlock_expr::{
 };
 use serde_json::Value;
 
-use super::{
+use crate::{
     FieldRule, Inputs, Mapping, NodeError, NodeOutput, OnError, TransformNode, TransformSource,
     convert, path,
 };
-use crate::{
+use interlock_core::{
     data::parse_output,
     dialogue::{Conversation, Speaker},
     machine::Object,
@@ -306,7 +306,7 @@ fn at(names: &Object, text: &str) -> Result<Option<Value>, String> {
 }
 
 /// Writes an output as the runner hands it on.
-impl super::NodeOutput {
+impl crate::NodeOutput {
     /// Returns the output as text: text as it is, anything else as JSON.
     #[must_use]
     pub fn text(&self) -> String {

@@ -5,7 +5,7 @@ use serde_json::{Number, Value};
 /// Brings the fields of an object to the types that the properties of `schema` name.
 ///
 /// What cannot be brought there stays, and does not fit then.
-pub(super) fn fields(value: &mut Value, schema: &Value) {
+pub(crate) fn fields(value: &mut Value, schema: &Value) {
     let (Value::Object(fields), Some(Value::Object(properties))) =
         (value, schema.get("properties"))
     else {
@@ -20,7 +20,7 @@ pub(super) fn fields(value: &mut Value, schema: &Value) {
 }
 
 /// Brings one value to the type that its schema names.
-pub(super) fn convert(value: &mut Value, schema: &Value) {
+pub(crate) fn convert(value: &mut Value, schema: &Value) {
     let Some(wanted) = schema.get("type").and_then(Value::as_str) else {
         return;
     };
@@ -39,7 +39,7 @@ pub(super) fn convert(value: &mut Value, schema: &Value) {
 /// Brings a value to one of the types that its schema allows, where it is of none of them.
 ///
 /// A text is read as what is wanted; what is no text never becomes one.
-pub(super) fn fit(value: &mut Value, schema: &Value) {
+pub(crate) fn fit(value: &mut Value, schema: &Value) {
     let wanted: Vec<&str> = match schema.get("type") {
         Some(Value::String(word)) => vec![word],
         Some(Value::Array(words)) => words.iter().filter_map(Value::as_str).collect(),
@@ -80,7 +80,9 @@ fn is(value: &Value, word: &str) -> bool {
 fn text(value: &Value) -> Option<Value> {
     match value {
         Value::String(_) | Value::Null => None,
-        other => Some(Value::String(crate::dialogue::Conversation::text_of(other))),
+        other => Some(Value::String(
+            interlock_core::dialogue::Conversation::text_of(other),
+        )),
     }
 }
 

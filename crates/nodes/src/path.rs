@@ -4,7 +4,7 @@ use serde_json::Value;
 
 /// One step of a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Step<'p> {
+pub(crate) enum Step<'p> {
     /// The field of an object.
     Name(&'p str),
     /// The item of a list; below zero it counts from the end.
@@ -14,7 +14,7 @@ pub(super) enum Step<'p> {
 }
 
 /// Reads a path; `None`: it is none.
-pub(super) fn steps(path: &str) -> Option<Vec<Step<'_>>> {
+pub(crate) fn steps(path: &str) -> Option<Vec<Step<'_>>> {
     let mut steps = Vec::new();
     for (number, part) in path.split('.').enumerate() {
         let (name, mut rest) = match part.find('[') {
@@ -58,7 +58,7 @@ fn bracket(text: &str) -> Option<Step<'_>> {
 }
 
 /// Returns what lies at a path; `None`: nothing.
-pub(super) fn find(value: &Value, steps: &[Step<'_>]) -> Option<Value> {
+pub(crate) fn find(value: &Value, steps: &[Step<'_>]) -> Option<Value> {
     let Some((step, rest)) = steps.split_first() else {
         return Some(value.clone());
     };
@@ -99,7 +99,7 @@ fn slice(items: &[Value], [from, to, step]: [Option<i64>; 3]) -> Value {
 }
 
 /// Returns the last name of a path.
-pub(super) fn last_name<'p>(steps: &[Step<'p>]) -> Option<&'p str> {
+pub(crate) fn last_name<'p>(steps: &[Step<'p>]) -> Option<&'p str> {
     steps.iter().rev().find_map(|step| match step {
         Step::Name(name) => Some(*name),
         _ => None,

@@ -3,12 +3,12 @@
 use interlock_expr::template::{Missing, Values};
 use serde_json::{Value, json};
 
-use super::{Inputs, NodeError, NodeOutput, RecordsNode, tool::TEMPLATE};
-use crate::{
+use crate::{Inputs, NodeError, NodeOutput, RecordsNode, tool::TEMPLATE};
+use interlock_core::{
     data::parse_output,
     dialogue::Conversation,
     event::Event,
-    evolve::fold,
+    evolve,
     machine::{Activity, Machine, Object},
     names::{FramePath, RunId, StateName},
     run::{Frame, Run},
@@ -81,7 +81,7 @@ pub fn all(machine: &Machine, events: &[Event]) -> Vec<Record> {
             }
             _ => {}
         }
-        fold(&mut run, event);
+        run = evolve(run, event);
     }
     // Which of several lines is first at its end is chance, at its beginning it is not.
     records.sort_by_cached_key(|record| (record.entered, places(&record.path)));
@@ -165,7 +165,7 @@ pub fn request(
     let item = item(record, number, None);
     given.beside.insert("item".to_owned(), item);
     let task = match &node.task {
-        Some(task) => super::tool::fill(task, given.values(), node.strict)?.0,
+        Some(task) => crate::tool::fill(task, given.values(), node.strict)?.0,
         None => String::new(),
     };
     let output = Conversation::text_of(&record.output);

@@ -3,14 +3,12 @@
 
 use std::sync::Arc;
 
-use interlock_core::{
-    machine::Object,
-    node::{
-        Inputs, NodeError, NodeOutput, ToolWork,
-        tool::{arguments, output},
-    },
-};
+use interlock_core::machine::Object;
 use interlock_expr::number::deep_equal;
+use interlock_nodes::{
+    Inputs, NodeError, NodeOutput, ToolWork,
+    tool::{arguments, output},
+};
 use serde::Deserialize;
 use serde_json::Value;
 

@@ -4,6 +4,8 @@
 //! Templates and expressions are not evaluated there: that is done over [`Inputs`] when the node is
 //! computed, because only then the type of an argument is known. Context and conversation are those of
 //! the frame, so the log does not repeat them.
+//!
+//! Pure: what calls a tool, a model or a folder is the runner.
 
 use std::sync::Arc;
 
@@ -15,7 +17,7 @@ use interlock_expr::{
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{
+use interlock_core::{
     conversation::beside,
     dialogue::Conversation,
     machine::{Machine, NodeKind, Object, ServerWork, Task, TaskKind},

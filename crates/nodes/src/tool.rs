@@ -3,8 +3,8 @@
 use interlock_expr::template::{Missing, Template, Values};
 use serde_json::Value;
 
-use super::{Inputs, NodeError, NodeOutput, ToolWork, convert, path};
-use crate::{
+use crate::{Inputs, NodeError, NodeOutput, ToolWork, convert, path};
+use interlock_core::{
     conversation::cut,
     data::parse_output,
     dialogue::{Conversation, pointed},

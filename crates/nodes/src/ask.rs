@@ -1,6 +1,6 @@
 //! What a node that is under way tells its run, and what of its models' answers is known already.
 
-use crate::{
+use interlock_core::{
     event::Event,
     names::{Digest, FramePath},
 };
@@ -98,10 +98,10 @@ impl Answers {
 
 #[cfg(test)]
 mod tests {
-    use crate::attempt::{Finish, Usage};
+    use interlock_core::attempt::{Finish, Usage};
 
     use super::*;
-    use crate::event::Cause;
+    use interlock_core::event::Cause;
 
     fn digest(text: &str) -> Digest {
         Digest::new(text)

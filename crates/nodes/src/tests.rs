@@ -4,8 +4,8 @@
 use interlock_expr::text::ValueTemplate;
 use serde_json::{Value, json};
 
-use super::{FieldRule, Mapping, Node as _, ToolWork, TransformNode, path};
-use crate::machine::{NodeKind, Task, TaskKind};
+use crate::{FieldRule, Mapping, Node as _, ToolWork, TransformNode, path};
+use interlock_core::machine::{NodeKind, Task, TaskKind};
 
 #[test]
 fn paths_lead_where_they_say() {
