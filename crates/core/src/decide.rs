@@ -34,6 +34,7 @@ use crate::{
     command::{Command, CommandKind},
     event::Event,
     evolve,
+    holds::Scope,
     machine::{Machine, Object},
     names::{AgentId, ApprovalId, FramePath},
     pending::pending,
@@ -210,6 +211,27 @@ impl<'a> Work<'a> {
             frame = &region.frame;
         }
         !self.run.is_over()
+    }
+
+    /// Returns what guards of the machine are evaluated against in `frame`.
+    const fn scope<'s>(&'s self, machine: &'s Machine, frame: &'s Frame) -> Scope<'s> {
+        Scope {
+            machine,
+            run: &self.run,
+            frame,
+        }
+    }
+
+    /// Refuses what a run does not take that has not begun, is over or is paused.
+    fn open_and_going(&self) -> Result<(), Refusal> {
+        self.open()?;
+        match &self.run.paused {
+            Some(pause) => Err(Refusal::new(
+                Code::Paused,
+                format!("the run is paused by {}", pause.by),
+            )),
+            None => Ok(()),
+        }
     }
 
     fn open(&self) -> Result<(), Refusal> {

@@ -33,17 +33,8 @@ pub fn effects(machine: &Machine, run: &Run) -> Vec<Effect> {
 /// With `files` read so far; empty: a [`crate::command::CommandKind::Supply`] has all it needs.
 #[must_use]
 pub fn missing_files(machine: &Machine, run: &Run, path: &FramePath, files: &Files) -> Vec<String> {
-    let Some((frame, state)) = stand(machine, run, path) else {
-        return Vec::new();
-    };
-    match fill(
-        state,
-        frame,
-        run.places(),
-        files,
-        beside(machine, run, path).as_ref(),
-    ) {
-        Err(MissingInput::File(file)) => vec![file],
+    match filled(machine, run, path, files) {
+        Some(Err(MissingInput::File(file))) => vec![file],
         _ => Vec::new(),
     }
 }
@@ -60,29 +51,24 @@ pub fn fill_now(
     path: &FramePath,
     files: &Files,
 ) -> Result<Option<Value>, MissingInput> {
-    let Some((frame, state)) = stand(machine, run, path) else {
-        return Ok(None);
-    };
-    match fill(
-        state,
-        frame,
-        run.places(),
-        files,
-        beside(machine, run, path).as_ref(),
-    )? {
-        Filled::Work(input, _) => Ok(Some(input)),
-        Filled::Nothing | Filled::Tested(..) => Ok(None),
+    match filled(machine, run, path, files).transpose()? {
+        Some(Filled::Work(input, _)) => Ok(Some(input)),
+        Some(Filled::Nothing | Filled::Tested(..)) | None => Ok(None),
     }
 }
 
-fn stand<'a>(
-    machine: &'a Machine,
-    run: &'a Run,
+/// Fills the texts of the state at `path`; `None`: the state is not there.
+fn filled(
+    machine: &Machine,
+    run: &Run,
     path: &FramePath,
-) -> Option<(&'a Frame, &'a State)> {
+    files: &Files,
+) -> Option<Result<Filled, MissingInput>> {
     let frame = run.frame(path)?;
-    let machine = machine.called(frame.machine.as_ref())?;
-    Some((frame, machine.states.get(&frame.at)?))
+    let own = machine.called(frame.machine.as_ref())?;
+    let state = own.states.get(&frame.at)?;
+    let beside = beside(machine, run, path);
+    Some(fill(state, frame, run.places(), files, beside.as_ref()))
 }
 
 fn effect(machine: &Machine, run: &Run, path: &FramePath) -> Option<Effect> {

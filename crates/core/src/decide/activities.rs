@@ -21,13 +21,7 @@ impl Work<'_> {
         wanted: Option<&str>,
         outcome: &ActivityOutcome,
     ) -> Answered {
-        self.open()?;
-        if let Some(pause) = &self.run.paused {
-            return Err(Refusal::new(
-                Code::Paused,
-                format!("the run is paused by {}", pause.by),
-            ));
-        }
+        self.open_and_going()?;
         let path = self.running(wanted)?;
         self.path = path.clone();
         let known = self.run.frame(&path).and_then(|frame| frame.stay.effect());

@@ -138,13 +138,7 @@ impl Work<'_> {
     /// Ends the activity at `path` with an error.
     pub(super) fn fail_for_good(&mut self, path: &FramePath, cause: Cause) -> Result<(), Refusal> {
         let cause = self.counted(path, self.placed(path, cause));
-        self.emit(Event::ActivityEnded {
-            path: path.clone(),
-            output: Value::Null,
-            error: Some(cause.clone()),
-            key: None,
-            stderr: String::new(),
-        });
+        self.report_failed(path, &cause);
         // The log has it whole; what follows from it need not repeat it.
         self.raise_own(path, &error(), Some(cause.shortened()))
     }

@@ -7,7 +7,7 @@ use crate::{
     command::Answer,
     conversation::{OutputBefore, Undo, output_before, outputs_before},
     event::{Cause, Event},
-    holds::{Scope, conditions, unreadable},
+    holds::{conditions, unreadable},
     machine::{Machine, Rule, Target},
     names::{EventName, FramePath},
     refusal::{Code, Refusal},
@@ -80,11 +80,7 @@ impl Work<'_> {
             return Ok(None);
         };
         let (frame, machine) = self.stand(path)?;
-        let scope = Scope {
-            machine,
-            run: &self.run,
-            frame,
-        };
+        let scope = self.scope(machine, frame);
         let rule: Option<&Rule> = state_of(machine, frame)?.on.get(event);
         let found = rule.map(|rule| unreadable(scope, rule)).unwrap_or_default();
         if let (true, Some(first)) = (rules.strict, found.first()) {
@@ -107,11 +103,7 @@ impl Work<'_> {
         to: &Target,
     ) -> Result<(), Refusal> {
         let (frame, machine) = self.stand(path)?;
-        let scope = Scope {
-            machine,
-            run: &self.run,
-            frame,
-        };
+        let scope = self.scope(machine, frame);
         let rule: Option<&Rule> = state_of(machine, frame)?.on.get(event);
         let mut seen = rule.map_or_else(Vec::new, |rule| conditions(scope, rule, index));
         if seen.is_empty() {

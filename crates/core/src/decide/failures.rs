@@ -9,7 +9,6 @@ use super::{
 };
 use crate::{
     event::{Cause, Event},
-    holds::Scope,
     machine::{Object, OnItemError, Outcome, State},
     names::{EventName, FramePath},
     place::shown_path,
@@ -49,15 +48,20 @@ impl Work<'_> {
         let frame = self.run.frame(path);
         let known = frame.and_then(|frame| frame.stay.failure.as_ref());
         if self.reports_failures() && known != Some(&cause) {
-            self.emit(Event::ActivityEnded {
-                path: path.clone(),
-                output: Value::Null,
-                error: Some(cause.clone()),
-                key: None,
-                stderr: String::new(),
-            });
+            self.report_failed(path, &cause);
         }
         cause
+    }
+
+    /// Records that the activity at `path` has failed.
+    pub(super) fn report_failed(&mut self, path: &FramePath, cause: &Cause) {
+        self.emit(Event::ActivityEnded {
+            path: path.clone(),
+            output: Value::Null,
+            error: Some(cause.clone()),
+            key: None,
+            stderr: String::new(),
+        });
     }
 
     /// Goes on from an event of the state itself that no transition answers, for the reason `found`.
@@ -148,11 +152,7 @@ impl Work<'_> {
         let mut failed = frame.clone();
         failed.regions = Vec::new();
         failed.stay.failure = Some(cause.clone());
-        let scope = Scope {
-            machine,
-            run: &self.run,
-            frame: &failed,
-        };
+        let scope = self.scope(machine, &failed);
         choose(scope, &event, rule, &Object::new()).is_ok()
     }
 

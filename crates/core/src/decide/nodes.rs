@@ -18,11 +18,7 @@ impl Work<'_> {
         attempt: u32,
         command: &NodeCommand,
     ) -> Answered {
-        self.open()?;
-        if let Some(pause) = &self.run.paused {
-            let message = format!("the run is paused by {}", pause.by);
-            return Err(Refusal::new(Code::Paused, message));
-        }
+        self.open_and_going()?;
         self.path = path.clone();
         let frame = self.run.frame(path).filter(|_| self.is_open(path));
         let effect = frame.and_then(|frame| frame.stay.effect());

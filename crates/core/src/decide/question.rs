@@ -8,7 +8,7 @@ use sha2::{Digest as _, Sha256};
 use super::Work;
 use crate::{
     canonical::canonical,
-    holds::{Scope, read},
+    holds::read,
     machine::{Object, Transition},
     names::{Digest, EventName, FramePath},
     refusal::Refusal,
@@ -34,11 +34,7 @@ impl Work<'_> {
         subject: Subject<'_>,
     ) -> Result<Digest, Refusal> {
         let (frame, machine) = self.stand(path)?;
-        let scope = Scope {
-            machine,
-            run: &self.run,
-            frame,
-        };
+        let scope = self.scope(machine, frame);
         let all = json!([
             self.run.id,
             self.machine.hash,

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     event::{About, Cause, Event, PendingTransition, RegionOutcome},
-    holds::{Scope, unmet},
+    holds::unmet,
     machine::{Activity, Object, Outcome, Over, Parallel, Target},
     names::{EventName, FramePath},
     refusal::{Code, Refusal},
@@ -161,11 +161,7 @@ impl Work<'_> {
         }
         let (frame, machine) = self.stand(path)?;
         let state = state_of(machine, frame)?;
-        let scope = Scope {
-            machine,
-            run: &self.run,
-            frame,
-        };
+        let scope = self.scope(machine, frame);
         let chosen = match rule_of(state, frame, event) {
             Some(rule) => choose(scope, event, rule, &Object::new())
                 .map_err(|refusal| Cause::new(refusal.code.as_str(), refusal.message)),
@@ -251,14 +247,7 @@ impl Work<'_> {
                     format!("`{}` no longer has `{}`", frame.at, pending.event),
                 )
             })?;
-        let failed = unmet(
-            Scope {
-                machine,
-                run: &self.run,
-                frame,
-            },
-            &transition.guards,
-        );
+        let failed = unmet(self.scope(machine, frame), &transition.guards);
         if failed.is_empty() {
             return Ok(transition.target.clone());
         }

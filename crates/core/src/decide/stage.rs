@@ -12,7 +12,7 @@ use crate::{
     dialogue::Conversation,
     event::{About, Event, NoAnswer},
     evolve::UPSTREAM,
-    holds::{Scope, unmet},
+    holds::unmet,
     machine::{Machine, ModeRules, ModelStage, Object, StageRules},
     names::{Digest, FramePath},
     place::{item_title, stage_of},
@@ -39,11 +39,7 @@ impl<'a> Work<'a> {
         attempt: u32,
         command: &StageCommand,
     ) -> Answered {
-        self.open()?;
-        if let Some(pause) = &self.run.paused {
-            let message = format!("the run is paused by {}", pause.by);
-            return Err(Refusal::new(Code::Paused, message));
-        }
+        self.open_and_going()?;
         self.path = path.clone();
         self.attempt_of(path, attempt)?;
         match command {
@@ -193,11 +189,7 @@ impl<'a> Work<'a> {
             body: digest_of(&body),
         });
         let (frame, machine) = self.stand(path)?;
-        let scope = Scope {
-            machine,
-            run: &self.run,
-            frame,
-        };
+        let scope = self.scope(machine, frame);
         if unmet(scope, &stage.gate).is_empty() {
             return Ok(());
         }

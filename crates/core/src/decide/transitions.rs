@@ -88,16 +88,7 @@ impl Work<'_> {
             return self.unknown_event(path, request, own);
         };
         let (event, rule) = (event.clone(), rule.clone());
-        let (index, transition) = choose(
-            Scope {
-                machine,
-                run: &self.run,
-                frame,
-            },
-            &event,
-            &rule,
-            &request.data,
-        )?;
+        let (index, transition) = choose(self.scope(machine, frame), &event, &rule, &request.data)?;
         self.possible(path, &transition.target)?;
         if let Some(approval) = &transition.approval {
             let question = self.question(

@@ -8,7 +8,7 @@ use super::Work;
 use crate::{
     decide::transitions::{done, error, reasons, state_of},
     event::{Cause, Event, VoidReason},
-    holds::{Scope, unmet},
+    holds::unmet,
     machine::{ModelStage, Otherwise},
     names::{EventName, FramePath},
     place::stage_of,
@@ -117,11 +117,7 @@ impl Work<'_> {
         let (frame, machine) = self.stand(path)?;
         let mut judged = frame.clone();
         judged.line.output = Arc::new(payload.clone());
-        let scope = Scope {
-            machine,
-            run: &self.run,
-            frame: &judged,
-        };
+        let scope = self.scope(machine, &judged);
         Ok(stage.assert.iter().find_map(|assertion| {
             let unmet = unmet(scope, std::slice::from_ref(&assertion.guard));
             if unmet.is_empty() {
