@@ -7,8 +7,11 @@
 )]
 
 mod asked;
+mod changed_tools;
 mod drafts;
 mod governed;
+mod governed_files;
+mod governed_results;
 mod governed_session;
 mod moves;
 mod protocol;
