@@ -20,6 +20,8 @@
 mod bindings;
 #[path = "store/damage.rs"]
 mod damage;
+#[path = "store/damaged_bindings.rs"]
+mod damaged_bindings;
 #[path = "store/durable.rs"]
 mod durable;
 #[path = "store/home.rs"]
@@ -46,6 +48,8 @@ mod tampering;
 mod tickets;
 #[path = "store/tool_pins.rs"]
 mod tool_pins;
+#[path = "store/waiting_runs.rs"]
+mod waiting_runs;
 #[path = "store/world.rs"]
 mod world;
 #[path = "store/writers.rs"]
