@@ -5,7 +5,9 @@
 
 mod frame;
 mod kind;
+mod region;
 mod request;
+mod stay;
 
 use std::{
     collections::{BTreeMap, BTreeSet, VecDeque},
@@ -25,12 +27,11 @@ use crate::{
     substance::{Checked, FrozenChange, ReportBaseline, ReportRead},
 };
 
-pub use frame::{
-    BeforeOutput, Entry, Frame, Handling, Items, Line, Met, Progress, Region, RegionEnd, Running,
-    RunningAt, Stay, Used,
-};
+pub use frame::{BeforeOutput, Frame, Handling, Line};
 pub use kind::{DurableRun, RunKind};
+pub use region::{Met, Region, RegionEnd};
 pub use request::{Granted, Request, Settled, Settlement};
+pub use stay::{Entry, Items, Progress, Running, RunningAt, Stay, Used};
 
 /// One execution of a machine.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
