@@ -8,89 +8,89 @@ use crate::{
     refusal::Refusal,
 };
 
-/// A message of a model, as the engine sees it.
+/// A message of a model, reduced to what the engine needs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ModelMessage {
-    /// Digest of the whole message, which is kept beside the log.
+    /// Digest of the whole message, which is stored beside the log.
     pub digest: Digest,
     /// Reason that the message ended.
     pub finish: Finish,
-    /// Its calls, in order.
+    /// Calls in the message, in order.
     pub calls: Vec<MessageCall>,
-    /// Its text as an answer, where the stage ends with one; `None`: it has no text.
+    /// Text of the message, if the stage ends with an answer; `None`: it has no text.
     pub answer: Option<Submission>,
-    /// What it cost.
+    /// Tokens and money spent on it.
     pub usage: Usage,
     /// Duration from the request to the end, in milliseconds.
     pub ms: u64,
 }
 
-/// What a model hands in.
+/// What a model submits as its result.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Submission {
-    /// The value.
+    /// Submitted value.
     pub payload: Value,
-    /// What is wrong with it, each with its place and what was wanted, at most 10; none: it fits.
+    /// Schema errors, each with its place and what was expected, at most 10; empty: the value is valid.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<String>,
 }
 
-/// Why a message ended where it did.
+/// Why a message ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Finish {
-    /// The model wants tools.
+    /// The model calls tools.
     ToolCalls,
     /// The model was done.
     Stop,
-    /// It was cut at the output limit.
+    /// The output limit was reached.
     Length,
     /// The provider refused to answer.
     Refused,
-    /// The provider says neither.
+    /// The provider gives another reason, or none.
     Error,
 }
 
-/// One call of a message.
+/// One call in a message.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MessageCall {
-    /// The tool's name as the model wrote it.
+    /// Name of the tool as the model wrote it.
     pub tool: String,
-    /// Digest of the arguments in canonical JSON, or of their text where that cannot be made.
+    /// Digest of the arguments in canonical JSON, or of their text if they are not JSON.
     pub digest: Digest,
-    /// What it is.
+    /// Kind of the call.
     pub kind: MessageCallKind,
 }
 
-/// What a call of a message is.
+/// Kind of a call in a message.
 #[derive(Debug, Clone, PartialEq)]
 pub enum MessageCallKind {
-    /// A call of a tool, to be judged when its turn comes.
+    /// A tool call, judged when its turn comes.
     Tool {
-        /// Whether the tool does nothing but read files of this machine.
+        /// Whether the tool only reads files of this machine.
         reads: bool,
     },
     /// The completion tool.
     Completion(Submission),
-    /// It cannot be judged at all: no such tool, or no JSON.
+    /// The call cannot be judged: the tool is unknown, or the arguments are not JSON.
     Fault(Refusal),
 }
 
-/// What calls of models cost.
+/// Tokens and money spent on models.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Usage {
-    /// Tokens of the request, cached ones too.
+    /// Tokens of the request, including cached ones.
     pub input: u64,
-    /// Tokens of the answer, reasoning too.
+    /// Tokens of the answer, including reasoning.
     pub output: u64,
     /// Tokens of the request that came from a cache.
     #[serde(skip_serializing_if = "is_zero")]
     pub cached: u64,
-    /// Tokens of the answer that nobody sees.
+    /// Tokens of the answer spent on reasoning.
     #[serde(skip_serializing_if = "is_zero")]
     pub reasoning: u64,
-    /// Money, in millionths of a millionth of a US dollar; `None`: some price is not known.
+    /// Cost in picodollars (10⁻¹² US dollars); `None`: a price is unknown.
     pub pico_usd: Option<u64>,
 }
 
@@ -103,7 +103,7 @@ fn is_zero(count: &u64) -> bool {
 }
 
 impl Usage {
-    /// Returns both together; money is known where both know it.
+    /// Returns the sum; the cost is known only if both costs are.
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
         let add = u64::saturating_add;
@@ -122,47 +122,47 @@ impl Usage {
         }
     }
 
-    /// Returns all tokens.
+    /// Returns the total number of tokens.
     #[must_use]
     pub const fn tokens(&self) -> u64 {
         self.input.saturating_add(self.output)
     }
 }
 
-/// Where an attempt of a stage stands. Bounded: the last message's calls, not the transcript.
+/// Progress of a stage attempt. Bounded: holds the calls of the last message, not the transcript.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct StageAttempt {
-    /// The tools that the model is told of.
+    /// Tools that the model is offered.
     pub tools: Vec<String>,
-    /// When it began, in milliseconds since 1970.
+    /// Start of the attempt, in milliseconds since 1970.
     pub started_ms: u64,
-    /// Milliseconds that people were waited for.
+    /// Time spent waiting for people, in milliseconds.
     #[serde(default)]
     pub waited_ms: u64,
-    /// Messages that arrived.
+    /// Number of messages received.
     pub turns: u32,
-    /// Whether a model call is in the log without its end.
+    /// Whether a model call is in the log without its result.
     #[serde(default)]
     pub calling: bool,
-    /// Whether the last message had no call, so that the model was reminded.
+    /// Whether the model was reminded because its last message had no call.
     #[serde(default)]
     pub reminded: bool,
-    /// The calls of the last message, in order, while they are dealt with.
+    /// Calls of the last message, in order, until all are settled.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub calls: Vec<PendingCall>,
-    /// What the attempt has cost so far.
+    /// Tokens and money spent on the attempt so far.
     #[serde(default)]
     pub usage: Usage,
-    /// Answers that did not fit.
+    /// Number of rejected submissions.
     #[serde(default)]
     pub refused: u32,
-    /// Calls of the model in a row that came to nothing.
+    /// Number of model calls in a row that failed.
     #[serde(default, skip_serializing_if = "is_none_yet")]
     pub failed: u32,
-    /// When the model is called again, in milliseconds since 1970.
+    /// Time of the next model call, in milliseconds since 1970.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub again_ms: Option<u64>,
-    /// Whether the conversation has been looked at, and condensed where it was too long.
+    /// Whether the conversation has been checked, and condensed if it was too long.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub condensed: bool,
 }
@@ -170,42 +170,42 @@ pub struct StageAttempt {
 /// One call of the last message.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PendingCall {
-    /// Its id: turn and place, unique in the run.
+    /// Id of the call, made of turn and position; unique in the run.
     pub id: CallId,
     /// The tool.
     pub tool: String,
     /// Digest of the arguments.
     pub digest: Digest,
-    /// Whether its tool does nothing but read files of this machine, so that it may be judged while others like it run.
+    /// Whether its tool only reads files of this machine, so that the call may be judged while similar ones run.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub reads: bool,
-    /// What became of it so far.
+    /// Status of the call.
     pub status: CallStatus,
 }
 
-/// What became of a call of a message so far.
+/// Status of a call in a message.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CallStatus {
-    /// It is to be judged.
+    /// The call is to be judged.
     Waiting,
-    /// A person is asked.
+    /// A person is asked about the call.
     Asked,
-    /// It may run, and its end is not known.
+    /// The call was allowed and has not ended.
     Running {
-        /// Whether it only reads, so that it may run beside others and again after a crash.
+        /// Whether the call only reads, so that it may run beside others and again after a crash.
         reads: bool,
     },
-    /// It was denied, or has ended.
+    /// The call was denied, or has ended.
     Settled,
-    /// It hands something in; judged after all others.
+    /// The call submits a result; judged after all others.
     Completion(Submission),
-    /// It cannot be judged at all; answered when its turn comes.
+    /// The call cannot be judged; answered when its turn comes.
     Fault(Refusal),
 }
 
 impl StageAttempt {
-    /// Makes an attempt that has just begun.
+    /// Makes an attempt that has just started.
     pub(crate) fn begun(tools: Vec<String>, started_ms: u64) -> Self {
         Self {
             tools,

@@ -36,17 +36,17 @@ pub use stay::{Entry, Items, Progress, Running, RunningAt, Stay, Used};
 /// One execution of a machine.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Run {
-    /// Its id.
+    /// Id of the run.
     pub id: RunId,
-    /// Events folded so far; the next event has this sequence number.
+    /// Number of events folded so far, which is the sequence number of the next one.
     pub seq: u64,
-    /// Whether the run goes on.
+    /// Whether the run has begun, is open or is over.
     pub phase: Phase,
     /// Who paused the run, and why.
     pub paused: Option<Pause>,
-    /// The outermost line of execution.
+    /// Frame at the root of the tree.
     pub root: Frame,
-    /// Who does its work.
+    /// Who does the work of the run.
     #[serde(default, skip_serializing_if = "RunKind::is_guarded")]
     pub kind: RunKind,
     /// Content hash of the version that a person moved the run to; `None`: the one it began with.
@@ -55,134 +55,134 @@ pub struct Run {
     /// States entered so far, where the machine is durable.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub entered: u64,
-    /// Times that the agent was kept from ending its work since the last transition.
+    /// Number of times the agent was stopped from finishing since the last transition.
     #[serde(default, skip_serializing_if = "is_none")]
     pub finish_refusals: u32,
-    /// What was seen, by the evidence guard's key.
+    /// Evidence seen so far, by the key of the evidence guard.
     pub evidence: BTreeMap<String, Seen>,
-    /// The reports that later ones are compared with, by the evidence guard's key.
+    /// Baseline reports that later reports are compared with, by the key of the evidence guard.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub baselines: BTreeMap<String, ReportBaseline>,
-    /// Sequence number of the last yes by which a person took frozen files and tests as they are.
+    /// Sequence number of the last approval that accepted frozen files and tests as they are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approved: Option<u64>,
-    /// How frozen files differ, as was seen last.
+    /// Differences of frozen files, as last seen.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub frozen: Vec<FrozenChange>,
     /// Sequence number of the last allowed write.
     pub last_write: Option<u64>,
     /// Allowed calls whose outcome is not known yet, oldest first.
     pub calls: VecDeque<OpenCall>,
-    /// The branch each sub-agent works in.
+    /// Path of the branch that each sub-agent works in.
     pub agents: BTreeMap<AgentId, FramePath>,
-    /// Sub-agents that have stopped; what they left is free for others.
+    /// Sub-agents that have stopped; their branches are free for others.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub away: BTreeSet<AgentId>,
-    /// Requests that no frame stands still for, about calls or in clients' own prompts, oldest first;
-    /// a yes to a call stays until it is used up.
+    /// Requests that no frame waits for: about calls, or asked in a client's own prompt. Oldest first;
+    /// the approval of a call stays until the call uses it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub requests: Vec<Request>,
-    /// What became of the last requests to a person, oldest first.
+    /// Outcomes of the last requests to a person, oldest first.
     #[serde(default, skip_serializing_if = "VecDeque::is_empty")]
     pub settled: VecDeque<Settled>,
-    /// How far the kernel held the line started last.
+    /// How far the kernel confined the shell line started last.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confined: Option<Confined>,
-    /// Protected things that changed and that no person has accepted, the newest report of each.
+    /// Newest report of each protected thing that changed and that no person has accepted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changed: Vec<ProtectedChange>,
-    /// What a person has accepted of them: the digest by path, `None` for nothing there.
+    /// Digests of protected things that a person has accepted, by path; `None`: a missing file.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub accepted: BTreeMap<String, Option<String>>,
-    /// Tools of servers that changed and that no person has accepted, the newest report of each.
+    /// Newest report of each server tool that changed and that no person has accepted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tools_changed: Vec<ToolChange>,
-    /// What a person has accepted of them: each with the digest of its definition.
+    /// Changed tools that a person has accepted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tools_accepted: Vec<AcceptedTool>,
-    /// Keys of calls that a person let pass for the rest of the run.
+    /// Keys of calls that a person has allowed for the rest of the run.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub keys: BTreeSet<String>,
-    /// Attempts of stages so far.
+    /// Number of stage attempts so far.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub executions: u64,
-    /// What calls of models have cost so far.
+    /// Tokens and money spent on models so far.
     #[serde(default, skip_serializing_if = "is_nothing")]
     pub spent: Usage,
 }
 
-/// A changed tool of a server as a person has accepted it.
+/// A changed server tool that a person has accepted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AcceptedTool {
-    /// The server.
+    /// Name of the server.
     pub server: String,
-    /// The tool.
+    /// Name of the tool.
     pub tool: String,
-    /// Digest of its definition.
+    /// Digest of the accepted definition.
     pub digest: Digest,
 }
 
-/// How far the kernel held a shell line.
+/// How far the kernel confined a shell line.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Confined {
-    /// The level reached.
+    /// Confinement level reached.
     pub level: String,
-    /// What the line's plan wanted and the system did not hold.
+    /// Parts of the plan that the system could not enforce.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub not_held: Vec<String>,
 }
 
-/// Whether a run goes on.
+/// Whether a run has begun, is open or is over.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Phase {
-    /// Not begun.
+    /// The run has not begun.
     New,
-    /// Going on.
+    /// The run is open.
     Open,
-    /// Ended by its machine.
+    /// The machine reached a final state, or failed.
     Ended {
-        /// Outcome.
+        /// Outcome of the run.
         outcome: Outcome,
         /// The first cause of a failure.
         cause: Option<Cause>,
     },
-    /// Ended by a person.
+    /// A person cancelled the run.
     Cancelled,
 }
 
-/// Why a run stands still.
+/// Why a run is paused.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pause {
-    /// Name of whoever asked.
+    /// Name of whoever paused it.
     pub by: String,
     /// The reason given.
     pub reason: Option<String>,
 }
 
-/// What was seen of one evidence guard.
+/// The evidence seen for one evidence guard.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Seen {
-    /// Sequence number of the verdict that let the call begin.
+    /// Sequence number of the verdict that allowed the call.
     pub begun_seq: u64,
-    /// The exit code, 0 for a tool that succeeded; `None`: not known.
+    /// Exit code, 0 for a tool that succeeded; `None`: unknown.
     pub exit: Option<i64>,
-    /// Whether it began after all that its own call may have written.
+    /// Whether the evidence began after everything its own call may have written.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub after_writes: bool,
-    /// Sequence number of its call's end, where nothing else wrote meanwhile.
+    /// Sequence number of the end of the call, if nothing else wrote meanwhile.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended_seq: Option<u64>,
-    /// What was read of its report; `None`: nobody looked.
+    /// What its report says; `None`: the report was not read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub report: Option<ReportRead>,
-    /// How frozen files differed when it ran; `None`: nobody looked.
+    /// Differences of frozen files when it ran; `None`: they were not compared.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub frozen: Option<Vec<FrozenChange>>,
 }
 
 impl Seen {
-    /// Tells whether an edit came later, but for those of its own call that it comes after.
+    /// Tells whether an edit came later; edits of its own call that it comes after do not count.
     #[must_use]
     pub fn is_before_an_edit(&self, run: &Run) -> bool {
         let is_own = |edit: u64| {
@@ -196,36 +196,36 @@ impl Seen {
 /// An allowed call whose outcome is not known yet.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OpenCall {
-    /// The call.
+    /// Id of the call.
     pub id: CallId,
-    /// The frame it counts in.
+    /// Path of the frame that the call counts in.
     pub path: FramePath,
-    /// When that frame had entered its state.
+    /// Sequence number of that frame's state entry.
     pub entered_seq: u64,
-    /// Sequence number of its verdict.
+    /// Sequence number of the verdict.
     pub begun_seq: u64,
-    /// Whether it waits for a person's grant.
+    /// Whether the call waits for a person's grant.
     pub asked: bool,
     /// Digest of the tool's name and arguments.
     pub digest: Digest,
-    /// What follows from the call.
+    /// Consequences of the call once it runs.
     pub marks: CallMarks,
-    /// What `interlock exec` says of its line; `None`: it did not start it.
+    /// What `interlock exec` reported of the shell line; `None`: it did not start one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub line: Option<ShellLine>,
-    /// Whether the client has told of its end while its line goes on.
+    /// Whether the client has reported the end of the call while its line still runs.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub told: bool,
-    /// Whether it was taken for ended, so that its true end may still come.
+    /// Whether the end was assumed, so that the real one may still arrive.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub assumed: bool,
-    /// Whether another call that may write ran at the same time, so that a report may be of that one.
+    /// Whether another call that may write ran at the same time, so that a report may belong to it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub overlapped: bool,
 }
 
 impl OpenCall {
-    /// Tells whether `interlock exec` has told how its line ended.
+    /// Tells whether `interlock exec` has reported how the line ended.
     #[must_use]
     pub fn line_has_ended(&self) -> bool {
         self.line
@@ -233,34 +233,34 @@ impl OpenCall {
             .is_some_and(|line| line.ended_seq.is_some())
     }
 
-    /// Tells whether it runs, as far as is known, and what it does may still be to come.
+    /// Tells whether the call still runs as far as is known.
     #[must_use]
     pub fn is_open(&self) -> bool {
         !self.asked && !self.assumed && !self.line_has_ended()
     }
 }
 
-/// What `interlock exec` says of the line of a call.
+/// What `interlock exec` reported of the shell line of a call.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ShellLine {
-    /// Its exit code; `None`: not ended, or no evidence.
+    /// Exit code; `None`: still running, or no evidence.
     pub exit: Option<i64>,
-    /// Paths it was seen to write.
+    /// Paths that the line was seen to write.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub wrote: Vec<WrittenPath>,
-    /// How its commands were seen to end, each by itself.
+    /// How each command of the line was seen to end.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub commands: Vec<ProbedCommand>,
-    /// Whether it may have written more than `wrote` says.
+    /// Whether the line may have written more than `wrote`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unseen: bool,
-    /// What else was seen of it.
+    /// What else was checked of the line.
     #[serde(default, skip_serializing_if = "Checked::is_nothing")]
     pub checked: Checked,
-    /// Whether its end settles what its call proves, whatever its client says.
+    /// Whether the end of the line settles what the call proves, whatever the client reports.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub settles: bool,
-    /// Sequence number of its end, where that settles its call; `None`: it runs.
+    /// Sequence number of the end, if that settles the call; `None`: the line runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended_seq: Option<u64>,
 }
@@ -300,7 +300,7 @@ impl Run {
         }
     }
 
-    /// Returns what the run was begun with, where Interlock carries it out itself.
+    /// Returns what a durable run was started with; `None`: the run is guarded.
     #[must_use]
     pub fn durable(&self) -> Option<&DurableRun> {
         match &self.kind {
@@ -309,33 +309,33 @@ impl Run {
         }
     }
 
-    /// Tells whether Interlock carries the run out itself.
+    /// Tells whether the run is durable: Interlock runs its states itself.
     #[must_use]
     pub const fn is_durable(&self) -> bool {
         !self.kind.is_guarded()
     }
 
-    /// Returns the folders that texts of the workflow name.
+    /// Returns the folders that texts of the workflow can name.
     #[must_use]
     pub fn places(&self) -> Option<&Places> {
         self.durable().map(|durable| &durable.places)
     }
 
-    /// Returns what becomes of calls in stages that list no tools; `None`: as the machine says.
+    /// Returns the rules for calls in stages that list no tools; `None`: those of the machine.
     #[must_use]
     pub fn mode(&self) -> Option<&ModeRules> {
         self.durable()?.mode.as_ref()
     }
 
-    /// Returns what a person began the conversation with.
+    /// Returns the input that the conversation was started with.
     #[must_use]
     pub fn input(&self) -> Option<&RunInput> {
         self.durable()?.input.as_ref()
     }
 
-    /// Tells whether nothing was written since the run's start or the last approval.
+    /// Tells whether nothing was written since the run started or was last approved.
     ///
-    /// Only then a report shows how the tests were there.
+    /// Only then does a report show the tests as they were.
     #[must_use]
     pub fn takes_baseline(&self) -> bool {
         self.last_write <= self.approved
@@ -359,7 +359,7 @@ impl Run {
         })
     }
 
-    /// Returns the frame at `path`, to be changed.
+    /// Returns the frame at `path` mutably.
     pub(crate) fn frame_mut(&mut self, path: &FramePath) -> Option<&mut Frame> {
         path.names().iter().try_fold(&mut self.root, |frame, name| {
             frame
@@ -370,7 +370,7 @@ impl Run {
         })
     }
 
-    /// Finds the open request with this id: the one that the frame at `path` stands still for, or another.
+    /// Finds the open request with this id: the one the frame at `path` waits for, or one of the run.
     #[must_use]
     pub fn request(&self, path: &FramePath, id: &ApprovalId) -> Option<&Request> {
         let own = self.frame(path).and_then(|frame| frame.stay.request());
@@ -379,7 +379,7 @@ impl Run {
             .find(|request| request.id() == *id)
     }
 
-    /// Returns the path of every frame that can act now, in the order written.
+    /// Returns the paths of all frames that can act now, in the order written.
     #[must_use]
     pub fn open_leaves(&self) -> Vec<FramePath> {
         let mut leaves = Vec::new();

@@ -8,35 +8,35 @@ use serde_json::Value;
 
 use crate::names::{FramePath, MachineId, StateName};
 
-/// Regions that start, and what each starts with.
+/// Regions that start, each with its first state.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RegionsStart {
     /// Branches of a fork.
     Branches(Vec<BranchStart>),
-    /// A branch that had to wait for its turn.
+    /// One branch that had to wait for its turn.
     Next(BranchStart),
-    /// Lines that take the place of the line at the path, beside it.
+    /// Regions that replace the one at the path, beside it.
     Split(Vec<BranchStart>),
-    /// A line for each item.
+    /// One region for each item.
     Items {
         /// The items, in order.
         items: Vec<Value>,
-        /// Where each line starts.
+        /// First state of each region.
         initial: StateName,
-        /// The context keys that a line sees; `None`: all.
+        /// Context keys that a region sees; `None`: all.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         keys: Option<Vec<String>>,
     },
-    /// The machine of one line of text; it works on the context of the frame above it.
+    /// The machine for one line of text, on the context of the frame above.
     Line {
-        /// The number of the line, from 0.
+        /// Index of the line, from 0.
         index: u64,
         /// Key of the machine.
         machine: MachineId,
-        /// Its first state.
+        /// Name of the first state.
         initial: StateName,
-        /// The context keys of the line and of its number.
+        /// Context keys for the line and for its index.
         keys: (String, String),
         /// Time in milliseconds since 1970.
         at_ms: u64,
@@ -69,40 +69,40 @@ fn starts<'a>(holder: &FramePath, branches: &'a [BranchStart]) -> Vec<(FramePath
     branches.iter().map(start).collect()
 }
 
-/// A branch as it starts.
+/// A branch that starts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BranchStart {
-    /// Its name.
+    /// Name of the branch.
     pub name: String,
-    /// Its first state.
+    /// Name of the first state.
     pub initial: StateName,
 }
 
-/// What a region is one of.
+/// Kind of a region.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RegionKind {
-    /// The branches of a fork.
+    /// A branch of a fork.
     Branch,
-    /// The items of an output, each with a line of its own.
+    /// An item of an output, with a context of its own.
     Item,
-    /// The lines of a text, each a run of one machine on a shared context.
+    /// A line of a text, run by a machine on the shared context.
     Line,
 }
 
-/// Where lines of items that have joined go on.
+/// Where the frame continues after regions of items have joined.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JoinedNext {
     /// The state entered.
     pub to: StateName,
-    /// Where the lines led, where that was to several states.
+    /// States that the regions led to, if there are several.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub exits: Vec<StateName>,
     /// Time in milliseconds since 1970.
     pub at_ms: u64,
 }
 
-/// What regions have brought together for the line above them.
+/// The merged results of regions, for the frame above them.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Merged {
@@ -112,43 +112,43 @@ pub struct Merged {
     /// Keys removed from it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub removed: Vec<String>,
-    /// What they put out together; null: nothing.
+    /// Merged output; null: none.
     #[serde(skip_serializing_if = "Value::is_null")]
     pub output: Value,
-    /// What becomes of the conversation; `None`: their lines carry none.
+    /// Merged conversation; `None`: the regions carry none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub conversation: Option<MergedConversation>,
 }
 
-/// The conversation that lines have together.
+/// The merged conversation of regions.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct MergedConversation {
-    /// Its messages, as they follow each other.
+    /// Ranges of messages, in order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub messages: Vec<MessageRange>,
-    /// The state of the assistant that spoke last.
+    /// State of the assistant that spoke last.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_speaker: Option<StateName>,
-    /// Whether what the next state is given is a list of what they put out.
+    /// Whether the task of the next state is the list of their outputs.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub gathered: bool,
-    /// States that the longest of them has entered.
+    /// Number of states that the longest region has entered.
     pub steps: u64,
-    /// Context keys that one of them has appended to.
+    /// Context keys that any of them has appended to.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub appended: BTreeSet<String>,
 }
 
-/// Messages of one line that follow each other.
+/// Consecutive messages of one region.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MessageRange {
-    /// The line; `None`: the one above the lines.
+    /// Name of the region; `None`: the frame above the regions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub line: Option<String>,
-    /// The first of them, from 0.
+    /// Index of the first message.
     pub from: usize,
-    /// The one after the last.
+    /// Index after the last message.
     pub to: usize,
 }
 
@@ -156,14 +156,14 @@ pub struct MessageRange {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RegionOutcome {
-    /// It reached the end that counts as its success.
+    /// It reached the end that counts as success.
     Succeeded,
     /// It failed, or reached another end.
     Failed,
     /// The join no longer needed it.
     Cancelled,
-    /// It failed and goes on when the fork has room for it.
+    /// It failed, and restarts when the fork has room.
     Waiting,
-    /// It goes on as another line, or as several.
+    /// It continues as another region, or as several.
     Merged,
 }

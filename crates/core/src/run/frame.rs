@@ -17,76 +17,76 @@ use crate::{
     parts::InterruptHit,
 };
 
-/// One line of execution.
+/// One thread of control: its current state, what it carries and the regions below it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Frame {
-    /// Key of the called machine it runs in; `None`: the caller's own.
+    /// Key of the called machine that the frame runs in; `None`: the caller's own.
     pub machine: Option<MachineId>,
     /// The current state.
     pub at: StateName,
-    /// What lives as long as the line.
+    /// Data that lives as long as the frame.
     pub line: Line,
-    /// What the line was before its last output, while a person may change that.
+    /// Data before the last output, as long as a person may change that output.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<Box<BeforeOutput>>,
-    /// What lives as long as the stay in the state.
+    /// Data that lives as long as the current state.
     pub stay: Stay,
-    /// Branches, lines, or the called machine, in the order written.
+    /// Branches, regions of items, or the called machine, in the order written.
     ///
-    /// A copy of a run has those in common with it that neither changes.
+    /// Copies of a run share the regions that neither copy changes.
     pub regions: Vec<Arc<Region>>,
 }
 
-/// What lives as long as a line of execution, from one state to the next.
+/// Data that a frame carries from one state to the next.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Line {
-    /// Its own copy of the context.
+    /// The frame's own copy of the context.
     pub context: Arc<Object>,
-    /// The output of the last activity, for guards that read it.
+    /// Output of the last activity, for guards that read it.
     pub output: Arc<Value>,
-    /// What it carries along beside the context.
+    /// Conversation that the frame carries beside the context.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dialogue: Option<Arc<Conversation>>,
-    /// States that it has entered, where it carries a conversation.
+    /// Number of states entered, if the frame carries a conversation.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub steps: u64,
-    /// Context keys that outputs went to since it began.
+    /// Context keys that outputs were stored in since the frame began.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub captured: BTreeSet<String>,
-    /// Context keys that it has appended to since it began.
+    /// Context keys that were appended to since the frame began.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub appended: BTreeSet<String>,
-    /// Context keys that it has removed since it began.
+    /// Context keys that were removed since the frame began.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub removed: BTreeSet<String>,
-    /// The error that was handled last.
+    /// Error that was handled last.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub caught: Option<Arc<Caught>>,
-    /// The interrupt being handled.
+    /// Interrupt that is being handled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub handling: Option<Handling>,
-    /// Matches kept for later, oldest first.
+    /// Interrupts queued for later, oldest first.
     #[serde(default, skip_serializing_if = "VecDeque::is_empty")]
     pub queue: VecDeque<InterruptHit>,
 }
 
-/// What a line was before the last output.
+/// Data of a frame before its last output.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct BeforeOutput {
-    /// The state that put it out.
+    /// State that produced the output.
     pub state: StateName,
-    /// The line.
+    /// Data before that output.
     pub line: Line,
 }
 
 /// An interrupt being handled.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Handling {
-    /// The interrupt.
+    /// Name of the interrupt.
     pub interrupt: InterruptName,
-    /// The file that matched.
+    /// Path of the file that matched.
     pub file: String,
-    /// The state to return to.
+    /// State to return to.
     pub return_to: StateName,
 }
 

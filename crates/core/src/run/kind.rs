@@ -14,7 +14,7 @@ pub enum RunKind {
     /// Agents from outside, whose calls are judged.
     #[default]
     Guarded,
-    /// Interlock itself, which carries out one state after the other.
+    /// Interlock itself, which runs one state after the other.
     Durable(Arc<DurableRun>),
 }
 
@@ -26,15 +26,15 @@ impl RunKind {
     }
 }
 
-/// What a run that Interlock carries out itself begins with.
+/// What a durable run starts with.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct DurableRun {
-    /// The folders that texts of the workflow name.
+    /// Folders that texts of the workflow can name.
     pub places: Places,
-    /// What becomes of calls in stages that list no tools; `None`: as the machine says.
+    /// Rules for calls in stages that list no tools; `None`: those of the machine.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mode: Option<ModeRules>,
-    /// What a person begins the conversation with; `None`: its lines carry none.
+    /// Input that the conversation starts with; `None`: the run has no conversation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input: Option<RunInput>,
 }

@@ -14,21 +14,21 @@ use crate::{
 /// A frame below another.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Region {
-    /// The branch, or the called machine's id.
+    /// Name of the branch, or id of the called machine.
     pub name: String,
-    /// Its frame.
+    /// Frame of the region.
     pub frame: Frame,
-    /// How it ended; `None`: still open.
+    /// How the region ended; `None`: it is open.
     pub ended: Option<RegionEnd>,
-    /// The first cause of a failure.
+    /// Cause of the failure, if it failed.
     pub cause: Option<Cause>,
-    /// The context that it began with; `None`: that of the frame above it.
+    /// Context at the start of the region; `None`: that of the frame above.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base: Option<Arc<Object>>,
-    /// Messages of its conversation that it shares with the lines that began with it; 0: those of the frame above it.
+    /// Number of messages shared with the regions that started with it; 0: those of the frame above.
     #[serde(default, skip_serializing_if = "is_none_said")]
     pub shared: usize,
-    /// What it was before it met others, while a person may part them.
+    /// The region before it joined others, as long as a person may separate them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub met: Option<Box<Met>>,
 }
@@ -37,9 +37,9 @@ pub struct Region {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RegionEnd {
-    /// It reached the end that counts as its success.
+    /// It reached the end that counts as success.
     Succeeded {
-        /// Where the region of an item leads from here; several states where it ended as several regions.
+        /// States that the region of an item leads to; several if it ended as several regions.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         exits: Vec<StateName>,
     },
@@ -47,14 +47,14 @@ pub enum RegionEnd {
     Failed,
     /// The join no longer needed it.
     Cancelled,
-    /// It failed and goes on when the fork has room for it.
+    /// It failed, and restarts when the fork has room.
     Waiting,
-    /// It goes on as another region, or as several.
+    /// It continues as another region, or as several.
     Merged,
 }
 
 impl RegionEnd {
-    /// Makes the end that an event tells; only a success leads anywhere.
+    /// Makes the end recorded in an event; `exits` count for a success only.
     #[must_use]
     pub fn new(outcome: RegionOutcome, exits: &[StateName]) -> Self {
         match outcome {
@@ -68,7 +68,7 @@ impl RegionEnd {
         }
     }
 
-    /// Returns the outcome alone.
+    /// Returns the outcome without its details.
     #[must_use]
     pub const fn outcome(&self) -> RegionOutcome {
         match self {
@@ -82,13 +82,13 @@ impl RegionEnd {
 }
 
 impl Region {
-    /// Tells whether it goes on.
+    /// Tells whether the region is open.
     #[must_use]
     pub const fn is_open(&self) -> bool {
         self.ended.is_none()
     }
 
-    /// Tells whether it ended with `outcome`.
+    /// Tells whether the region ended with `outcome`.
     #[must_use]
     pub fn ended_as(&self, outcome: RegionOutcome) -> bool {
         self.ended
@@ -96,7 +96,7 @@ impl Region {
             .is_some_and(|end| end.outcome() == outcome)
     }
 
-    /// Returns where the region of an item that has ended well leads.
+    /// Returns the states that the region of an item leads to once it has succeeded.
     #[must_use]
     pub fn exits(&self) -> &[StateName] {
         match &self.ended {
@@ -105,7 +105,7 @@ impl Region {
         }
     }
 
-    /// Makes a frame below another that has just begun.
+    /// Makes a region that has just started.
     #[must_use]
     pub fn open(name: &str, frame: Frame) -> Self {
         Self {
@@ -120,15 +120,15 @@ impl Region {
     }
 }
 
-/// What a line was before it met others.
+/// A region before it joined others.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Met {
-    /// The line.
+    /// Frame of the region.
     pub frame: Frame,
-    /// The context that it began with.
+    /// Context at the start of the region.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base: Option<Arc<Object>>,
-    /// The names of the others.
+    /// Names of the other regions.
     pub others: Vec<String>,
 }
 

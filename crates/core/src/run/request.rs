@@ -7,43 +7,43 @@ use crate::{
     parts::{About, ApprovalKind, PendingGrant, PendingTransition, PromptCall},
 };
 
-/// A request to a person, or a yes to a call that is not used up yet.
+/// A request to a person, or an approval of a call that is not used yet.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Request {
     /// Sequence number of the request.
     pub seq: u64,
-    /// The frame that asks.
+    /// Path of the frame that asks.
     pub path: FramePath,
-    /// When that frame had entered its state; the request ends with the stay.
+    /// Sequence number of that frame's state entry; the request ends when the state is left.
     pub entered_seq: u64,
     /// Subject of the request.
     pub about: About,
-    /// Digest of all that the answer rests on; of a call, that of its tool and arguments.
+    /// Digest of everything the answer depends on; for a call, of its tool and arguments.
     pub question: Digest,
-    /// The call with which the client asks in a prompt of its own; `None`: it does not.
+    /// Call for which the client asks in its own prompt; `None`: it does not ask.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prompt: Option<PromptCall>,
-    /// What a yes has to come with.
+    /// What an approval has to come with.
     #[serde(default, skip_serializing_if = "ApprovalKind::is_default")]
     pub approval: ApprovalKind,
-    /// When it was asked, in milliseconds since 1970.
+    /// Time of the request, in milliseconds since 1970.
     pub at_ms: u64,
-    /// The yes that its call may use up; `None`: nobody has said it yet.
+    /// Approval that the call may use; `None`: nobody has approved it yet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub granted: Option<Granted>,
 }
 
-/// A person's yes to a call.
+/// A person's approval of a call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Granted {
-    /// Name of whoever said it.
+    /// Name of whoever approved it.
     pub by: String,
     /// Sequence number of the answer.
     pub seq: u64,
 }
 
 impl Request {
-    /// Returns its id.
+    /// Returns the id of the request.
     #[must_use]
     pub fn id(&self) -> ApprovalId {
         ApprovalId::of(self.seq)
@@ -67,13 +67,13 @@ impl Request {
         }
     }
 
-    /// Tells whether it asks about a call of a model stage.
+    /// Tells whether the request is about a call of a model stage.
     #[must_use]
     pub fn is_of_stage(&self) -> bool {
         self.call().is_some_and(|grant| grant.then.is_some())
     }
 
-    /// Names the event, the state or the tool that it is about; `at` is where its frame stands.
+    /// Names the event, state or tool that the request is about; `at` is the frame's current state.
     pub(crate) fn subject<'a>(&'a self, at: &'a str) -> &'a str {
         match &self.about {
             About::Transition(transition) => transition.event.as_str(),
@@ -83,24 +83,24 @@ impl Request {
     }
 }
 
-/// A request to a person that is settled.
+/// A settled request to a person.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Settled {
     /// Id of the request.
     pub id: ApprovalId,
-    /// The frame that asked.
+    /// Path of the frame that asked.
     pub path: FramePath,
-    /// When that frame had entered its state.
+    /// Sequence number of that frame's state entry.
     pub entered_seq: u64,
-    /// The event or the tool it was about.
+    /// Event or tool that the request was about.
     pub about: String,
     /// Outcome of the request.
     pub how: Settlement,
-    /// Who answered; `None`: nobody, it is void.
+    /// Name of whoever answered; `None`: nobody did, the request is void.
     pub by: Option<String>,
-    /// When, in milliseconds since 1970, where the log says.
+    /// Time of the answer, in milliseconds since 1970, if the log has it.
     pub at_ms: Option<u64>,
-    /// What the person said, or why it is void.
+    /// What the person said, or why the request is void.
     pub note: Option<String>,
 }
 
@@ -108,10 +108,10 @@ pub struct Settled {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Settlement {
-    /// With a yes.
+    /// The person approved.
     Approved,
-    /// With a no.
+    /// The person rejected.
     Rejected,
-    /// It was void before anybody answered.
+    /// The request became void before anybody answered.
     Void,
 }

@@ -13,37 +13,37 @@ use crate::{
     parts::{About, Cause, PendingTransition},
 };
 
-/// What lives as long as the stay of a frame in a state: entering a state makes it anew.
+/// Data that lives as long as a frame stays in a state; entering a state starts afresh.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Stay {
     /// Sequence number of the state's entry.
     pub entered_seq: u64,
     /// Time of the state's entry, in milliseconds since 1970.
     pub entered_ms: u64,
-    /// What has been used up.
+    /// Usage counted against the limits of the state.
     pub used: Used,
-    /// What a person is asked while the frame stands still: about a transition, or before the state begins.
+    /// Request that the frame waits for: about a transition, or before the state begins.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request: Option<Box<Request>>,
     /// How far the entry of the state has come.
     #[serde(default, skip_serializing_if = "Entry::is_open")]
     pub entry: Entry,
-    /// What the state is at.
+    /// What is under way for the state.
     #[serde(default, skip_serializing_if = "Progress::is_none")]
     pub progress: Progress,
-    /// What the frame was before its lines of items joined, while a person may change what one of them put out.
+    /// The frame before its regions of items joined, as long as a person may change the output of one of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before_join: Option<Box<Frame>>,
-    /// Why the state's own activity failed, for guards that read it.
+    /// Failure of the state's own activity, for guards that read it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<Cause>,
-    /// What the last person who said no had to say.
+    /// Note of the last person who rejected a request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
 }
 
 impl Stay {
-    /// Makes the stay that begins with an entry.
+    /// Makes the stay that begins when a state is entered.
     #[must_use]
     pub fn begun(entered_seq: u64, entered_ms: u64) -> Self {
         Self {
@@ -59,7 +59,7 @@ impl Stay {
         self.entry == Entry::WaitingAtJoin
     }
 
-    /// Returns the effect that is carried out for the state.
+    /// Returns the effect under way for the state.
     #[must_use]
     pub const fn effect(&self) -> Option<&Running> {
         match &self.progress {
@@ -74,7 +74,7 @@ impl Stay {
         self.effect().map_or(1, |effect| effect.attempt)
     }
 
-    /// Returns the effect that is carried out for the state, to be changed.
+    /// Returns the effect under way for the state mutably.
     pub(crate) fn effect_mut(&mut self) -> Option<&mut Running> {
         match &mut self.progress {
             Progress::Effect(effect) => Some(effect),
@@ -82,7 +82,7 @@ impl Stay {
         }
     }
 
-    /// Ends the effect that is carried out for the state, and returns it.
+    /// Ends the effect under way for the state and returns it.
     pub(crate) fn take_effect(&mut self) -> Option<Running> {
         match std::mem::take(&mut self.progress) {
             Progress::Effect(effect) => Some(effect),
@@ -102,7 +102,7 @@ impl Stay {
         }
     }
 
-    /// Returns the items that a machine runs for, to be changed.
+    /// Returns the items that a machine runs for mutably.
     pub(crate) fn items_mut(&mut self) -> Option<&mut Items> {
         match &mut self.progress {
             Progress::Items(items) => Some(items),
@@ -116,12 +116,12 @@ impl Stay {
         self.effect()?.stage.as_deref()
     }
 
-    /// Returns the attempt of a model stage that is under way, to be changed.
+    /// Returns the attempt of a model stage that is under way mutably.
     pub(crate) fn stage_attempt_mut(&mut self) -> Option<&mut StageAttempt> {
         self.effect_mut()?.stage.as_deref_mut()
     }
 
-    /// Returns what a person is asked while the frame stands still.
+    /// Returns the request that the frame waits for.
     #[must_use]
     pub fn request(&self) -> Option<&Request> {
         self.request.as_deref()
@@ -133,7 +133,7 @@ impl Stay {
         self.request()?.transition()
     }
 
-    /// Returns what a person is asked before the state begins.
+    /// Returns the request that has to be approved before the state begins.
     #[must_use]
     pub fn entry_request(&self) -> Option<&Request> {
         self.request()
@@ -145,12 +145,12 @@ impl Stay {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Entry {
-    /// Nothing keeps the state from beginning but what [`Stay::request`] asks.
+    /// Only an open [`Stay::request`] can keep the state from beginning.
     #[default]
     Open,
     /// The state waits for other regions before it begins.
     WaitingAtJoin,
-    /// A person has let the state begin.
+    /// A person has approved the entry.
     Admitted,
 }
 
@@ -160,18 +160,18 @@ impl Entry {
     }
 }
 
-/// What a state is at while a frame stays in it.
+/// What is under way for a state while a frame stays in it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Progress {
-    /// Nothing is carried out: the state has not begun, or it waits for a command.
+    /// Nothing: the state has not begun, or it waits for a command.
     #[default]
     None,
-    /// An effect is carried out.
+    /// An effect is under way.
     Effect(Running),
-    /// A machine runs for one item after the other.
+    /// A machine runs for each item in turn.
     Items(Items),
-    /// Only the branches that begin with these states are opened.
+    /// Only the branches that begin with these states are started.
     Branches(Vec<StateName>),
 }
 
@@ -181,65 +181,65 @@ impl Progress {
     }
 }
 
-/// What is carried out for a state.
+/// An effect that is under way.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Running {
-    /// What kind of work it is.
+    /// Kind of the effect.
     pub kind: EffectKind,
-    /// Number of the try, from 1.
+    /// Number of the attempt, from 1.
     pub attempt: u32,
-    /// What it is given.
+    /// Input of the effect.
     pub input: Arc<Value>,
-    /// The file that its output goes to, absolute.
+    /// Absolute path of the file that the output is written to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
-    /// Where it stands.
+    /// Status of the attempt.
     pub at: RunningAt,
-    /// When its first try began, in milliseconds since 1970; of one that was cut off, when it began again.
+    /// Start of the first attempt, in milliseconds since 1970; for one that was interrupted, its restart.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub since_ms: u64,
-    /// Why the try before came to nothing.
+    /// Why the previous attempt failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trouble: Option<String>,
-    /// How far the try has come, where it is the attempt of a model stage that has begun.
+    /// Progress of the attempt, if it is one of a model stage that has begun.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stage: Option<Box<StageAttempt>>,
 }
 
-/// Where an effect stands.
+/// Status of an effect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RunningAt {
-    /// Somebody carries it out.
+    /// A runner carries it out.
     Started,
-    /// The next try begins at this time, in milliseconds since 1970.
+    /// The next attempt begins at this time, in milliseconds since 1970.
     Waiting(u64),
-    /// Who carried it out is gone.
+    /// The runner that carried it out is gone.
     Lost,
 }
 
-/// The items that a machine runs for, one after the other.
+/// Items that a machine runs for, one after the other.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Items {
-    /// Each line.
+    /// All items.
     pub all: Arc<Vec<String>>,
-    /// Items that ended.
+    /// Number of items that have ended.
     pub ended: u64,
-    /// Items that failed.
+    /// Number of items that have failed.
     pub failed: u64,
-    /// What the keys of item and number held outside of the loop.
+    /// Values that the keys of item and number had outside the loop.
     #[serde(default)]
     pub hidden: Vec<(String, Option<Value>)>,
 }
 
-/// What has been used up since a state was entered.
+/// Usage since a state was entered.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Used {
-    /// Allowed calls.
+    /// Number of allowed calls.
     pub calls: u64,
     /// Distinct files written.
     pub files: BTreeSet<String>,
-    /// Bytes of results.
+    /// Total bytes of results.
     pub bytes: u64,
 }
 
