@@ -11,44 +11,44 @@ use crate::{
     substance::Checked,
 };
 
-/// A tool call an agent proposes, with the facts a verdict needs.
+/// A tool call that an agent proposes, with the facts a verdict needs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolCall {
-    /// Unique within the run.
+    /// Id of the call, unique within the run.
     pub id: CallId,
-    /// The client's own name of the tool.
+    /// Name of the tool in the client.
     pub tool: String,
-    /// The common name of the same tool, when it has another.
+    /// Common name of the tool, if it differs.
     pub common: Option<String>,
-    /// Further names that rules may mean it by, for a tool of a server behind the gateway.
+    /// Further names that rules can use, for a tool of a server behind the gateway.
     ///
-    /// Taken as they are: such a tool is never meant by another tool's name.
+    /// Matched exactly: such a tool is never matched by another tool's name.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub served_as: Vec<String>,
-    /// Whether its client has no tool of this name, though another client has one.
+    /// Whether the client has no tool of this name although another client does.
     ///
-    /// Such a call passes and proves by its own name alone, and is forbidden by every name of that tool.
+    /// Such a call is allowed and counts as evidence by its own name only, and is forbidden by every name of that tool.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub foreign: bool,
-    /// What kind of tool it is.
+    /// Kind of the tool.
     pub kind: CallKind,
     /// Digest of the tool's name and arguments.
     pub digest: Digest,
     /// The arguments in one line, for people.
     pub summary: String,
-    /// The sub-agent that proposes it; `None`: the main agent.
+    /// Sub-agent that proposes the call; `None`: the main agent.
     pub agent: Option<AgentId>,
-    /// The branch the call names.
+    /// Branch that the call names.
     pub branch: Option<String>,
-    /// The session whose person is asked in the client's own prompt, should it need a person's yes.
+    /// Session whose person is asked in the client's own prompt if the call needs approval.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prompts_in: Option<String>,
-    /// What it would do.
+    /// What the call would do.
     pub facts: CallFacts,
 }
 
 impl ToolCall {
-    /// Returns the names by which it may be listed, and by which it is evidence.
+    /// Returns the names by which the call can be listed and counts as evidence.
     #[must_use]
     pub fn listed_names(&self) -> Vec<&str> {
         if self.foreign {
@@ -57,7 +57,7 @@ impl ToolCall {
         self.names()
     }
 
-    /// Returns the names by which it may be disallowed.
+    /// Returns the names by which the call can be disallowed.
     #[must_use]
     pub fn names(&self) -> Vec<&str> {
         let mut names = vec![self.tool.as_str()];
@@ -66,9 +66,9 @@ impl ToolCall {
         names
     }
 
-    /// Tells whether `policy` lists the tool, or everything it does by the names of other tools.
+    /// Tells whether `policy` lists the tool, or the other tools whose work it does.
     ///
-    /// Where it lists nothing at all, every tool passes.
+    /// An empty list allows every tool.
     #[must_use]
     pub fn is_listed(&self, policy: &Policy) -> bool {
         if self.foreign || !self.served_as.is_empty() {
@@ -80,7 +80,7 @@ impl ToolCall {
         policy.lists(&self.listed_names()) || by_parts()
     }
 
-    /// Tells whether `policy` disallows the tool, or anything it does.
+    /// Tells whether `policy` disallows the tool or a tool whose work it does.
     #[must_use]
     pub fn is_disallowed(&self, policy: &Policy) -> bool {
         let parts = &self.facts.parts;
@@ -97,7 +97,7 @@ impl ToolCall {
     }
 }
 
-/// What kind of tool a call is of.
+/// Kind of the tool that a call uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CallKind {
@@ -105,7 +105,7 @@ pub enum CallKind {
     Control(ControlTool),
     /// The client's tool that starts a sub-agent.
     SubAgent,
-    /// Only manages the conversation: asks the person, keeps lists, finds tools.
+    /// Manages the conversation only: asks the person, keeps lists, finds tools.
     Conversation,
     /// A shell.
     Shell,
@@ -115,11 +115,11 @@ pub enum CallKind {
     Other,
 }
 
-/// One of the tools an agent controls its run with.
+/// A tool with which an agent controls its run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ControlTool {
-    /// Reports where the run stands.
+    /// Reports the state of the run.
     GetState,
     /// Asks for a transition.
     Transition,
@@ -133,73 +133,73 @@ pub enum ControlTool {
     CreateWorkflow,
 }
 
-/// What a call would do, as far as it can be known before it runs.
+/// What a call would do, as far as is known before it runs.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CallFacts {
-    /// The protected thing it touches, in words.
+    /// Description of the protected thing that the call touches.
     pub protected: Option<String>,
-    /// Why its arguments cannot be judged; such a call is denied.
+    /// Why the arguments cannot be judged; such a call is denied.
     pub malformed: Option<String>,
-    /// The file it would write where its tool may not go, in words.
+    /// Description of the file that the call would write outside its allowed places.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outside: Option<String>,
-    /// Why nothing would hold what it starts to the run, in words.
+    /// Why what the call starts would not be confined.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unheld: Option<String>,
-    /// Paths it reads, relative to the project root where inside it.
+    /// Paths that the call reads, relative to the project root if inside it.
     pub reads: Vec<String>,
-    /// Every path it writes, by tool or by shell.
+    /// All paths that the call writes.
     pub writes: Vec<FileWrite>,
-    /// Common names of the tools it does the work of: a patch edits, writes and deletes.
+    /// Common names of the tools whose work the call does: a patch edits, writes and deletes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub parts: Vec<String>,
     /// Lines touched by the operation: the larger of lines removed and added.
     pub edit_lines: Option<u64>,
-    /// Whether its tool does nothing but read files of this machine.
+    /// Whether the tool only reads files of this machine.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub only_reads: bool,
-    /// What its shell line would do.
+    /// What the shell line would do.
     pub shell: Option<ShellFacts>,
-    /// Directories a shell line changes to that lie outside the project, as written.
+    /// Directories outside the project that a shell line changes to, as written.
     pub outside_directories: Vec<String>,
-    /// Indices of commands of the line that run outside the project, or nobody knows where.
+    /// Indices of commands that run outside the project or in an unknown directory.
     pub strayed: Vec<usize>,
-    /// Where each command of the line runs, relative to the project root, links resolved; `""`: at the root.
+    /// Directory that each command runs in, relative to the project root, links resolved; `""`: the root.
     ///
-    /// `None`: outside the project, or nobody knows where.
+    /// `None`: outside the project, or unknown.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub directories: Vec<Option<String>>,
-    /// Entries of the person's configuration for commands of class privilege and system.
+    /// Entries of the person's configuration for privileged and system commands.
     pub allowed_by_person: Vec<CommandEntry>,
-    /// Whether the line will run where blocked variables do not exist.
+    /// Whether the line will run without blocked variables.
     pub environment_held: bool,
-    /// Whether it will run where the kernel refuses every write that its state does not allow.
+    /// Whether the kernel will refuse every write that the state does not allow.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub kernel_holds: bool,
 }
 
-/// One path a call writes.
+/// A path that a call writes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileWrite {
-    /// The normalised absolute path, links resolved; `None`: not known.
+    /// Normalised absolute path, links resolved; `None`: unknown.
     pub path: Option<String>,
-    /// The same relative to the project root; `None`: not inside it.
+    /// Path relative to the project root; `None`: outside it.
     pub relative: Option<String>,
-    /// Where it lies.
+    /// Area that the path lies in.
     pub place: PathArea,
-    /// What writes it: the tool, or the command or redirection of a shell line.
+    /// What writes the path: the tool, or a command or redirection of a shell line.
     pub by: String,
-    /// Whether it is removed or moved away.
+    /// Whether the path is removed or moved away.
     pub removes: bool,
-    /// Whether everything below it is meant.
+    /// Whether everything below the path is included.
     pub recursive: bool,
-    /// Lines touched, when known.
+    /// Number of lines touched, if known.
     pub lines: Option<u64>,
-    /// What the disk says of it before the call, where a later look can be compared with it.
+    /// State on disk before the call, to compare with later.
     pub before: Option<String>,
 }
 
-/// Where a written path lies.
+/// Area that a written path lies in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PathArea {
@@ -211,27 +211,27 @@ pub enum PathArea {
     Outside,
     /// The project root, one of its parents, `.git`, home or `/` as a whole.
     Whole,
-    /// Not known.
+    /// Unknown.
     Unknown,
 }
 
-/// What became of an allowed call.
+/// Result of an allowed call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CallResult {
-    /// Which call; `None`: the last allowed one.
+    /// Id of the call; `None`: the last allowed one.
     pub id: Option<CallId>,
     /// Whether it succeeded.
     pub ok: bool,
-    /// The exit code of a shell line, when known for sure.
+    /// Exit code of a shell line, if known for certain.
     pub exit: Option<i64>,
-    /// Bytes of the result.
+    /// Size of the result in bytes.
     pub bytes: u64,
-    /// Paths it was seen to write, beyond those its facts named.
+    /// Paths that the call was seen to write, beyond those in its facts.
     pub wrote: Vec<WrittenPath>,
-    /// How commands of a shell line were seen to end, each by itself.
+    /// How each command of a shell line was seen to end.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub commands: Vec<ProbedCommand>,
-    /// What else was seen of a shell line, where a guard asks for it.
+    /// What else was checked of a shell line because a guard asks for it.
     #[serde(default, skip_serializing_if = "Checked::is_nothing")]
     pub checked: Checked,
 }
@@ -239,8 +239,8 @@ pub struct CallResult {
 /// A path that a call was seen to write.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WrittenPath {
-    /// The normalised absolute path.
+    /// Normalised absolute path.
     pub path: String,
-    /// The same relative to the project root; `None`: not inside it.
+    /// Path relative to the project root; `None`: outside it.
     pub relative: Option<String>,
 }

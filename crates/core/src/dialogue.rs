@@ -10,71 +10,71 @@ pub use items::{NoItems, items, pointed};
 
 use crate::{data::parse_output, names::StateName};
 
-/// What one line of execution carries along beside its context.
+/// Conversation that a frame carries beside its context.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Conversation {
-    /// The conversation, oldest first.
+    /// Messages, oldest first.
     pub history: Vec<Message>,
-    /// What the next state is given: the output of the one before, a list where lines met, or the item.
+    /// Task of the next state: the previous output, a list if regions joined, or the item.
     pub task: Value,
-    /// The item that the line is for.
+    /// Item that the region is for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub item: Option<Item>,
-    /// Whether lines met since the last output, so that the task is the list of theirs.
+    /// Whether regions joined since the last output, so that the task is the list of their outputs.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub gathered: bool,
-    /// The state of the assistant that spoke last.
+    /// State of the assistant that spoke last.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_speaker: Option<StateName>,
 }
 
-/// What a person begins a conversation with.
+/// Input that a person starts a conversation with.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct RunInput {
-    /// What is said; empty: nothing. The keys of one that is an object enter the context.
+    /// Text of the message; empty: none. If it is a JSON object, its keys are added to the context.
     pub text: String,
-    /// Names of the files that come with it.
+    /// Names of the attached files.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub attached: Vec<String>,
 }
 
-/// One message of the conversation.
+/// A message of a conversation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Message {
-    /// Name of whoever said it.
+    /// Author of the message.
     pub by: Speaker,
-    /// What was said.
+    /// Text of the message.
     pub text: String,
 }
 
-/// Who said something.
+/// Author of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Speaker {
-    /// A person, or what stands for one.
+    /// A person, or input that counts as a person's.
     Person,
     /// A model.
     Model,
 }
 
-/// The item that a line is for.
+/// An item that a region is for.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Item {
-    /// The item.
+    /// Value of the item.
     pub value: Value,
-    /// Its number, from 1.
+    /// Number of the item, from 1.
     pub index: usize,
-    /// How many there are.
+    /// Total number of items.
     pub total: usize,
-    /// The context keys that came with it; they are not brought back unless a state wrote them.
+    /// Context keys that came with the item; they are merged back only if a state wrote them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub keys: Vec<String>,
 }
 
 impl Conversation {
-    /// Returns what the next state is given: the item within an iteration, else the output before.
+    /// Returns the task of the next state: the item inside an iteration, otherwise the previous output.
     #[must_use]
     pub fn given(&self) -> &Value {
         match &self.item {
@@ -83,7 +83,7 @@ impl Conversation {
         }
     }
 
-    /// Returns an output as it stands in a list of several: a list or an object, else text.
+    /// Returns an output as an entry of a list: a list or an object, otherwise text.
     pub(crate) fn listed(output: &Value) -> Value {
         let parsed = output.as_str().map(parse_output);
         match parsed {
@@ -92,7 +92,7 @@ impl Conversation {
         }
     }
 
-    /// Writes a value as people and models read it: text as it is, anything else as JSON.
+    /// Formats a value for people and models: text as it is, anything else as JSON.
     #[must_use]
     pub fn text_of(value: &Value) -> String {
         value

@@ -42,38 +42,38 @@ pub enum Event {
     RunStarted {
         /// The run.
         run: RunId,
-        /// Its machine.
+        /// Id of the machine.
         machine: MachineId,
-        /// The machine's content hash.
+        /// Content hash of the machine.
         hash: String,
         /// The first state.
         initial: StateName,
-        /// The context, patched by the input.
+        /// Initial context, with the input applied.
         context: Object,
         /// Name of whoever started it.
         by: String,
         /// Time in milliseconds since 1970.
         at_ms: u64,
-        /// Who does its work, and what it begins with where that is Interlock itself.
+        /// Who does the work of the run, and what a durable run starts with.
         #[serde(default, skip_serializing_if = "RunKind::is_guarded")]
         kind: RunKind,
     },
-    /// The output of a state entered the context and the conversation of its line.
+    /// The output of a state was added to the context and the conversation.
     OutputKept {
         /// Path of the frame concerned.
         path: FramePath,
         /// The state.
         state: StateName,
-        /// What the output does to context and conversation.
+        /// How the output is added to context and conversation.
         flags: DataFlags,
-        /// Whether a person may still change it: what was before is then remembered.
+        /// Whether a person may still change the output; the data before it is then kept.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         may_change: bool,
-        /// Whether an assistant said it.
+        /// Whether an assistant produced the output.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         spoken: bool,
     },
-    /// A person changed the output of the state that a line has just left: the line is back there.
+    /// A person changed the output of the state that a frame has just left; the frame is back in that state.
     OutputChanged {
         /// Path of the frame concerned.
         path: FramePath,
@@ -81,27 +81,27 @@ pub enum Event {
         state: StateName,
         /// The new output.
         text: String,
-        /// Name of whoever did it.
+        /// Name of the person.
         by: String,
         /// Time in milliseconds since 1970.
         at_ms: u64,
     },
-    /// A person said something to a line.
+    /// A person added a message to a conversation.
     PersonSaid {
         /// Path of the frame concerned.
         path: FramePath,
-        /// What; the keys of one that is an object entered the context.
+        /// Text of the message; if it is a JSON object, its keys were added to the context.
         text: String,
-        /// Name of whoever did it.
+        /// Name of the person.
         by: String,
         /// Time in milliseconds since 1970.
         at_ms: u64,
     },
-    /// The conversation of a line was condensed to its first message and a summary.
+    /// A conversation was condensed to its first message and a summary.
     HistoryCondensed {
         /// Path of the frame concerned.
         path: FramePath,
-        /// The summary; `None`: none could be had, and the conversation is as it was.
+        /// Summary; `None`: there was none, and the conversation is unchanged.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         summary: Option<String>,
         /// The model's name.
@@ -109,21 +109,21 @@ pub enum Event {
         /// Tokens and money spent.
         usage: Usage,
     },
-    /// A transition was selected by what conditions saw.
+    /// A transition was selected by its conditions.
     TransitionSelected {
         /// Path of the frame concerned.
         path: FramePath,
-        /// The state that leads on.
+        /// State that the transition leaves.
         state: StateName,
-        /// What each condition saw, in the order asked; the first that holds decides.
+        /// Conditions in the order evaluated, each with the values it saw; the first that holds decides.
         conditions: Vec<SeenCondition>,
-        /// Conditions before those that are not told.
+        /// Number of earlier conditions that are left out.
         #[serde(default, skip_serializing_if = "is_zero")]
         more: usize,
         /// Target of the transition.
         to: Target,
     },
-    /// Something is not as the workflow wants it, and the run goes on all the same.
+    /// Something differs from what the workflow expects, and the run continues.
     Noted {
         /// Path of the frame concerned.
         path: FramePath,
@@ -132,7 +132,7 @@ pub enum Event {
         /// One sentence.
         message: String,
     },
-    /// A stage was set up: what is there of its tools is known, and the context is what it will be given.
+    /// A stage was set up: its available tools are known, and its context is fixed.
     StageEntered {
         /// Path of the frame concerned.
         path: FramePath,
@@ -140,15 +140,15 @@ pub enum Event {
         stage: StateName,
         /// Number of the attempt, from 1.
         attempt: u32,
-        /// The tools that the model is told of.
+        /// Tools that the model is offered.
         tools: Vec<String>,
-        /// Listed tools that are not there.
+        /// Listed tools that are not available.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         missing: Vec<String>,
         /// Time in milliseconds since 1970.
         at_ms: u64,
     },
-    /// The body of a stage was filled, and a transcript without history opened.
+    /// The body of a stage was filled, and a new transcript was opened.
     StageStarted {
         /// Path of the frame concerned.
         path: FramePath,
@@ -159,43 +159,43 @@ pub enum Event {
     ModelCalled {
         /// Path of the frame concerned.
         path: FramePath,
-        /// The number of the message that is asked for, from 1.
+        /// Number of the requested message, from 1.
         turn: u32,
         /// The provider's name.
         provider: String,
-        /// The model's name there.
+        /// Name of the model at that provider.
         model: String,
         /// Digest of the request sent.
         digest: Digest,
     },
-    /// A message of a model arrived whole.
+    /// A complete message of a model arrived.
     ModelResponded {
         /// Path of the frame concerned.
         path: FramePath,
-        /// Its number, from 1.
+        /// Number of the message, from 1.
         turn: u32,
-        /// Digest of the whole message, which is kept beside the log.
+        /// Digest of the whole message, which is stored beside the log.
         digest: Digest,
         /// Reason that the message ended.
         finish: Finish,
-        /// Its calls, in order.
+        /// Calls in the message, in order.
         calls: Vec<PendingCall>,
         /// Tokens and money spent.
         usage: Usage,
         /// Duration from the request to the end, in milliseconds.
         ms: u64,
     },
-    /// A call of a model came to nothing.
+    /// A model call failed.
     ModelFailed {
         /// Path of the frame concerned.
         path: FramePath,
-        /// The number of the message that was asked for.
+        /// Number of the requested message.
         turn: u32,
         /// A stable code.
         code: String,
         /// One sentence.
         message: String,
-        /// When it is called again, in milliseconds since 1970; `None`: it is not.
+        /// Time of the next attempt, in milliseconds since 1970; `None`: there is none.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         again_ms: Option<u64>,
     },
@@ -203,16 +203,16 @@ pub enum Event {
     ToolAllowed {
         /// Path of the frame concerned.
         path: FramePath,
-        /// The call; its id says turn and place.
+        /// The call; its id is made of turn and position.
         call: CallRecord,
         /// Rule or person that allowed the call.
         source: AllowSource,
         /// Whether it only reads.
         reads: bool,
-        /// What follows from it for the run.
+        /// Consequences of the call for the run.
         marks: CallMarks,
     },
-    /// A call of a stage that may run is handed to its tool.
+    /// An allowed call of a stage was passed to its tool.
     ToolStarted {
         /// Path of the frame concerned.
         path: FramePath,
@@ -225,7 +225,7 @@ pub enum Event {
         path: FramePath,
         /// The call.
         call: CallRecord,
-        /// Who says so: `policy`, `mode`, `grant` or `stage`.
+        /// What denied the call: `policy`, `mode`, `grant` or `stage`.
         source: String,
         /// Code and sentence of the refusal.
         refusal: Refusal,
@@ -238,44 +238,44 @@ pub enum Event {
         call: CallId,
         /// Whether it succeeded.
         ok: bool,
-        /// The code of its failure.
+        /// Code of the failure.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         code: Option<String>,
-        /// The exit code of a shell line, when known for sure.
+        /// Exit code of a shell line, if known for certain.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         exit: Option<i64>,
-        /// Bytes of the result, before it was cut.
+        /// Size of the result in bytes, before it was cut.
         bytes: u64,
         /// Duration in milliseconds.
         ms: u64,
-        /// Paths it was seen to write, beyond those foreseen.
+        /// Paths that the call was seen to write, beyond those predicted.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         wrote: Vec<WrittenPath>,
-        /// Digest of what the model is told, which is kept beside the log.
+        /// Digest of the text returned to the model, which is stored beside the log.
         told: Digest,
-        /// What the model is told, where a person said what became of the call.
+        /// Text returned to the model, if a person settled the call.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         text: Option<String>,
     },
-    /// What a model handed in does not fit.
+    /// The result that a model submitted was rejected.
     CompletionRejected {
         /// Path of the frame concerned.
         path: FramePath,
-        /// The call; `None`: an answer without one.
+        /// Id of the call; `None`: the result is a plain answer.
         call: Option<CallId>,
-        /// Each with its place and what was wanted; empty: another one was taken.
+        /// Schema errors, each with its place and what was expected; empty: another result was accepted.
         findings: Vec<String>,
     },
-    /// What a model handed in fits.
+    /// The result that a model submitted was accepted.
     CompletionAccepted {
         /// Path of the frame concerned.
         path: FramePath,
-        /// The call; `None`: an answer without one.
+        /// Id of the call; `None`: the result is a plain answer.
         call: Option<CallId>,
         /// Digest of the arguments.
         digest: Digest,
     },
-    /// All calls of a message are dealt with.
+    /// All calls of a message are settled.
     TurnEnded {
         /// Path of the frame concerned.
         path: FramePath,
@@ -283,20 +283,20 @@ pub enum Event {
         n: u32,
         /// Number of its calls.
         calls: u32,
-        /// What the model is reminded of; empty: nothing.
+        /// Reminder sent to the model; empty: none.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         reminder: String,
     },
-    /// The model has done its part, or will not any more.
+    /// The model has finished the stage, or stopped trying.
     StageActed {
         /// Path of the frame concerned.
         path: FramePath,
-        /// `ok`, or the code of what came in between.
+        /// `ok`, or the code of what prevented it.
         outcome: String,
-        /// Messages that arrived.
+        /// Number of messages received.
         turns: u32,
     },
-    /// The assertions were read over what was handed in.
+    /// The assertions were evaluated over the submitted result.
     StageAsserted {
         /// Path of the frame concerned.
         path: FramePath,
@@ -306,7 +306,7 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "String::is_empty")]
         message: String,
     },
-    /// An attempt of a stage is over, with all that belongs to it.
+    /// An attempt of a stage ended.
     StageExited {
         /// Path of the frame concerned.
         path: FramePath,
@@ -316,16 +316,16 @@ pub enum Event {
         attempt: u32,
         /// `ok`, `skipped`, `cap_hit`, `cancelled` or another stable code.
         outcome: String,
-        /// Messages that arrived.
+        /// Number of messages received.
         turns: u32,
-        /// Whether the cap of messages was reached.
+        /// Whether the limit of messages was reached.
         cap_hit: bool,
         /// Tokens and money spent.
         usage: Usage,
-        /// Where its output goes among those of the other stages; `None`: nowhere.
+        /// Position of the output among those of the other stages; `None`: it is not kept there.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         upstream: Option<usize>,
-        /// What was handed in; null: nothing.
+        /// Submitted result; null: none.
         #[serde(default, skip_serializing_if = "Value::is_null")]
         payload: Value,
         /// Cause of the failure.
@@ -335,7 +335,7 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         again: bool,
     },
-    /// The error that a transition of a stage was taken for, as texts name it.
+    /// The error that a transition of a stage handles, as templates see it.
     StageFailed {
         /// Path of the frame concerned.
         path: FramePath,
@@ -350,18 +350,18 @@ pub enum Event {
     },
     /// A tool call may run.
     CallAllowed {
-        /// The frame it counts in.
+        /// Path of the frame that the call counts in.
         path: FramePath,
         /// The call.
         call: CallRecord,
         /// Rule or person that allowed the call.
         source: AllowSource,
-        /// What follows from it for the run.
+        /// Consequences of the call for the run.
         marks: CallMarks,
     },
     /// A tool call may not run.
     CallDenied {
-        /// The frame that was asked.
+        /// Path of the frame that was asked.
         path: FramePath,
         /// The call.
         call: CallRecord,
@@ -370,60 +370,60 @@ pub enum Event {
     },
     /// A person is asked about a transition, a state or a call.
     RequestOpened {
-        /// The frame that asks. It stands still, unless a call or a client's own prompt waits.
+        /// Path of the frame that asks. The frame waits, unless the request is about a call or asked in a client's own prompt.
         path: FramePath,
         /// Subject of the request.
         about: About,
-        /// Digest of all that a yes rests on.
+        /// Digest of everything an approval depends on.
         question: Digest,
-        /// The call with which the client asks in a prompt of its own; `None`: it does not.
+        /// Call for which the client asks in its own prompt; `None`: it does not ask.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         prompt: Option<PromptCall>,
-        /// What a yes has to come with.
+        /// What an approval has to come with.
         #[serde(default, skip_serializing_if = "ApprovalKind::is_default")]
         approval: ApprovalKind,
         /// Time in milliseconds since 1970.
         at_ms: u64,
     },
-    /// A person answered what they were asked.
+    /// A person answered a request.
     RequestAnswered {
-        /// The frame that asked.
+        /// Path of the frame that asked.
         path: FramePath,
         /// Id of the request.
         id: ApprovalId,
-        /// What kind of request it is.
+        /// Kind of the request.
         about: RequestKind,
-        /// Digest of all that the answer rests on.
+        /// Digest of everything the answer depends on.
         question: Digest,
-        /// Whether it was a yes.
+        /// Whether the request was approved.
         yes: bool,
         /// Name of whoever answered.
         by: String,
-        /// What else they said; of a no, the agent is told.
+        /// Note of the person; the agent sees the note of a rejection.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         note: Option<String>,
-        /// The assertion of a passkey that came with a yes; a verification of the log checks it again.
+        /// Passkey assertion that came with an approval; verifying the log checks it again.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         passkey: Option<Box<PasskeyAssertion>>,
         /// Time in milliseconds since 1970.
         at_ms: u64,
     },
-    /// What a person was asked is void: nobody answered, and nobody needs to.
+    /// A request became void: nobody answered it, and nobody needs to.
     RequestVoided {
-        /// The frame that asked.
+        /// Path of the frame that asked.
         path: FramePath,
         /// Id of the request.
         id: ApprovalId,
-        /// Digest of all that an answer would have rested on.
+        /// Digest of everything an answer would have depended on.
         question: Digest,
         /// Reason that the request is void.
         why: VoidReason,
         /// Time in milliseconds since 1970.
         at_ms: u64,
     },
-    /// The call that a person said yes to uses the yes up.
+    /// An approved call used its approval.
     RequestUsed {
-        /// The frame that asked.
+        /// Path of the frame that asked.
         path: FramePath,
         /// Id of the request.
         id: ApprovalId,
@@ -436,21 +436,21 @@ pub enum Event {
         call: CallId,
         /// Whether it succeeded.
         ok: bool,
-        /// The exit code of a shell line, when known for sure.
+        /// Exit code of a shell line, if known for certain.
         exit: Option<i64>,
-        /// Bytes of the result.
+        /// Size of the result in bytes.
         bytes: u64,
-        /// Paths it was seen to write, beyond those foreseen.
+        /// Paths that the call was seen to write, beyond those predicted.
         wrote: Vec<WrittenPath>,
-        /// How commands of a shell line were seen to end, each by itself.
+        /// How each command of a shell line was seen to end.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         commands: Vec<ProbedCommand>,
-        /// Whether no outcome was seen and success is taken for granted.
+        /// Whether no outcome was seen and success is assumed.
         assumed: bool,
-        /// What else was seen of a shell line, where a guard asks for it.
+        /// What else was checked of a shell line because a guard asks for it.
         #[serde(default, skip_serializing_if = "Checked::is_nothing")]
         checked: Checked,
-        /// Whether it may have written until it ended, so that what was seen before is stale.
+        /// Whether the call may have written until it ended, so that earlier evidence is stale.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         writes: bool,
     },
@@ -458,31 +458,31 @@ pub enum Event {
     LineConfined {
         /// The call.
         call: CallId,
-        /// How far the kernel holds it.
+        /// Confinement level that the kernel enforces.
         level: String,
-        /// What its plan wants and this system does not hold.
+        /// Parts of the plan that this system cannot enforce.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         not_held: Vec<String>,
-        /// Whether its end settles what the call proves, whatever its client says; not so in old logs.
+        /// Whether the end of the line settles what the call proves, whatever the client reports; false in old logs.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         settles: bool,
     },
-    /// A line that `interlock exec` started has ended.
+    /// A shell line that `interlock exec` started ended.
     LineEnded {
         /// The call.
         call: CallId,
-        /// Its exit code, as seen; `None`: no evidence.
+        /// Exit code as seen; `None`: no evidence.
         exit: Option<i64>,
-        /// Paths it was seen to write.
+        /// Paths that the line was seen to write.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         wrote: Vec<WrittenPath>,
-        /// How its commands were seen to end, each by itself.
+        /// How each command of the line was seen to end.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         commands: Vec<ProbedCommand>,
-        /// Whether it may have written more than `wrote` says.
+        /// Whether the line may have written more than `wrote`.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         unseen: bool,
-        /// What else was seen of it, where a guard asks for it.
+        /// What else was checked of the line because a guard asks for it.
         #[serde(default, skip_serializing_if = "Checked::is_nothing")]
         checked: Checked,
     },
@@ -493,17 +493,17 @@ pub enum Event {
         /// The branch.
         path: FramePath,
     },
-    /// A sub-agent has stopped; its branch is free for others.
+    /// A sub-agent stopped; its branch is free for others.
     AgentReleased {
         /// The sub-agent.
         agent: AgentId,
     },
-    /// The agent was about to end its work before the run had ended.
+    /// The agent was stopped from finishing before the run had ended.
     FinishRefused {
-        /// Which refusal without a transition in between, from 1.
+        /// Number of refusals since the last transition, from 1.
         attempt: u32,
     },
-    /// A frame moved.
+    /// A frame took a transition.
     TransitionTaken {
         /// Path of the frame concerned.
         path: FramePath,
@@ -515,23 +515,23 @@ pub enum Event {
         to: StateName,
         /// How the target was found.
         how: TransitionKind,
-        /// Merged into the context.
+        /// Data merged into the context.
         data: Object,
         /// Name of whoever asked.
         by: String,
         /// Time in milliseconds since 1970.
         at_ms: u64,
     },
-    /// A transition was asked for and not taken.
+    /// A requested transition was not taken.
     TransitionRejected {
-        /// The frame that was asked, if one was found.
+        /// Path of the frame that was asked, if one was found.
         path: FramePath,
         /// The event asked for.
         event: String,
         /// Code and sentence of the refusal.
         refusal: Refusal,
     },
-    /// A written file moved a frame to a handler.
+    /// A written file raised an interrupt, and the frame entered its handler.
     InterruptRaised {
         /// Path of the frame concerned.
         path: FramePath,
@@ -539,14 +539,14 @@ pub enum Event {
         interrupt: InterruptName,
         /// The file that matched, relative to the project root.
         file: String,
-        /// The state left, to be returned to.
+        /// State that was left, and that the handler returns to.
         from: StateName,
         /// The handler.
         to: StateName,
         /// Time in milliseconds since 1970.
         at_ms: u64,
     },
-    /// A match is kept until the handler returns or a person answers.
+    /// An interrupt was queued until the handler returns or a person answers.
     InterruptQueued {
         /// Path of the frame concerned.
         path: FramePath,
@@ -555,44 +555,44 @@ pub enum Event {
         /// The file that matched.
         file: String,
     },
-    /// A kept match left the queue.
+    /// A queued interrupt left the queue.
     InterruptDequeued {
         /// Path of the frame concerned.
         path: FramePath,
     },
-    /// The lines of text that a machine runs for, one after the other.
+    /// The lines of text that a machine runs for, one after the other, were listed.
     ItemsListed {
         /// Path of the frame concerned.
         path: FramePath,
-        /// Each line.
+        /// All lines.
         items: Vec<String>,
     },
     /// Regions started.
     RegionsStarted {
-        /// The frame above them; of a line that splits, the line itself.
+        /// Path of the frame above the regions; for a region that splits, of that region.
         path: FramePath,
-        /// Which regions, and what each starts with.
+        /// The regions, each with its first state.
         start: RegionsStart,
     },
-    /// A region that had failed goes on where it failed.
+    /// A failed region restarted in the state where it failed.
     RegionReopened {
-        /// The region.
+        /// Path of the region.
         path: FramePath,
         /// Time in milliseconds since 1970.
         at_ms: u64,
     },
-    /// A line waits where others may still come.
+    /// A region waits at a join that other regions can still reach.
     RegionWaits {
         /// The line.
         path: FramePath,
     },
-    /// The line of an item goes on to the next state of its chain.
+    /// The region of an item entered the next state of its chain.
     RegionPassed {
         /// The line.
         path: FramePath,
         /// The state entered.
         to: StateName,
-        /// What the item is from now on; `None`: what it was.
+        /// New value of the item; `None`: unchanged.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         value: Option<Value>,
         /// Time in milliseconds since 1970.
@@ -600,13 +600,13 @@ pub enum Event {
     },
     /// A region ended.
     RegionEnded {
-        /// The region.
+        /// Path of the region.
         path: FramePath,
         /// Kind of the region.
         kind: RegionKind,
         /// Outcome.
         outcome: RegionOutcome,
-        /// Where it would lead: of an item's line, or of a line of a fork within one.
+        /// States that the region leads to, for the region of an item or of a fork inside one.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         exits: Vec<StateName>,
         /// The first cause of a failure.
@@ -615,56 +615,56 @@ pub enum Event {
     },
     /// Regions joined.
     Joined {
-        /// The frame above them.
+        /// Path of the frame above the regions.
         path: FramePath,
-        /// The names of lines that go on as one, the first of which goes on; empty: all regions joined, and the frame above them goes on.
+        /// Names of the regions that continue as one, which is the first of them; empty: all regions joined, and the frame above continues.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         lines: Vec<String>,
         /// Outcome.
         outcome: Outcome,
-        /// What they bring together.
+        /// Merged results of the regions.
         #[serde(default, skip_serializing_if = "is_default")]
         merged: Merged,
-        /// Regions that failed, of a machine that ran for lines of text.
+        /// Number of failed regions, for a machine that ran for lines of text.
         #[serde(default, skip_serializing_if = "is_default")]
         failed: u64,
-        /// Why it failed, where what they captured is kept all the same.
+        /// Cause of the failure, if the captured values are kept nevertheless.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cause: Option<Cause>,
-        /// The state entered by it; `None`: the frame's own event leads on.
+        /// State entered by joining; `None`: the frame's own event selects the next state.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         next: Option<JoinedNext>,
-        /// Whether a person may still part them: what they were is then remembered.
+        /// Whether a person may still separate them; the regions before joining are then kept.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         may_part: bool,
     },
-    /// Regions that had joined are as they were before, so that the output of one can be changed.
+    /// Joined regions were restored, so that the output of one of them can be changed.
     Parted {
-        /// The frame above them.
+        /// Path of the frame above the regions.
         path: FramePath,
-        /// The line that had gone on, or whose output is changed.
+        /// Name of the region that had continued, or whose output is changed.
         line: String,
     },
     /// A machine was called.
     MachineCalled {
-        /// The frame that calls.
+        /// Path of the frame that calls.
         path: FramePath,
         /// Key of the called machine.
         machine: MachineId,
-        /// Its name in paths.
+        /// Name of the machine in paths.
         shown: String,
-        /// Its first state.
+        /// First state of the called machine.
         initial: StateName,
-        /// Its context.
+        /// Context of the called machine.
         context: Object,
     },
     /// A called machine ended.
     MachineReturned {
-        /// The frame that called.
+        /// Path of the frame that called.
         path: FramePath,
         /// Outcome.
         outcome: Outcome,
-        /// Merged into the caller's context.
+        /// Data merged into the caller's context.
         merged: Object,
         /// The output that the caller's state has by it.
         #[serde(default, skip_serializing_if = "Value::is_null")]
@@ -712,7 +712,7 @@ pub enum Event {
         path: FramePath,
         /// `again`, `failed` or `done`.
         how: String,
-        /// Name of whoever did it.
+        /// Name of the person.
         by: String,
     },
     /// An activity that Interlock carries out ended.
@@ -734,7 +734,7 @@ pub enum Event {
     VariablesSet {
         /// The new values.
         values: Object,
-        /// Name of whoever did it.
+        /// Name of the person.
         by: String,
     },
     /// A person moved the run to another version of its workflow: where it stands is begun anew.
@@ -745,7 +745,7 @@ pub enum Event {
         hash: String,
         /// Variables that it has and the run did not.
         variables: Object,
-        /// Name of whoever did it.
+        /// Name of the person.
         by: String,
         /// Time in milliseconds since 1970.
         at_ms: u64,
@@ -767,7 +767,7 @@ pub enum Event {
     },
     /// By a yes to a transition or a state, a person takes frozen files and tests as they are.
     ProjectAccepted {
-        /// Name of whoever did it.
+        /// Name of the person.
         by: String,
     },
     /// Frozen files differ otherwise than was known from how they were at the run's start or at the last approval.
@@ -804,7 +804,7 @@ pub enum Event {
         tool: String,
         /// Digest of its definition.
         digest: Digest,
-        /// Name of whoever did it.
+        /// Name of the person.
         by: String,
     },
     /// A person has said whether what the project widens counts.
@@ -815,7 +815,7 @@ pub enum Event {
         word: String,
         /// Digest of what it widens.
         digest: Digest,
-        /// Name of whoever did it.
+        /// Name of the person.
         by: String,
     },
     /// The run stands still.
@@ -832,7 +832,7 @@ pub enum Event {
     },
     /// The run was ended by a person.
     RunCancelled {
-        /// Name of whoever did it.
+        /// Name of the person.
         by: String,
     },
     /// The run ended; its name is `RunCompleted` or `RunFailed`.

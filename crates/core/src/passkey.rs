@@ -27,7 +27,7 @@ const PRESENT: u8 = 0x01;
 /// The authenticator knows who it was: by a finger, a face or a number.
 const VERIFIED: u8 = 0x04;
 
-/// A passkey's signature over a person's yes, with all that is needed to check it.
+/// A passkey's signature over an approval, with everything needed to check it.
 ///
 /// Bytes are written in hex.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -35,28 +35,28 @@ const VERIFIED: u8 = 0x04;
 pub struct PasskeyAssertion {
     /// Id of the passkey.
     pub credential: String,
-    /// The name that the person gave it.
+    /// Name that the person gave the passkey.
     pub name: String,
-    /// Its public key, a COSE key, as it was enrolled: removing the passkey later leaves the log as it is.
+    /// Public key as enrolled, a COSE key, so that the log stays verifiable after the passkey is removed.
     pub public_key: String,
-    /// The address of the page on which it was used, with the port.
+    /// Origin of the page on which it was used, with the port.
     pub origin: String,
-    /// How many events the run had when the person looked.
+    /// Number of events in the run when the person looked.
     pub seq: u64,
-    /// A number that the server made for this answer alone.
+    /// Nonce that the server made for this answer.
     pub nonce: String,
-    /// The corrections of the transition's data.
+    /// Corrections to the data of the transition.
     #[serde(default, skip_serializing_if = "Object::is_empty")]
     pub data: Object,
-    /// What the browser says that it was asked, a text of JSON.
+    /// Client data of the browser, JSON text.
     pub client_data: String,
-    /// What the authenticator says of itself and of the person.
+    /// Authenticator data.
     pub authenticator_data: String,
-    /// The signature over both.
+    /// Signature over client data and authenticator data.
     pub signature: String,
 }
 
-/// What a yes is about, beside what stands in its assertion.
+/// What an approval is about, apart from what the assertion holds.
 #[derive(Debug, Clone, Copy)]
 pub struct Statement<'a> {
     /// The run.
@@ -69,7 +69,7 @@ pub struct Statement<'a> {
     pub note: Option<&'a str>,
 }
 
-/// Why an assertion does not stand for a yes.
+/// Why an assertion does not prove an approval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Flaw {
     /// A field is longer than any authenticator makes it, or is no hex.

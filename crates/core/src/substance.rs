@@ -113,38 +113,38 @@ pub struct SeenReport {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ReportRead {
-    /// Its tests.
+    /// Results of its tests.
     Tests(TestCounts),
-    /// Nothing: it is no evidence.
+    /// The report is no evidence.
     Problem {
         /// Reason that it is no evidence.
         code: ReportProblem,
-        /// The line of the file where reading ended.
+        /// Line of the file where reading stopped.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         line: Option<u64>,
     },
 }
 
 impl ReportRead {
-    /// Makes a problem without a place.
+    /// Makes a problem without a line.
     #[must_use]
     pub const fn problem(code: ReportProblem) -> Self {
         Self::Problem { code, line: None }
     }
 }
 
-/// How the tests of a report ended.
+/// Results of the tests in a report.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TestCounts {
-    /// Digest of every test and how it ended.
+    /// Digest of every test with its result.
     pub digest: Digest,
-    /// Tests that passed.
+    /// Number of tests that passed.
     pub passed: u64,
-    /// Tests that failed, and what else the report calls an error.
+    /// Number of tests that failed, including other errors in the report.
     pub failed: u64,
-    /// Tests that were skipped.
+    /// Number of tests that were skipped.
     pub skipped: u64,
-    /// What changed since the baseline; `None`: there was none.
+    /// Comparison with the baseline; `None`: there was none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub against: Option<Against>,
 }
@@ -154,18 +154,18 @@ pub struct TestCounts {
 pub struct Against {
     /// Digest of the baseline.
     pub baseline: Digest,
-    /// Tests that ran then and are not in the report.
+    /// Tests of the baseline that are missing from the report.
     pub gone: Named,
-    /// Tests that are skipped and were not then.
+    /// Tests that are skipped and were not in the baseline.
     pub skipped: Named,
 }
 
-/// Things of which the first few are named.
+/// A count of things, the first few by name.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Named {
     /// Number of them.
     pub count: u64,
-    /// The first of them.
+    /// Names of the first few.
     pub names: Vec<String>,
 }
 
@@ -207,7 +207,7 @@ pub enum ReportProblem {
     Absent,
     /// The run of the command did not write it.
     Stale,
-    /// It is a link, a pipe, a directory or has several names.
+    /// It is a link, a pipe or a directory, or has several names.
     NoPlainFile,
     /// Its directory lies outside the project.
     Outside,
@@ -217,13 +217,13 @@ pub enum ReportProblem {
     TooManyTests,
     /// It is not UTF-8.
     Encoding,
-    /// It is not written as its format wants.
+    /// It does not follow its format.
     Malformed,
-    /// It ends before it says that it is complete.
+    /// It ends before it is complete.
     Incomplete,
     /// It cannot be read.
     Unreadable,
-    /// What it is compared with cannot be read.
+    /// The baseline cannot be read.
     NoBaseline,
     /// Another command of the line may have written it.
     NotAlone,
@@ -294,7 +294,7 @@ impl ReportProblem {
     }
 }
 
-/// Files of one pattern that are not as they were.
+/// Files of one pattern that have changed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FrozenChange {
     /// The pattern, as the workflow writes it.
@@ -302,12 +302,12 @@ pub struct FrozenChange {
     /// The files, relative to the project.
     #[serde(default)]
     pub files: Named,
-    /// Why that cannot be told; it is then as if they had changed.
+    /// Why changes cannot be detected; the files then count as changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub problem: Option<FrozenProblem>,
 }
 
-/// Why it cannot be told whether files are as they were.
+/// Why it cannot be detected whether files have changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FrozenProblem {
@@ -315,7 +315,7 @@ pub enum FrozenProblem {
     TooMany,
     /// A file or directory cannot be read.
     Unreadable,
-    /// How they were was not kept.
+    /// Their earlier state was not recorded.
     NotKept,
 }
 
@@ -331,16 +331,16 @@ impl FrozenProblem {
     }
 }
 
-/// The report that later ones are compared with.
+/// Baseline report that later reports are compared with.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReportBaseline {
-    /// Its digest.
+    /// Digest of the report.
     pub digest: Digest,
-    /// Tests that passed.
+    /// Number of tests that passed.
     pub passed: u64,
-    /// Tests that passed or failed.
+    /// Number of tests that passed or failed.
     pub ran: u64,
-    /// Sequence number of the approval that it came after; `None`: none came before.
+    /// Sequence number of the approval before it; `None`: there was none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after: Option<u64>,
 }
