@@ -24,69 +24,69 @@ pub use stage::{CALLS_MAX, StageCommand};
 pub use tools::AvailableTool;
 pub(crate) use tools::offered;
 
-/// A command, with the time at which it is given.
+/// A command with the time at which it is given.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Command {
-    /// Milliseconds since 1970, as the caller's clock has it.
+    /// Time in milliseconds since 1970, by the caller's clock.
     pub at_ms: u64,
-    /// What the run is to do or is told.
+    /// What the run is asked to do, or what is reported to it.
     pub kind: CommandKind,
 }
 
-/// What a run is to do, or is told.
+/// What a run is asked to do, or what is reported to it.
 #[derive(Debug, Clone, PartialEq)]
 pub enum CommandKind {
-    /// Start the run, with keys that patch the machine's context.
+    /// Start the run.
     Start {
-        /// Patches the context, key by key.
+        /// Keys that override the machine's context.
         input: Object,
-        /// Name of whoever starts it.
+        /// Name of whoever starts the run.
         by: String,
-        /// What it begins with, where Interlock carries it out itself; an input is read where the machine has a conversation.
+        /// What a durable run starts with; its input is used if the machine has a conversation.
         durable: Option<DurableRun>,
     },
-    /// May this call run?
+    /// Judge a tool call.
     Propose(Box<ToolCall>),
-    /// An allowed call has ended.
+    /// Record the end of an allowed call.
     Record(CallResult),
-    /// `interlock exec` has started a line.
+    /// Record that `interlock exec` has started a shell line.
     StartLine(LineStart),
-    /// A line that `interlock exec` started has ended.
+    /// Record the end of a shell line that `interlock exec` started.
     EndLine(LineEnd),
-    /// Take a transition that an agent or a person asks for.
+    /// Take a transition that an agent or a person requests.
     Transition(TransitionRequest),
-    /// A client asks its person about a transition in a prompt of its own.
+    /// Record that a client asks its person about a transition in its own prompt.
     AskInPrompt {
-        /// The transition that the call would ask for.
+        /// Transition that the call would request.
         request: TransitionRequest,
-        /// The call that brings the question to the person.
+        /// Call that brings the question to the person.
         prompt: PromptCall,
     },
-    /// Questions in a client's own prompt are over, unless the person said yes before.
+    /// Close requests in a client's own prompt that have not been approved.
     ClosePrompts {
-        /// The session that asked.
+        /// Session that asked.
         session: String,
-        /// The sub-agent that asked; `None`: the main agent.
+        /// Sub-agent that asked; `None`: the main agent.
         agent: Option<AgentId>,
-        /// The call that shows it: the next one, or the one that ran with other arguments.
+        /// Call that shows that the prompt is over: the next one, or the one that ran with other arguments.
         call: Option<CallId>,
-        /// Reason that they are over.
+        /// Reason that the requests are closed.
         why: PromptEnd,
     },
-    /// A sub-agent has stopped; others may take the branch it left unfinished.
+    /// Release the branch of a sub-agent that has stopped.
     ReleaseAgent {
         /// The sub-agent.
         agent: AgentId,
     },
-    /// May the agent end its work here?
+    /// Ask whether the agent may finish here.
     Finish,
-    /// A person says yes to what waits.
+    /// Approve a request.
     Approve(Answer),
-    /// A person says no to what waits.
+    /// Reject a request.
     Reject(Answer),
-    /// An activity that Interlock carries out has ended.
+    /// Record the end of an activity that Interlock runs.
     EndActivity {
-        /// Path of the frame; `None`: the only one running.
+        /// Path of the frame; `None`: the only running one.
         path: Option<String>,
         /// Outcome.
         outcome: ActivityOutcome,
@@ -98,45 +98,45 @@ pub enum CommandKind {
         /// The reason given.
         reason: Option<String>,
     },
-    /// Resume the run; what was reported of protected things counts as seen by whoever asks.
+    /// Resume the run; reported changes of protected things count as accepted.
     Resume {
         /// Name of whoever asks.
         by: String,
     },
-    /// Files of the project changed since a check ended, and no call was seen to change them.
+    /// Report files of the project that changed since a check ended without a call that changed them.
     ReportFiles {
-        /// Some of them, relative to the project.
+        /// Some of the files, relative to the project.
         files: Vec<String>,
-        /// The call before which they did; `None`: just now.
+        /// Call before which they changed; `None`: just now.
         before: Option<CallId>,
     },
-    /// This is how frozen files differ now from how they were.
+    /// Report the current differences of frozen files.
     ReportFrozen {
-        /// Each pattern of which some do.
+        /// Changes, one for each pattern with differences.
         changes: Vec<FrozenChange>,
     },
-    /// These protected things are not as they were, and no person said so.
+    /// Report protected things that changed without a person's consent.
     ReportProtected {
-        /// What is different, each path once.
+        /// Changes, each path once.
         changes: Vec<ProtectedChange>,
     },
-    /// The token that lets a person's scripts answer stood where the agent reads or writes.
+    /// Report that the token for a person's scripts was seen where the agent reads or writes.
     ReportToken {
         /// Place where the token was seen.
         place: TokenPlace,
     },
-    /// A tool of a server is not what it was when the run saw it first.
+    /// Report that a server tool differs from when the run first saw it.
     ReportTool(ToolChange),
-    /// A process below the run's client reached the console and was refused.
+    /// Report that a process below the run's client was refused by the console.
     ReportConsole {
-        /// The id of the process.
+        /// Process id.
         pid: u32,
-        /// The name of its program.
+        /// Name of the program.
         program: String,
-        /// What it asked for: the method and the path.
+        /// Method and path of the request.
         request: String,
     },
-    /// A person takes a tool of a server as it was reported last.
+    /// Accept a server tool as last reported.
     AcceptTool {
         /// The server.
         server: String,
@@ -145,11 +145,11 @@ pub enum CommandKind {
         /// Name of whoever asks.
         by: String,
     },
-    /// A person has said whether what the project widens counts.
+    /// Record whether a person trusts what the project widens.
     DecideTrust {
-        /// The project's root.
+        /// Root directory of the project.
         project: String,
-        /// `trust`, `this_time`, `no`.
+        /// `trust`, `this_time` or `no`.
         word: String,
         /// Digest of what it widens.
         digest: Digest,
@@ -161,57 +161,57 @@ pub enum CommandKind {
         /// Name of whoever asks.
         by: String,
     },
-    /// The attempt of a model stage does or has done something.
+    /// Command or report for an attempt of a model stage.
     Stage {
-        /// The frame that stands in it.
+        /// Path of the frame in the stage.
         path: FramePath,
-        /// The attempt that is meant.
+        /// Number of the attempt.
         attempt: u32,
         /// Command to the stage.
         command: StageCommand,
     },
-    /// A node under way does or has done something.
+    /// Report of a node that is under way.
     Node {
         /// Path of the frame concerned.
         path: FramePath,
-        /// The try that is meant.
+        /// Number of the attempt.
         attempt: u32,
         /// Command to the node.
         command: NodeCommand,
     },
-    /// Time has passed; waits that are due end, and tries that are due begin.
+    /// End the waits and start the attempts that are due.
     Advance,
-    /// These are the files that the texts of a state name.
+    /// Supply the files that the texts of a state name.
     Supply {
         /// Path of the frame.
         path: FramePath,
-        /// Every file that is asked for, by absolute path.
+        /// Contents of every requested file, by absolute path.
         files: Files,
     },
-    /// Who carried out the effects under way is gone.
+    /// Mark the effects under way as lost: their runner is gone.
     LoseEffects,
-    /// A person says what became of an effect that was lost.
+    /// Settle a lost effect as a person decides.
     SettleEffect {
-        /// Path of the state; `None`: the only one.
+        /// Path of the state; `None`: the only lost one.
         path: Option<String>,
-        /// What a person says became of the effect.
+        /// How the effect is settled.
         how: EffectSettlement,
-        /// Name of the person who says so.
+        /// Name of the person who decides.
         by: String,
     },
-    /// Reopen a run that failed or was cancelled, where it was.
+    /// Reopen a run that failed or was cancelled, in the states where it stopped.
     Reopen {
         /// Name of whoever asks.
         by: String,
     },
-    /// A person moves a run of steps to another version of its workflow.
+    /// Move a durable run to another version of its workflow.
     Adopt {
-        /// The other version, sealed.
+        /// Machine of the other version, sealed.
         machine: Box<Machine>,
         /// Name of whoever asks.
         by: String,
     },
-    /// A person sets variables.
+    /// Set variables.
     SetVariables {
         /// The new values.
         values: Object,
@@ -220,44 +220,44 @@ pub enum CommandKind {
     },
 }
 
-/// What became of an effect that was lost.
+/// How a lost effect is settled.
 #[derive(Debug, Clone, PartialEq)]
 pub enum EffectSettlement {
-    /// It is to be started again.
+    /// Start it again.
     Again,
-    /// It counts as failed, with this code.
+    /// Count it as failed, with this code.
     Failed(Value),
-    /// It counts as done, with this output.
+    /// Count it as done, with this output.
     Done(Value),
 }
 
-/// A shell line as `interlock exec` starts it.
+/// The start of a shell line by `interlock exec`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LineStart {
-    /// The call it belongs to.
+    /// Id of the call that the line belongs to.
     pub call: CallId,
-    /// How far the kernel holds it.
+    /// Confinement level that the kernel enforces.
     pub level: String,
-    /// What its plan wants and this system does not hold.
+    /// Parts of the plan that this system cannot enforce.
     pub not_held: Vec<String>,
 }
 
-/// A shell line as `interlock exec` saw it end.
+/// The end of a shell line as `interlock exec` saw it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LineEnd {
-    /// The call it belongs to.
+    /// Id of the call that the line belongs to.
     pub call: CallId,
-    /// The frame it was judged in.
+    /// Path of the frame that the line was judged in.
     pub path: FramePath,
-    /// Its exit code; `None`: no evidence.
+    /// Exit code; `None`: no evidence.
     pub exit: Option<i64>,
-    /// Paths it was seen to write.
+    /// Paths that the line was seen to write.
     pub wrote: Vec<WrittenPath>,
-    /// How its commands were seen to end, each by itself.
+    /// How each command of the line was seen to end.
     pub commands: Vec<ProbedCommand>,
-    /// Whether it may have written more than `wrote` says.
+    /// Whether the line may have written more than `wrote`.
     pub unseen: bool,
-    /// What else was seen of it, where a guard asks for it.
+    /// What else was checked of the line because a guard asks for it.
     pub checked: Checked,
 }
 
@@ -266,77 +266,77 @@ pub struct LineEnd {
 pub struct TransitionRequest {
     /// The event.
     pub event: String,
-    /// Merged into the context when it succeeds.
+    /// Data merged into the context if the transition is taken.
     pub data: Object,
-    /// The branch it is for.
+    /// Branch that should take the transition.
     pub branch: Option<String>,
-    /// The sub-agent that asks.
+    /// Sub-agent that asks.
     pub agent: Option<AgentId>,
-    /// Who asks: `agent`, or a person's name.
+    /// `agent`, or the name of the person who asks.
     pub by: String,
-    /// The yes a person has already given in the client's own prompt.
+    /// Approval that a person has already given in the client's own prompt.
     pub approved_by: Option<Consent>,
 }
 
-/// Who asks where the agent does, main or sub-agent.
+/// Value of [`TransitionRequest::by`] for requests of agents.
 pub const AGENT: &str = "agent";
 
 impl TransitionRequest {
-    /// Tells whether a person asks, who may act in any branch.
+    /// Tells whether a person asks; a person may act in any branch.
     #[must_use]
     pub fn is_by_a_person(&self) -> bool {
         self.agent.is_none() && self.by != AGENT
     }
 }
 
-/// A yes that a person gave before the run was asked.
+/// An approval that a person gave before the run was asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Consent {
     /// Name of whoever did it.
     pub by: String,
-    /// To exactly what; anything else is asked anew.
+    /// Digest of what was approved; anything else is asked again.
     pub question: Digest,
 }
 
-/// A person's answer to what waits.
+/// A person's answer to a request.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Answer {
     /// Name of the person who answers.
     pub by: String,
-    /// Corrects the data of the transition.
+    /// Corrections to the data of the transition.
     pub data: Object,
-    /// Told to the agent.
+    /// Note for the agent.
     pub note: Option<String>,
-    /// The approval's id, or the state or branch path meant; `None`: the only state waiting.
+    /// Id of the request, or path of the state or branch; `None`: the only open request.
     pub path: Option<String>,
-    /// Only what was asked before this event of the run; `None`: whatever waits.
+    /// Answers only requests opened before this event of the run; `None`: any open request.
     pub before: Option<u64>,
-    /// Said to the line before its state begins.
+    /// Message added to the conversation before the state begins.
     pub message: Option<String>,
-    /// The output of the state before, as it should be.
+    /// Corrected output of the previous state.
     pub edit: Option<String>,
-    /// Which state's output is meant, where lines have met.
+    /// State whose output is corrected, if regions have joined.
     pub of: Option<String>,
-    /// The assertion of a passkey that came with it.
+    /// Passkey assertion that came with the answer.
     pub passkey: Option<Box<PasskeyAssertion>>,
 }
 
 /// How an activity ended.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ActivityOutcome {
-    /// With an output, and the beginning and the end of what it wrote to standard error.
+    /// It succeeded with an output.
     Done {
         /// The output.
         output: Value,
-        /// Standard error; empty: nothing.
+        /// Beginning and end of standard error; empty: none.
         stderr: String,
     },
-    /// With an error: a stable code or a number of the program, one sentence, and what it wrote.
+    /// It failed.
     Failed(Cause),
 }
 
 impl ActivityOutcome {
-    /// Makes the end of an activity that wrote nothing to standard error.
+    /// Makes the outcome of an activity that succeeded and wrote nothing to standard error.
     pub fn done(output: impl Into<Value>) -> Self {
         Self::Done {
             output: output.into(),
@@ -345,44 +345,44 @@ impl ActivityOutcome {
     }
 }
 
-/// What is to be done for one frame.
+/// Work to be done for one frame.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Effect {
-    /// Stable: run, frame path and the sequence number of the state's entry.
+    /// Stable id, made of run, frame path and the sequence number of the state entry.
     pub id: String,
-    /// Number of the try, from 1.
+    /// Number of the attempt, from 1.
     pub attempt: u32,
-    /// What kind of work it is.
+    /// Kind of the effect.
     pub kind: EffectKind,
     /// Path of the frame concerned.
     pub frame: FramePath,
-    /// The state's path, as shown.
+    /// Path of the state as shown to people.
     pub path: String,
-    /// What people call it where it is for an item: `process-file 2 of 3`.
+    /// Title for people if the effect is for an item: `process-file 2 of 3`.
     pub title: Option<String>,
-    /// What the work is given, every hole filled.
+    /// Input with every hole filled.
     pub input: Arc<Value>,
-    /// The file that its output goes to, absolute.
+    /// Absolute path of the file that the output is written to.
     pub file: Option<String>,
-    /// The context key that its output goes to.
+    /// Context key that the output is stored in.
     pub key: Option<String>,
-    /// What is to be done with it.
+    /// What is to be done next.
     pub status: EffectStatus,
-    /// When its time is over, in milliseconds since 1970: [`CommandKind::Advance`] ends it then. `None`: it has no bound.
+    /// Deadline in milliseconds since 1970, after which [`CommandKind::Advance`] ends the effect; `None`: none.
     pub late_ms: Option<u64>,
 }
 
-/// What is to be done with an effect.
+/// What is to be done next for an effect.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum EffectStatus {
-    /// The state's texts need these files first, by absolute path; see [`CommandKind::Supply`].
+    /// The texts of the state need these files, by absolute path; see [`CommandKind::Supply`].
     Reading(Vec<String>),
     /// It is to be carried out.
     Running,
-    /// Nothing, until [`CommandKind::Advance`] at this time, in milliseconds since 1970.
+    /// Wait until this time, in milliseconds since 1970, and send [`CommandKind::Advance`].
     Waiting(u64),
-    /// A person answers or resumes.
+    /// Wait for a person to answer or resume.
     Person,
-    /// It was cut off; a person says what became of it.
+    /// The effect was interrupted; a person decides how it is settled.
     Lost,
 }

@@ -37,7 +37,7 @@ pub enum AllowSource {
     Policy,
     /// A person granted it.
     Grant,
-    /// It is a control tool.
+    /// The tool controls the run.
     Control,
     /// The stage lists its tool.
     Stage,
@@ -45,27 +45,27 @@ pub enum AllowSource {
     Mode,
 }
 
-/// What a person's yes to a call of a stage leads to.
+/// What follows when a person approves a call of a stage.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct GrantThen {
-    /// Why the call is denied all the same: what no grant excuses.
+    /// Refusal that stands despite the grant.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub denied: Option<Refusal>,
-    /// Whether it only reads.
+    /// Whether the call only reads.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub reads: bool,
-    /// The keys that a yes lets pass for the rest of the run.
+    /// Keys that are allowed for the rest of the run.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub keys: Vec<String>,
 }
 
-/// A call, as the log keeps it.
+/// A call as recorded in the log.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CallRecord {
     /// The call.
     pub id: CallId,
-    /// The client's own name of the tool.
+    /// Name of the tool in the client.
     pub tool: String,
     /// Digest of the tool's name and arguments.
     pub digest: Digest,
@@ -76,32 +76,32 @@ pub struct CallRecord {
     pub agent: Option<AgentId>,
 }
 
-/// What follows from an allowed call for the run.
+/// Consequences of an allowed call for the run.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct CallMarks {
-    /// Whether it counts against the state's calls.
+    /// Whether the call counts against the limit of calls.
     pub counts: bool,
-    /// Whether it counts as a write, so that earlier evidence is void.
+    /// Whether the call counts as a write, which makes earlier evidence stale.
     pub writes: bool,
-    /// Whether it is a shell line.
+    /// Whether the call is a shell line.
     pub shell: bool,
-    /// Normalised absolute paths it writes.
+    /// Normalised absolute paths that the call writes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<String>,
-    /// Interrupts it raises when it succeeds.
+    /// Interrupts raised if the call succeeds.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub hits: Vec<InterruptHit>,
-    /// Files of a shell line that match an interrupt, to be looked at again should it fail.
+    /// Files of a shell line that match an interrupt, checked again if the line fails.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub watched: Vec<WatchedFile>,
-    /// Evidence it gives when it succeeds.
+    /// Evidence given if the call succeeds.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub evidence: Vec<EvidenceMark>,
-    /// The entry of the person's `[shell] allow` by which alone it passes; such a line is not confined.
+    /// Entry of the person's `[shell] allow` that alone allows the line; such a line is not confined.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub by_person: Option<String>,
-    /// The sub-agent whose call it is.
+    /// Sub-agent that proposed the call.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent: Option<AgentId>,
 }
@@ -115,36 +115,36 @@ pub struct InterruptHit {
     pub file: String,
 }
 
-/// A file that a call may write, as it was before.
+/// A file that a call may write, with its state before.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WatchedFile {
     /// The normalised absolute path.
     pub path: String,
-    /// The same relative to the project root.
+    /// Path relative to the project root.
     pub relative: String,
-    /// What the disk said of it.
+    /// State on disk before the call.
     pub before: String,
 }
 
-/// A piece of evidence a call may give.
+/// Evidence that a call may give.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EvidenceMark {
-    /// Under which the run keeps it.
+    /// Key of the evidence in the run.
     pub key: String,
-    /// Whether exit code 0 of the call proves it.
+    /// Whether exit code 0 of the call proves success.
     pub proves_success: bool,
-    /// Whether any exit code of the call is its own.
+    /// Whether any exit code of the call counts.
     pub proves_exit: bool,
-    /// Where the line starts every command that counts for it, so that a probe sees how each ends.
+    /// Positions where commands start that count as evidence; a probe sees how each ends.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub probes: Vec<ProbeMark>,
-    /// Whether all that the line may write is over before a command that counts begins.
+    /// Whether the line has finished writing before a counting command begins.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub after_writes: bool,
-    /// Whether its success says nothing, since a variable set for it may choose what it runs.
+    /// Whether success proves nothing, because a variable set for the command may choose what it runs.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub failure_only: bool,
-    /// The report that is read when the call ends.
+    /// Report to read when the call ends.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub report: Option<ReportMark>,
 }
@@ -154,69 +154,69 @@ pub struct EvidenceMark {
 pub struct ReportMark {
     /// Report that the mark is about.
     pub source: ReportSource,
-    /// Whether nothing of the line but the whole check itself may write it.
+    /// Whether only the check itself can write the report.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub alone: bool,
 }
 
-/// A place of a line at which a command starts that counts as evidence.
+/// A position in a line where a command starts that counts as evidence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProbeMark {
-    /// The byte of the line at which its first word begins.
+    /// Byte offset of the first word of the command.
     pub at: usize,
-    /// Whether any exit code seen there is that of the command; 0 always is.
+    /// Whether any exit code seen there belongs to the command; 0 always does.
     pub exit: bool,
 }
 
-/// How the command at a place of a line was seen to end, each time it was started.
+/// Exit codes seen for the command at one position of a line.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProbedCommand {
-    /// The byte of the line at which its first word begins.
+    /// Byte offset of the first word of the command.
     pub at: usize,
-    /// The exit code of each start; `None`: it ended by a signal, or its end was not seen.
+    /// Exit code of each start; `None`: ended by a signal, or not seen.
     pub exits: Vec<Option<i64>>,
 }
 
-/// A condition, and what it saw.
+/// A condition with the values it read.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SeenCondition {
-    /// The condition as written, cut where it is long.
+    /// Condition as written, shortened if long.
     pub condition: String,
-    /// Whether it holds; `None`: it could not be evaluated.
+    /// Whether the condition holds; `None`: it could not be evaluated.
     pub holds: Option<bool>,
-    /// What it read, by name; what is long is cut.
+    /// Values read, by name; long ones are shortened.
     #[serde(default, skip_serializing_if = "Object::is_empty")]
     pub saw: Object,
 }
 
-/// The first cause of a failure.
+/// The cause of a failure.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cause {
-    /// A stable code, or the program's own.
+    /// Stable code, or the exit code of a program.
     pub code: Value,
     /// One sentence.
     pub message: String,
-    /// The path of the state that failed, where it is not the one that ends; empty: not said.
+    /// Path of the state that failed, if it is not the one that ends; empty: not known.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub state: String,
-    /// The end of what it wrote to standard error, trimmed.
+    /// End of standard error, trimmed.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub stderr: String,
-    /// The end of what it wrote to standard output, trimmed.
+    /// End of standard output, trimmed.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub stdout: String,
-    /// Whether somebody cancelled it.
+    /// Whether the activity was cancelled.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cancelled: bool,
-    /// Whether it may pass by itself; `None`: it does not say, or it will not.
+    /// Whether the failure is transient; `None`: it is not, or nothing is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub passing: Option<Passing>,
 }
 
-/// A failure that may pass by itself: a busy server, a lost connection.
+/// A transient failure: a busy server, a lost connection.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Passing {
-    /// How long it wants to be left alone, in milliseconds; `None`: it does not say.
+    /// Requested delay before the next attempt, in milliseconds; `None`: none was requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after_ms: Option<u64>,
 }
@@ -255,7 +255,7 @@ impl Cause {
     }
 }
 
-/// Bytes of a stream of a failed program that texts may name.
+/// Bytes kept of each stream of a failed program.
 const END_BYTES: usize = 64 * 1024;
 
 /// Returns the last part of what a program wrote, without blanks at its ends.
@@ -265,39 +265,39 @@ fn end_of(text: &str) -> &str {
     text.get(from..).unwrap_or_default().trim_start()
 }
 
-/// A protected thing that is not as it was.
+/// A change of a protected thing.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProtectedChange {
-    /// Its absolute path.
+    /// Absolute path.
     pub path: String,
     /// Name of the thing, for people.
     pub what: String,
-    /// How the thing has changed.
+    /// How it has changed.
     pub fate: ProtectedFate,
-    /// What it holds now, as a digest of what is compared; `None`: nothing is there.
+    /// Digest of its current contents; `None`: it is missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub digest: Option<String>,
-    /// Whether it was put back, so that it is again as it was.
+    /// Whether the change was undone.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub undone: bool,
 }
 
-/// Where a person's token was in an agent's hands.
+/// Where a person's token was exposed to an agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TokenPlace {
-    /// In a call that the agent proposed: the token is void.
+    /// In a proposed call; the token is void.
     Call,
-    /// In a result that the agent reads: the token is void.
+    /// In a result that the agent reads; the token is void.
     Result,
-    /// In what a model of a stage is sent: the token is void.
+    /// In a request to a model of a stage; the token is void.
     Prompt,
-    /// In the environment of the client: the token does not answer this run.
+    /// In the environment of the client; the token cannot answer this run.
     Environment,
 }
 
 impl TokenPlace {
-    /// Returns what it means, for people.
+    /// Returns the consequence as a sentence for people.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -309,35 +309,35 @@ impl TokenPlace {
     }
 }
 
-/// A tool of a server that is not what it was when the run saw it first.
+/// A server tool that differs from when the run first saw it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolChange {
-    /// The server; empty: the one that is wrapped.
+    /// Name of the server; empty: the wrapped one.
     pub server: String,
-    /// The server's own name of the tool.
+    /// Name of the tool at the server.
     pub tool: String,
-    /// Digest of the definition it had.
+    /// Digest of the definition that the run saw first.
     pub pinned: Digest,
-    /// Digest of the definition it has now; empty: its server lists it no more.
+    /// Digest of the current definition; empty: the server no longer lists the tool.
     pub found: Digest,
-    /// The fields of the definition that differ.
+    /// Fields of the definition that differ.
     pub parts: Vec<String>,
 }
 
-/// What became of a protected thing.
+/// How a protected thing has changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ProtectedFate {
-    /// It was not there before.
+    /// It is new.
     Appeared,
-    /// It holds something else.
+    /// Its contents changed.
     Changed,
     /// It is gone.
     Vanished,
 }
 
 impl ProtectedChange {
-    /// Writes the change as people read it: the path, what it is, what became of it.
+    /// Describes the change for people: path, name and how it changed.
     #[must_use]
     pub fn sentence(&self) -> String {
         let fate = match self.fate {
@@ -350,7 +350,7 @@ impl ProtectedChange {
     }
 }
 
-/// What a person is asked about.
+/// Subject of a request to a person.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum About {
@@ -377,11 +377,11 @@ impl About {
     }
 }
 
-/// What a person's yes has to come with.
+/// What an approval has to come with.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ApprovalKind {
-    /// Nothing else: it is given wherever a person is asked.
+    /// Nothing else; it can be given wherever a person is asked.
     #[default]
     Person,
     /// An assertion of one of the person's passkeys.
@@ -389,20 +389,20 @@ pub enum ApprovalKind {
 }
 
 impl ApprovalKind {
-    /// Tells whether a yes alone is enough.
+    /// Tells whether an approval needs nothing else.
     #[must_use]
     pub fn is_default(&self) -> bool {
         *self == Self::default()
     }
 }
 
-/// What kind of thing waits for a person.
+/// Kind of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RequestKind {
     /// A transition.
     Transition,
-    /// The beginning of a state.
+    /// The entry of a state.
     Entry,
     /// A tool call.
     Call,
@@ -413,13 +413,13 @@ pub enum RequestKind {
 pub struct PendingTransition {
     /// The event.
     pub event: EventName,
-    /// Which of its transitions.
+    /// Index of the transition among those of the event.
     pub index: usize,
-    /// What the agent wants merged into the context.
+    /// Data to merge into the context.
     pub data: Object,
     /// What the person is asked.
     pub message: String,
-    /// Who asked for the transition.
+    /// Name of whoever requested the transition.
     pub by: String,
 }
 
@@ -430,9 +430,9 @@ pub struct PendingGrant {
     pub call: CallRecord,
     /// Reason that the call needs a grant.
     pub refusal: Refusal,
-    /// What follows from it once it runs.
+    /// Consequences of the call once it runs.
     pub marks: CallMarks,
-    /// What a yes leads to in a stage; `None`: an agent outside proposes the call again.
+    /// What follows an approval in a stage; `None`: an agent outside proposes the call again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub then: Option<GrantThen>,
 }
@@ -441,18 +441,18 @@ pub struct PendingGrant {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum VoidReason {
-    /// What it rests on is no longer so: the refusal says what.
+    /// What it depends on has changed; the refusal says how.
     Refused(Refusal),
-    /// Its state is cancelled before it has begun.
+    /// Its state was cancelled before it began.
     Cancelled,
-    /// The client's own prompt is over without a yes.
+    /// The client's own prompt ended without an approval.
     Prompt(PromptEnd),
-    /// Nobody answers it.
+    /// Nobody will answer it.
     NoAnswer(NoAnswer),
 }
 
 impl VoidReason {
-    /// Says it in words.
+    /// Returns the reason as a sentence.
     #[must_use]
     pub fn sentence(&self) -> &str {
         match self {
@@ -468,16 +468,16 @@ impl VoidReason {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum NoAnswer {
-    /// Whoever was asked put it off.
+    /// The person deferred the answer.
     Deferred,
-    /// The time for it is over.
+    /// The time limit was reached.
     Timeout,
-    /// Nobody is there to be asked.
+    /// Nobody can be asked.
     NoChannel,
 }
 
 impl NoAnswer {
-    /// Says it in words.
+    /// Returns the reason as a sentence.
     #[must_use]
     pub const fn sentence(self) -> &'static str {
         match self {
@@ -488,25 +488,25 @@ impl NoAnswer {
     }
 }
 
-/// The call with which a client asks its person in a prompt of its own.
+/// A call for which a client asks its person in its own prompt.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PromptCall {
-    /// The session that makes the call.
+    /// Session that makes the call.
     pub session: String,
-    /// The sub-agent that makes it; `None`: the main agent.
+    /// Sub-agent that makes the call; `None`: the main agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<AgentId>,
     /// The call.
     pub call: CallId,
 }
 
-/// Why a question in a client's own prompt is over without a yes.
+/// Why a client's own prompt ended without an approval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PromptEnd {
-    /// Who asked goes on with another call: this one was refused.
+    /// The agent made another call, so this one was refused.
     NextCall,
-    /// The call that ran has other arguments than the one that was asked about.
+    /// The call that ran has other arguments than the one the person was asked about.
     OtherArguments,
     /// The turn is over.
     TurnOver,
@@ -515,7 +515,7 @@ pub enum PromptEnd {
 }
 
 impl PromptEnd {
-    /// Says it in words.
+    /// Returns the reason as a sentence.
     #[must_use]
     pub const fn sentence(self) -> &'static str {
         match self {

@@ -5,43 +5,43 @@ use crate::{
     names::Digest,
 };
 
-/// What the run is told of an effect under way; [`crate::command::CommandKind::Node`] names the frame.
+/// Reports of a node under way; [`crate::command::CommandKind::Node`] names the frame.
 #[derive(Debug, Clone, PartialEq)]
 pub enum NodeCommand {
     /// A model is about to be called.
     CallModel {
-        /// Which of the node's calls, from 1.
+        /// Number of the model call within the node, from 1.
         number: u32,
-        /// The provider's name.
+        /// Name of the provider.
         provider: String,
         /// The model's name at that provider.
         model: String,
         /// Digest of the request sent.
         request: Digest,
     },
-    /// It has answered.
+    /// The model has answered.
     Answered {
-        /// Which of the node's calls.
+        /// Number of the model call within the node.
         number: u32,
-        /// Digest of the whole answer, which is kept beside the log.
+        /// Digest of the whole answer, which is stored beside the log.
         digest: Digest,
         /// Reason that the message ended.
         finish: Finish,
-        /// What it cost.
+        /// Tokens and money spent.
         usage: Usage,
         /// Duration from the request to the end, in milliseconds.
         ms: u64,
     },
-    /// It will not answer.
+    /// The model call failed.
     NotAnswered {
-        /// Which of the node's calls.
+        /// Number of the model call within the node.
         number: u32,
         /// A stable code.
         code: String,
         /// One sentence, without secrets.
         message: String,
     },
-    /// Something that the log must tell before it is done.
+    /// A remark to record before the node is done.
     Note {
         /// A stable code.
         code: String,

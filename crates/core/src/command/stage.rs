@@ -8,67 +8,67 @@ use crate::{
     parts::{NoAnswer, Passing},
 };
 
-/// Calls of one message that are looked at; the rest are answered with `too_many_calls`.
+/// Calls of one message that are judged; the rest are answered with `too_many_calls`.
 pub const CALLS_MAX: usize = 64;
 
-/// What the attempt of a stage is asked; [`crate::command::CommandKind::Stage`] names the frame.
+/// Commands and reports for an attempt of a stage; [`crate::command::CommandKind::Stage`] names the frame.
 #[derive(Debug, Clone, PartialEq)]
 pub enum StageCommand {
-    /// Setup and Init: these tools are there now.
+    /// Set up the attempt with the tools that are available.
     Begin {
-        /// All tools of the run that are there, built-in ones too.
+        /// All available tools, including built-in ones.
         tools: Vec<AvailableTool>,
     },
     /// A model is about to be called.
     CallModel {
-        /// The provider's name.
+        /// Name of the provider.
         provider: String,
         /// The model's name at that provider.
         model: String,
         /// Digest of the request sent.
         request: Digest,
     },
-    /// A message arrived whole.
+    /// A complete message arrived.
     Message(Box<ModelMessage>),
-    /// No message will come.
+    /// The model call failed.
     ModelFailed {
-        /// `model_error`, `model_refused`, `context_overflow`.
+        /// `model_error`, `model_refused` or `context_overflow`.
         code: String,
         /// One sentence, without secrets.
         message: String,
-        /// Whether it may pass by itself.
+        /// Whether the failure is transient.
         passing: Option<Passing>,
     },
-    /// The conversation was condensed, or could not be.
+    /// The conversation was condensed, or condensing failed.
     Condensed {
         /// The summary; `None`: there is none.
         summary: Option<String>,
         /// The model's name.
         model: String,
-        /// What it cost.
+        /// Tokens and money spent.
         usage: Usage,
     },
-    /// The next call of the message, with its facts.
+    /// Judge the next call of the message.
     Propose(Box<ToolCall>),
-    /// An allowed call ended.
+    /// Record the end of an allowed call.
     Record {
-        /// What became of it.
+        /// Result of the call.
         result: CallResult,
-        /// The code of its failure.
+        /// Code of the failure.
         code: Option<String>,
         /// Duration in milliseconds.
         ms: u64,
-        /// Digest of what the model is told.
+        /// Digest of the text returned to the model.
         told: Digest,
     },
-    /// Nobody will answer the open request for a grant.
+    /// Close the open request for a grant, which nobody will answer.
     CloseGrant {
         /// Reason that the call ended.
         why: NoAnswer,
     },
-    /// The attempt ends without the model: out of time, or unable to go on.
+    /// End the attempt without the model: out of time, or unable to continue.
     End {
-        /// `timeout`, `context_overflow`, `stage_invalid`, `model_error`.
+        /// `timeout`, `context_overflow`, `stage_invalid` or `model_error`.
         code: String,
         /// One sentence.
         message: String,

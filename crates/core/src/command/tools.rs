@@ -2,17 +2,17 @@
 
 use crate::policy::{Policy, wildcard_matches};
 
-/// A tool that is there when an attempt begins.
+/// A tool that is available when an attempt begins.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AvailableTool {
-    /// The name that a model calls it by.
+    /// Name by which the model calls the tool.
     pub name: String,
-    /// Its names with its server's, where it is a server's tool; rules may be written with each.
+    /// Names with the server's name, for a server tool; rules can use each of them.
     pub served_as: Vec<String>,
 }
 
 impl AvailableTool {
-    /// Describes a tool that is no server's.
+    /// Describes a tool that belongs to no server.
     #[must_use]
     pub fn own(name: &str) -> Self {
         Self {
@@ -21,14 +21,14 @@ impl AvailableTool {
         }
     }
 
-    /// Returns the names that rules may be written with.
+    /// Returns the names that rules can use.
     #[must_use]
     pub fn names(&self) -> Vec<&str> {
         let served = self.served_as.iter().map(String::as_str);
         std::iter::once(self.name.as_str()).chain(served).collect()
     }
 
-    /// Tells whether `patterns` has one of its names.
+    /// Tells whether `patterns` matches one of the names.
     #[must_use]
     pub fn is_of(&self, patterns: &[String]) -> bool {
         let names = self.names();
