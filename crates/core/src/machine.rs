@@ -40,95 +40,95 @@ pub use interlock_expr::Object;
 /// A compiled workflow.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Machine {
-    /// The id the workflow file gives.
+    /// Id that the workflow file gives.
     pub id: MachineId,
     /// SHA-256 of the compiled content, lower-case hex; empty until sealed.
     #[serde(default)]
     pub hash: String,
-    /// The state a run starts in.
+    /// State that a run starts in.
     pub initial: StateName,
-    /// The context a run starts with.
+    /// Context that a run starts with.
     #[serde(default)]
     pub context: Object,
-    /// Every state, in the order written; generated ones last.
+    /// States in the order written, generated ones last.
     pub states: IndexMap<StateName, State>,
-    /// Every named guard.
+    /// Named guards.
     #[serde(default)]
     pub guards: IndexMap<GuardName, Guard>,
-    /// Every interrupt, in the order written.
+    /// Interrupts in the order written.
     #[serde(default)]
     pub interrupts: IndexMap<InterruptName, Interrupt>,
-    /// Every machine that this one or one of these calls; only the outermost has any.
+    /// Machines that this one calls, directly or not; only the outermost machine has any.
     ///
-    /// The key is unique in the file; the machine's own `id` is what paths show.
+    /// The key is unique in the file; paths show the machine's own `id`.
     #[serde(default)]
     pub machines: IndexMap<MachineId, Machine>,
-    /// The bounds of a run.
+    /// Limits of a run.
     #[serde(default)]
     pub limits: Limits,
-    /// What the engine carries along without reading.
+    /// Metadata that the engine does not read.
     #[serde(default)]
     pub meta: Object,
-    /// Whether the agent that the run holds may end its work before the run has ended.
+    /// Whether a guarded agent may finish before the run has ended.
     #[serde(default, skip_serializing_if = "Finish::is_optional")]
     pub finish: Finish,
-    /// Whether starts of effects are events, and a failed run can go on where it failed.
+    /// Whether the run is durable: effects are recorded when they start, and a failed run can be reopened.
     ///
-    /// Only the outermost machine is asked.
+    /// Only the outermost machine's value counts.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub durable: bool,
-    /// What holds for all model stages; `None`: it has none. Only the outermost machine is asked.
+    /// Rules for all model stages; `None`: there are none. Only the outermost machine's value counts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stages: Option<StageRules>,
-    /// What holds where lines carry a conversation; `None`: they carry none. Only the outermost machine is asked.
+    /// Rules for conversations; `None`: the run has none. Only the outermost machine's value counts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conversation: Option<ConversationRules>,
-    /// What models of states have beside their prompts. Only the outermost machine is asked.
+    /// What models of states have besides their prompts. Only the outermost machine's value counts.
     #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
     pub agents: IndexMap<StateName, AgentWork>,
 }
 
-/// Whether an agent may end its work before the run has ended. Only the outermost machine is asked.
+/// Whether an agent may finish before the run has ended. Only the outermost machine's value counts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Finish {
-    /// It may.
+    /// The agent may finish at any time.
     #[default]
     Optional,
-    /// It is told to go on, a few times in each state.
+    /// The agent is told to continue, a few times in each state.
     Required,
 }
 
 impl Finish {
-    /// Tells whether this is what holds where a workflow says nothing.
+    /// Tells whether this is the default.
     #[must_use]
     pub const fn is_optional(&self) -> bool {
         matches!(self, Self::Optional)
     }
 }
 
-/// The bounds of a run. Nothing is unbounded.
+/// Limits of a run. Nothing is unbounded.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Limits {
-    /// Calls of machines within calls.
+    /// Depth of nested calls of machines.
     pub call_depth_max: usize,
     /// Transitions taken by one command without an effect in between.
     pub steps_max: usize,
-    /// Branches of one fork or map.
+    /// Branches of one fork.
     pub branches_max: usize,
-    /// Tool calls without an outcome that a run remembers.
+    /// Open tool calls that a run remembers.
     pub open_calls_max: usize,
-    /// Interrupt matches kept for one handler.
+    /// Interrupts queued for one handler.
     pub queue_max: usize,
     /// Bytes of the context, as JSON text.
     pub context_bytes_max: usize,
-    /// States at work at the same time in the whole run; `None`: no bound.
+    /// States active at the same time in the whole run; `None`: no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_once: Option<usize>,
-    /// States that one line of execution enters; `None`: no bound.
+    /// States that one region enters; `None`: no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub line_states_max: Option<u64>,
-    /// States that one run enters; `None`: no bound.
+    /// States that one run enters; `None`: no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub states_max: Option<u64>,
 }
@@ -155,84 +155,84 @@ pub struct State {
     /// What happens while the state is current.
     #[serde(default)]
     pub activity: Activity,
-    /// What tool calls the state allows.
+    /// Tool calls that the state allows.
     #[serde(default)]
     pub policy: Policy,
-    /// What the agent is told each turn.
+    /// Instructions given to the agent each turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instructions: Option<String>,
-    /// What each event leads to, in the order written.
+    /// Transitions of each event, in the order written.
     #[serde(default)]
     pub on: IndexMap<EventName, Rule>,
-    /// Where an event leads that `on` does not have.
+    /// Target of events that `on` does not have.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub safe_next: Option<StateName>,
-    /// The state written in the file that paths show in place of a generated one.
+    /// State of the file that paths show instead of a generated one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shown_as: Option<StateName>,
-    /// A model the activity should use.
+    /// Model that the activity should use.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// How hard the model should think, in the client's own word.
+    /// Thinking level of the model, in the client's own terms.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thinking_level: Option<String>,
-    /// Where the output of the activity goes.
+    /// Where the output of the activity is stored.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capture: Option<Capture>,
-    /// What the output does to the context and to the conversation; `None`: nothing.
+    /// How the output is added to context and conversation; `None`: it is not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data: Option<DataFlags>,
-    /// How often the activity is tried; `None`: once.
+    /// Retry policy of the activity; `None`: one attempt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry: Option<Retry>,
-    /// What follows when the runner died while the activity ran.
+    /// What follows if the runner dies while the activity runs.
     #[serde(default, skip_serializing_if = "OnCrash::is_default")]
     pub on_crash: OnCrash,
-    /// How long a task may take in milliseconds, tries and the waits between them included; `None`: no bound.
+    /// Time limit of a task in milliseconds, including retries and the waits between them; `None`: none.
     ///
     /// A model stage has [`ModelStage::timeout_ms`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_ms: Option<u64>,
-    /// Whether the region of an item goes on from here to the states that are written, without ending.
+    /// Whether the region of an item continues from here to the states written, instead of ending.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub keeps_item: bool,
-    /// Whether only the outermost line enters it: any other that is led here ends.
+    /// Whether only the root frame enters the state; regions that lead here end.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub ends_lines: bool,
-    /// Whether it is an assistant's: a state that sums up takes the model of the last that spoke.
+    /// Whether an assistant speaks in the state; a summarising state uses the model of the last one that spoke.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub speaks: bool,
-    /// What a person is asked before the state begins.
+    /// Approval that is needed before the state begins.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approval_before: Option<ApprovalBefore>,
-    /// What a person's yes takes in this state: to its beginning, and to calls in it.
+    /// What approvals in this state have to come with: of its entry, and of calls.
     #[serde(default, skip_serializing_if = "ApprovalKind::is_default")]
     pub approval: ApprovalKind,
-    /// The code that every failure of the activity counts as, but for a cancellation; `None`: its own.
+    /// Code of every failure of the activity except cancellation; `None`: the failure's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fails_with: Option<i64>,
 }
 
-/// Where the output of an activity goes when it succeeded.
+/// Where the output of a successful activity is stored.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Capture {
-    /// Into the context, as text without blanks at both ends, under this key.
+    /// In the context under this key, as trimmed text.
     Key(String),
-    /// Into a file, byte for byte; written by whoever carries the activity out.
+    /// In a file, byte for byte, written by the runner.
     File(Text),
 }
 
-/// What follows when the runner died while an activity ran.
+/// What follows if the runner dies while an activity runs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OnCrash {
-    /// A person says what became of it.
+    /// A person decides.
     Ask,
-    /// It is started again.
+    /// Start the activity again.
     #[default]
     Retry,
-    /// It counts as failed with code 1.
+    /// The activity fails with code 1.
     Fail,
 }
 
@@ -246,20 +246,20 @@ impl OnCrash {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Activity {
-    /// An agent outside works until it asks for a transition.
+    /// An agent outside works until it requests a transition.
     #[default]
     Await,
     /// A program runs, or a node is computed; ends with `done` or `error`.
     Task(Task),
     /// A model works through one fresh transcript; ends with `done` or `error`.
     Stage(Box<ModelStage>),
-    /// A person is asked this; ends with `done` or `error`.
+    /// A person answers a question; ends with `done` or `error`.
     Ask(ValueTemplate),
-    /// The first transition on `done` whose guards pass is taken at once.
+    /// The first transition on `done` whose guards hold is taken at once.
     Choice,
-    /// A value is looked at; ends with `done` and what was found, or with `error`.
+    /// A value is tested; ends with `done` and the result, or with `error`.
     Test(Test),
-    /// The run stands until a person resumes it; ends with `done` or `error`.
+    /// The run waits until a person resumes it; ends with `done` or `error`.
     Pause(ValueTemplate),
     /// Another machine runs to its end.
     Call(Call),
@@ -267,18 +267,18 @@ pub enum Activity {
     Parallel(Parallel),
     /// Time passes.
     Wait {
-        /// How long, in milliseconds.
+        /// Duration in milliseconds.
         wait_ms: u64,
     },
-    /// The machine ends here.
+    /// The machine ends.
     Final {
-        /// How it ended.
+        /// Outcome of the machine.
         outcome: Outcome,
     },
 }
 
 impl Activity {
-    /// Returns its regions; `None`: it has none.
+    /// Returns the parallel activity; `None`: it is another one.
     #[must_use]
     pub const fn parallel(&self) -> Option<&Parallel> {
         match self {
@@ -287,7 +287,7 @@ impl Activity {
         }
     }
 
-    /// Returns its branches by name; `None`: it has none that are written.
+    /// Returns the branches by name; `None`: it has none.
     #[must_use]
     pub fn branches(&self) -> Option<&IndexMap<String, Branch>> {
         match &self.parallel()?.over {
@@ -296,7 +296,7 @@ impl Activity {
         }
     }
 
-    /// Returns the items that it has a line for each.
+    /// Returns the items that regions run for.
     #[must_use]
     pub fn items(&self) -> Option<&OverItems> {
         match &self.parallel()?.over {
@@ -305,7 +305,7 @@ impl Activity {
         }
     }
 
-    /// Returns the lines of text that it runs a machine for each.
+    /// Returns the lines of text that a machine runs for.
     #[must_use]
     pub fn lines(&self) -> Option<&OverLines> {
         match &self.parallel()?.over {
@@ -314,7 +314,7 @@ impl Activity {
         }
     }
 
-    /// Tells whether its regions are frames in its own machine.
+    /// Tells whether its regions run in the same machine.
     #[must_use]
     pub fn forks(&self) -> bool {
         self.parallel()
@@ -322,25 +322,25 @@ impl Activity {
     }
 }
 
-/// A value that is looked at without any program.
+/// A test of a value that needs no program.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Test {
-    /// What is looked at.
+    /// Value to test.
     pub left: Text,
     /// The comparison.
     pub op: TestOp,
-    /// What it is compared with; empty where `op` takes one side.
+    /// Value to compare with; empty if `op` takes one side.
     #[serde(default)]
     pub right: Text,
 }
 
-/// How a value is looked at; the output is the text `true` or `false` for all but the last.
+/// Operator of a test; the output is the text `true` or `false` for all but the last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TestOp {
-    /// Both sides are the same without blanks at their ends.
+    /// Both sides are equal after trimming.
     Equal,
-    /// They are not.
+    /// Both sides differ after trimming.
     NotEqual,
     /// The left number is greater.
     Greater,
@@ -350,9 +350,9 @@ pub enum TestOp {
     GreaterEqual,
     /// The left number is not greater.
     LessEqual,
-    /// Blanks only, or the text `null`.
+    /// The value is blank, or the text `null`.
     Empty,
-    /// Anything else.
+    /// The value is neither blank nor the text `null`.
     NotEmpty,
     /// The output is the value itself.
     Value,
@@ -363,16 +363,16 @@ pub enum TestOp {
 pub struct Call {
     /// Key into [`Machine::machines`].
     pub machine: MachineId,
-    /// Patches the called machine's own context.
+    /// Keys that override the called machine's context.
     #[serde(default)]
     pub input: Object,
-    /// The keys that come back; `None`: all but the inputs.
+    /// Keys that are returned; `None`: all but the inputs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output: Option<Vec<String>>,
-    /// Patches it too, with holes filled from the caller's context; every key comes back.
+    /// Keys passed with holes filled from the caller's context; all of them are returned.
     #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
     pub passed: IndexMap<String, Text>,
-    /// All keys come back below this name, as `NAME::KEY`, and the last output too.
+    /// Prefix of returned keys, as `NAME::KEY`, and of the last output.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub namespace: Option<String>,
 }
@@ -381,59 +381,59 @@ pub struct Call {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
-    /// As hoped.
+    /// It succeeded.
     Success,
-    /// Otherwise.
+    /// It failed.
     Failure,
 }
 
 /// What one event of a state leads to.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Rule {
-    /// Whether it was written as a list of branches.
+    /// Whether the rule was written as a list of branches.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub branched: bool,
-    /// The transitions, tried in order.
+    /// Transitions, tried in order.
     pub transitions: Vec<Transition>,
 }
 
 /// One transition.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Transition {
-    /// All must pass.
+    /// Guards that must all hold.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub guards: Vec<GuardRef>,
-    /// Where it leads.
+    /// Target of the transition.
     pub target: Target,
-    /// A person must say yes before it is taken.
+    /// Approval that is needed before it is taken.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approval: Option<ApprovalRule>,
 }
 
-/// Where a transition leads.
+/// Target of a transition.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Target {
-    /// To a state of the same machine.
+    /// A state of the same machine.
     State(StateName),
-    /// Back to the state that an interrupt left.
+    /// The state that an interrupt left.
     Return,
-    /// Out of the machine.
+    /// The end of the machine.
     End(Outcome),
 }
 
-/// A person must say yes.
+/// An approval that a transition needs.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ApprovalRule {
-    /// What the person is asked.
+    /// Message shown to the person.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
-    /// What their yes has to come with.
+    /// What the approval has to come with.
     #[serde(default, skip_serializing_if = "ApprovalKind::is_default")]
     pub kind: ApprovalKind,
 }
 
-/// A detour taken when a file is written.
+/// A detour that is taken when a file is written.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Interrupt {
     /// Pattern of paths relative to the project root.
@@ -443,7 +443,7 @@ pub struct Interrupt {
 }
 
 impl Machine {
-    /// Tells whether a model has a part in it: whether it, or a machine it calls, has a model stage.
+    /// Tells whether the machine, or one it calls, has a model stage.
     #[must_use]
     pub fn has_stages(&self) -> bool {
         std::iter::once(self)
@@ -452,7 +452,7 @@ impl Machine {
             .any(|state| matches!(state.activity, Activity::Stage(_)))
     }
 
-    /// Returns the machine a frame runs in: this one, or one it calls.
+    /// Returns the machine that a frame runs in: this one, or one it calls.
     #[must_use]
     pub fn called(&self, key: Option<&MachineId>) -> Option<&Self> {
         key.map_or(Some(self), |key| self.machines.get(key))
@@ -469,15 +469,15 @@ impl Machine {
 }
 
 impl State {
-    /// Tells whether what its stage hands in goes to `upstream`, for the stages behind it.
+    /// Tells whether the result of its stage is added to `upstream`, for later stages.
     ///
-    /// The output of any other stage goes where its data flags say.
+    /// The output of any other stage is stored as its data flags say.
     #[must_use]
     pub const fn hands_upstream(&self) -> bool {
         self.data.is_none()
     }
 
-    /// Tells whether an attempt of its stage that failed is followed by another one from the beginning.
+    /// Tells whether a failed attempt of its stage is repeated from the beginning.
     ///
     /// An attempt that is part of a conversation is not: see [`ModelStage::repeats_calls`].
     #[must_use]
@@ -485,13 +485,13 @@ impl State {
         self.data.is_none()
     }
 
-    /// Tells whether Interlock itself carries the activity out and raises its ends.
+    /// Tells whether Interlock runs the activity itself and raises its events.
     #[must_use]
     pub const fn raises_own_events(&self) -> bool {
         !matches!(self.activity, Activity::Await | Activity::Final { .. })
     }
 
-    /// Tells whether `event` is one that only the activity itself raises, as it ends.
+    /// Tells whether only the activity itself raises `event`, when it ends.
     #[must_use]
     pub fn raises(&self, event: &str) -> bool {
         let of_stage = matches!(self.activity, Activity::Stage(_))

@@ -4,47 +4,47 @@ use indexmap::IndexMap;
 use interlock_tool_names::{SHELL, WRITERS, all_names};
 use serde::{Deserialize, Serialize};
 
-/// What tool calls a state allows. Every field left out restricts nothing.
+/// Tool calls that a state allows. A field left out restricts nothing.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Policy {
-    /// Tools that pass; `None`: all, empty: none. `*` is a wildcard.
+    /// Allowed tools; `None`: all, empty: none. `*` is a wildcard.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub allowed_tools: Option<Vec<String>>,
     /// Tools denied even when allowed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub disallowed_tools: Vec<String>,
-    /// What becomes of a call outside `allowed_tools`.
+    /// How calls outside `allowed_tools` are answered.
     #[serde(skip_serializing_if = "OnDenied::is_deny")]
     pub on_denied: OnDenied,
-    /// Allowed calls in one stay.
+    /// Limit of allowed calls in one stay.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub iterations_max: Option<u64>,
-    /// Lines touched by one edit.
+    /// Limit of lines touched by one edit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub edit_lines_max: Option<u64>,
-    /// Distinct files written in one stay.
+    /// Limit of distinct files written in one stay.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub files_max: Option<u64>,
-    /// Bytes of tool results in one stay.
+    /// Limit of bytes of tool results in one stay.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub result_bytes_max: Option<u64>,
-    /// Commands a shell line may run; `None`: not restricted.
+    /// Commands that a shell line may run; `None`: not restricted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub allowed_commands: Option<Vec<CommandEntry>>,
-    /// Commands whose programs may go on when their line has ended.
+    /// Commands whose programs may keep running when their line has ended.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub background: Vec<CommandEntry>,
-    /// Whether shell lines may write also where no writing tool passes: the list says what is there, not what is allowed.
+    /// Whether shell lines may write although no writing tool is allowed.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub shell_writes: bool,
     /// Whether files, variables and stores that hold secrets may be read.
     #[serde(skip_serializing_if = "Secrets::are_allowed")]
     pub secrets: Secrets,
-    /// Variables that a shell line may not use.
+    /// Environment variables that a shell line may not use.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub blocked_env: Vec<String>,
-    /// Variables set for shell lines.
+    /// Environment variables set for shell lines.
     #[serde(skip_serializing_if = "IndexMap::is_empty")]
     pub env_overrides: IndexMap<String, String>,
     /// Unix sockets, or directories of them, that shell lines may connect to.
@@ -52,11 +52,11 @@ pub struct Policy {
     pub sockets: Vec<String>,
 }
 
-/// What becomes of a call outside `allowed_tools`.
+/// How calls outside `allowed_tools` are answered.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OnDenied {
-    /// It is refused.
+    /// The call is denied.
     #[default]
     Deny,
     /// A person is asked for a grant.
@@ -64,20 +64,20 @@ pub enum OnDenied {
 }
 
 impl OnDenied {
-    /// Tells whether it is refused without a question.
+    /// Tells whether the call is denied without asking.
     const fn is_deny(&self) -> bool {
         matches!(self, Self::Deny)
     }
 }
 
-/// What becomes of a call that reads a secret.
+/// How calls that read a secret are answered.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Secrets {
-    /// It passes like any other.
+    /// The call is judged like any other.
     #[default]
     Allow,
-    /// It is refused.
+    /// The call is denied.
     Deny,
 }
 
@@ -135,20 +135,20 @@ impl From<KeptEntry> for CommandEntry {
     }
 }
 
-/// How far a state lets a shell line go; see `allowed_tools` and the shell rules.
+/// What a state allows shell lines to do; see `allowed_tools` and the shell rules.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Stance {
     /// No rule restricts it.
     Free,
-    /// The shell passes and no writing tool does.
+    /// The shell is allowed and no writing tool is.
     NoWrite,
     /// Every other state.
     Writing,
 }
 
 impl Policy {
-    /// Tells whether a tool known by `names` passes the two tool lists.
+    /// Tells whether both tool lists allow a tool known by `names`.
     #[must_use]
     pub fn lets_pass(&self, names: &[&str]) -> bool {
         self.lists(names) && !self.disallows(names)
@@ -162,7 +162,7 @@ impl Policy {
             .is_none_or(|patterns| matches_any(patterns, names))
     }
 
-    /// Tells the same of names that stand for themselves alone: no other name of the same tool counts.
+    /// Like [`Self::lists`], but other names of the same tool do not count.
     #[must_use]
     pub fn lists_as_written(&self, names: &[&str]) -> bool {
         self.allowed_tools
@@ -176,7 +176,7 @@ impl Policy {
         matches_any(&self.disallowed_tools, names)
     }
 
-    /// Tells whether anything may write files where this holds.
+    /// Tells whether anything may write files under this policy.
     #[must_use]
     pub fn may_write(&self) -> bool {
         self.stance() == Stance::Free
@@ -184,7 +184,7 @@ impl Policy {
             || WRITERS.iter().any(|tool| self.lets_pass(&[tool]))
     }
 
-    /// Returns how far the state lets a shell line go.
+    /// Returns what the state allows shell lines to do.
     #[must_use]
     pub fn stance(&self) -> Stance {
         let restricts = self.allowed_tools.is_some()

@@ -10,28 +10,28 @@ use crate::{
     run::Run,
 };
 
-/// What the state a call counts in means for its shell line.
+/// How the state that a call counts in confines its shell line.
 #[derive(Debug, Clone)]
 pub struct Hold<'a> {
-    /// The frame the call counts in.
+    /// Path of the frame that the call counts in.
     pub path: FramePath,
-    /// That frame's policy.
+    /// Policy of that frame's state.
     pub policy: &'a Policy,
-    /// How far it lets a line go.
+    /// What the policy allows shell lines to do.
     pub stance: Stance,
-    /// The commands of the line that `allowed_commands` lists.
+    /// Commands of the line that `allowed_commands` lists.
     pub listed: Vec<&'a SimpleCommand>,
-    /// Whether a person's own entry alone lets a command pass that changes the machine or its privileges.
+    /// Whether only a person's own entry allows a command that changes the machine or its privileges.
     pub by_person: bool,
     /// Whether every command only reads, as far as the line shows.
     pub reads: bool,
-    /// Whether it was judged to read because the kernel keeps it from more: then it may not run unheld.
+    /// Whether it was allowed as reading only because the kernel prevents writes; it may not run unconfined.
     pub contained: bool,
-    /// Whether the line is nothing but a few literal builtins, such as `cd x`.
+    /// Whether the line consists of a few literal builtins only, such as `cd x`.
     pub nothing: bool,
     /// Whether the line fetches from the network.
     pub fetches: bool,
-    /// Where commands of the line start whose end counts as evidence, in its order.
+    /// Positions of commands whose exit counts as evidence, in order.
     pub probes: Vec<CommandSpan>,
 }
 

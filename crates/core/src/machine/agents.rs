@@ -4,41 +4,41 @@ use indexmap::IndexMap;
 use interlock_expr::template::Template;
 use serde::{Deserialize, Serialize};
 
-/// What the model of a state has beside its prompt: servers of its own, folders, values for its tools.
+/// What the model of a state has besides its prompt: servers, folders, values for its tools.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct AgentWork {
-    /// Servers that the workflow brings along for it.
+    /// Servers that the workflow defines for it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub servers: Vec<ServerWork>,
-    /// The datasources that it looks things up in; empty: all there are.
+    /// Datasources that it can search; empty: all.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub datasources: Vec<String>,
-    /// Tools of servers of the configuration: `server/tool`, or a name that one of them has.
+    /// Tools of configured servers: `server/tool`, or a tool name.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub configured: Vec<String>,
-    /// The integration that a tool alone gets, by the tool's name.
+    /// Integration that only this tool gets, by the name of the tool.
     #[serde(skip_serializing_if = "IndexMap::is_empty")]
     pub integrations: IndexMap<String, String>,
 }
 
-/// An MCP server that a workflow brings along. Every text may have templates.
+/// An MCP server that a workflow defines. Every text may have templates.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ServerWork {
-    /// Its name.
+    /// Name of the server.
     pub name: String,
-    /// How it is started or reached.
+    /// How the server is started or reached.
     pub start: ServerStart,
-    /// Whether each call has a fresh one.
+    /// Whether each call starts a new server.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub single_usage: bool,
-    /// The only tools that are taken; `None`: all.
+    /// Tools to use; `None`: all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tools: Option<Vec<String>>,
-    /// Tokens of one result.
+    /// Token limit of one result.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tokens_max: Option<u64>,
-    /// The integration of the configuration that it alone gets.
+    /// Integration of the configuration that only this server gets.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub integration: Option<String>,
 }
@@ -51,9 +51,9 @@ pub enum ServerStart {
     Program {
         /// The program.
         command: Template,
-        /// Its arguments.
+        /// Arguments of the program.
         arguments: Vec<Template>,
-        /// Its variables.
+        /// Environment variables of the program.
         env: Vec<(String, Template)>,
     },
     /// An address.
@@ -65,7 +65,7 @@ pub enum ServerStart {
         /// Sent as `Authorization: Bearer`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         token: Option<Template>,
-        /// Streamable HTTP, else HTTP with a stream of events beside it.
+        /// Whether it speaks streamable HTTP; otherwise HTTP with server-sent events.
         streams: bool,
     },
     /// `[mcp_servers.ID]` of the configuration.

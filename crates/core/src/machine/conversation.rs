@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What holds where the lines of a run carry a conversation.
+/// Rules for runs whose regions carry a conversation.
 ///
 /// A run then begins with what a person said, each state whose output counts
 /// has [`crate::machine::State::data`], and texts may be templates.
@@ -13,16 +13,16 @@ pub struct ConversationRules {
     ///
     /// Otherwise the guard does not hold, the block stays as it is written, and the log says so.
     pub strict: bool,
-    /// When the conversation is condensed before a stage that sees it; `None`: never.
+    /// When a conversation is condensed before a stage that sees it; `None`: never.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub condensing: Option<Condensing>,
 }
 
-/// How long a conversation may be before it is condensed to its first message and a summary.
+/// Limits above which a conversation is condensed to its first message and a summary.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Condensing {
-    /// Messages; from 1.
+    /// Number of messages, from 1.
     pub messages_max: u64,
-    /// Tokens, counted as bytes divided by 4; from 1.
+    /// Number of tokens, estimated as bytes divided by 4, from 1.
     pub tokens_max: u64,
 }

@@ -2,30 +2,30 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What becomes of an output.
+/// How an output is added to context and conversation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct DataFlags {
-    /// Whether its keys enter the context.
+    /// Whether the keys of the output are stored in the context.
     pub store: bool,
-    /// The context key that gets all of it.
+    /// Context key for the whole output.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output_key: Option<String>,
-    /// What is left of the context.
+    /// What is removed from the context.
     pub clear: Clear,
-    /// Context keys that are removed before it is stored.
+    /// Context keys removed before the output is stored.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub reset: Vec<String>,
-    /// Whether each key given extends a list.
+    /// Whether values are appended to lists.
     pub append: bool,
-    /// Whether it enters the conversation.
+    /// Whether the output is added to the conversation.
     pub in_history: bool,
-    /// Whether the conversation before it is forgotten.
+    /// Whether earlier messages are removed.
     pub clear_messages: bool,
-    /// Whether the first message stays even then.
+    /// Whether the first message is kept even then.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub keep_first: bool,
-    /// Whether it enters the conversation as a person's message.
+    /// Whether the output is added as a person's message.
     pub as_person: bool,
 }
 
@@ -52,8 +52,8 @@ pub enum Clear {
     /// Nothing.
     #[default]
     Nothing,
-    /// Everything, what the output itself gives included.
+    /// Everything, including the keys of the output.
     Everything,
-    /// Everything but what the output gives.
+    /// Everything but the keys of the output.
     KeepCurrent,
 }

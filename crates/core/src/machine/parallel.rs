@@ -5,30 +5,30 @@ use serde::{Deserialize, Serialize};
 
 use crate::names::{MachineId, StateName};
 
-/// Regions below a state: each is a line of execution of its own, and they join before the state goes on.
+/// Regions below a state, each a frame of its own, which join before the state continues.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Parallel {
-    /// What there is a region for.
+    /// What the regions run for.
     pub over: Over,
-    /// When they join.
+    /// When the regions join.
     #[serde(default)]
     pub join: Join,
-    /// What they bring together.
+    /// What is merged when they join.
     #[serde(default, skip_serializing_if = "is_default")]
     pub merge: Merge,
-    /// Regions that run at the same time; `None`: all. The others follow in order.
+    /// Limit of regions that run at the same time, the others following in order; `None`: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub concurrency: Option<usize>,
-    /// What follows when the region of an item fails.
+    /// What follows if the region of an item fails.
     #[serde(default, skip_serializing_if = "is_default")]
     pub on_error: OnItemError,
-    /// The code of the failure, which then names the branch; `None`: that of the branch.
+    /// Code of the failure, which then names the branch; `None`: the branch's own code.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fails_as: Option<String>,
 }
 
 impl Parallel {
-    /// Makes regions that join when all have succeeded, each branch one.
+    /// Makes one region for each branch; they join when all have succeeded.
     #[must_use]
     pub fn branches(branches: IndexMap<String, Branch>) -> Self {
         Self {
@@ -41,7 +41,7 @@ impl Parallel {
         }
     }
 
-    /// Tells whether its regions are lines that wait for each other where they come to one state.
+    /// Tells whether its regions wait for each other where they reach the same state.
     #[must_use]
     pub const fn meets(&self) -> bool {
         matches!((&self.over, self.join), (Over::Branches(_), Join::Converge))
@@ -54,24 +54,24 @@ impl Parallel {
     }
 }
 
-/// What there is a region for.
+/// What the regions run for.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Over {
-    /// For each branch by name, in the order written.
+    /// Named branches, in the order written.
     Branches(IndexMap<String, Branch>),
-    /// For each item of what the state before put out: a line in the same machine.
+    /// Items of the previous output, each with a region in the same machine.
     Items(OverItems),
-    /// For each line of text that the state before put out: a machine of its own.
+    /// Lines of the previous output, each with a called machine.
     Lines(OverLines),
 }
 
-/// One branch of a fork.
+/// A branch of a fork.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Branch {
-    /// The state it starts in.
+    /// State that the branch starts in.
     pub initial: StateName,
-    /// The state whose entry is its success.
+    /// State whose entry counts as success.
     pub terminal: StateName,
 }
 
@@ -84,42 +84,42 @@ pub struct Branch {
 /// Its `error` is about splitting alone: a failure of one of its lines is not handled there.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OverItems {
-    /// Where the items are: `.`, a plain key, or a JSON Pointer.
+    /// Path of the items: `.`, a plain key, or a JSON Pointer.
     pub items: String,
-    /// Where each line starts.
+    /// State that each region starts in.
     pub initial: StateName,
-    /// The context keys that a line sees; `None`: all.
+    /// Context keys that a region sees; `None`: all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub keys: Option<Vec<String>>,
-    /// Whether a line that passes here takes this output for its item from now on.
+    /// Whether a region that passes here replaces its item with this output.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub replaces_item: bool,
-    /// Whether a line that comes here opens lines of its own.
+    /// Whether a region that comes here starts regions of its own.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub nested: bool,
-    /// The state that is entered where the lines ended by several ways: a fork with one branch for each.
+    /// State entered if the regions lead to several states: a fork with a branch for each.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exits: Option<StateName>,
-    /// Whether what its lines led to is entered inside the line of an item around it, which else ends there.
+    /// Whether the state that the regions lead to is entered inside the surrounding item's region, which otherwise ends.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub inside: bool,
     /// Whether having no items is an error.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub wants_items: bool,
-    /// The state entered where there is no item.
+    /// State entered if there are no items.
     pub without_items: StateName,
 }
 
-/// Another machine for each line of the output that the state before left.
+/// A called machine for each line of the previous output.
 ///
-/// It works on the context of the frame itself: what it changes stays.
+/// It works on the context of the frame itself, so its changes stay.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OverLines {
     /// Key into [`crate::machine::Machine::machines`].
     pub machine: MachineId,
-    /// The context key of the item; hidden again after the loop.
+    /// Context key of the item during the loop.
     pub item: String,
-    /// The context key of its number, from 0; hidden again after the loop.
+    /// Context key of its index, from 0, during the loop.
     pub index: String,
     /// Whether a list without items is a failure.
     #[serde(default)]
@@ -130,44 +130,44 @@ pub struct OverLines {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Join {
-    /// When every one succeeded, or at the first failure.
+    /// When all have succeeded, or at the first failure.
     #[default]
     All,
-    /// At the first success, or when every one failed.
+    /// At the first success, or when all have failed.
     Any,
-    /// When every one ended; the first failure in the order written is that of the whole.
+    /// When all have ended; the first failure in the order written counts.
     Settled,
-    /// The same, but the first failure in time ends the others and is that of the whole.
+    /// When all have ended, or at the first failure, which cancels the others.
     FailFast,
-    /// When every line ended. Lines that can come to one state wait for each other there and go on as one.
+    /// When all have ended. Regions that can reach the same state wait for each other there and continue as one.
     ///
-    /// After a failure no further state begins; what is at work ends and is kept.
+    /// After a failure no further state begins; active states end and their results are kept.
     Converge,
 }
 
-/// What regions bring together.
+/// What is merged when regions join.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Merge {
-    /// What succeeded regions changed in their context, in the order written; after a failure, nothing.
+    /// Changes of successful regions to their context, in the order written; none after a failure.
     #[default]
     Changed,
-    /// What outputs of regions went to, in the order written; of failed ones, too.
+    /// Captured keys of all regions, including failed ones, in the order written.
     Captured,
-    /// Contexts, messages and outputs of lines, in their order.
+    /// Contexts, messages and outputs of regions, in order.
     Conversation,
-    /// Nothing: they work on one context, one after the other.
+    /// Nothing: the regions share one context, one after the other.
     Shared,
 }
 
-/// What follows when the region of an item fails.
+/// What follows if the region of an item fails.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OnItemError {
-    /// No item starts any more, and the whole has failed.
+    /// No further item starts, and the activity fails.
     #[default]
     Fail,
-    /// It counts as if it had not been there.
+    /// The item is ignored.
     Skip,
     /// Its output is an object with `error`.
     Collect,

@@ -5,32 +5,32 @@ use sha2::{Digest as _, Sha256};
 
 use crate::parts::Cause;
 
-/// How often an activity is tried, and how long is waited in between.
+/// Retry policy of an activity.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Retry {
-    /// Tries in all, the first one included; from 1.
+    /// Number of attempts including the first, from 1.
     pub attempts: u32,
-    /// Before the second try, in milliseconds.
+    /// Delay before the second attempt, in milliseconds.
     pub wait_ms: u64,
-    /// What each further wait is multiplied by, as a decimal number.
+    /// Factor for each further delay, as a decimal number.
     pub backoff: String,
-    /// No wait is longer, in milliseconds.
+    /// Longest delay, in milliseconds.
     pub wait_max_ms: u64,
-    /// The codes that are tried again; `None`: all but 130.
+    /// Codes that are retried; `None`: all but 130.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub codes: Option<Vec<i64>>,
-    /// Whether only what may pass by itself is tried again; see [`crate::parts::Cause::passing`].
+    /// Whether only transient failures are retried; see [`crate::parts::Cause::passing`].
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub only_passing: bool,
-    /// Whether up to a second more is waited, so that many do not come back at once.
+    /// Whether up to one second of jitter is added, so that retries are spread out.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub jitter: bool,
 }
 
 impl Retry {
-    /// Returns how long to wait before the next try, in milliseconds; `None`: there is none.
+    /// Returns the delay before the next attempt, in milliseconds; `None`: there is none.
     ///
-    /// `attempt` is the one that failed, from 1.
+    /// `attempt` is the number of the failed attempt, from 1.
     #[must_use]
     pub fn next_wait(&self, attempt: u32, cause: &Cause) -> Option<u64> {
         let code = i64::from(cause.number());

@@ -6,54 +6,54 @@ use serde_json::Value;
 
 use crate::guard::GuardRef;
 
-/// The first message of a transcript.
+/// First message of a transcript.
 pub const BEGIN: &str = "Begin.";
 
 /// A model that works through one fresh transcript, bounded by the policy of its state.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ModelStage {
-    /// The system prompt; holes are filled from the context when an attempt begins.
+    /// System prompt; holes are filled from the context when an attempt begins.
     pub body: Text,
-    /// What the model is told first, where that is no plain [`BEGIN`].
+    /// First message to the model; `None`: [`BEGIN`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<Text>,
-    /// Whether it takes part in the conversation of the run.
+    /// Whether the stage takes part in the conversation of the run.
     ///
     /// It then sees what was said so far, its body is sent as it is, and a
     /// model call that fails is made again, on the same transcript, as often
     /// as the state's [`crate::machine::Retry`] says.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub history: bool,
-    /// How it says that it is done.
+    /// How the model ends the stage.
     pub ending: Ending,
-    /// Messages of the model in one attempt; from 1.
+    /// Limit of model messages in one attempt, from 1.
     pub turns_max: u32,
-    /// Guards over the context, read before the first model call; one that fails: the stage is skipped.
+    /// Guards over the context before the first model call; if one fails, the stage is skipped.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub gate: Vec<GuardRef>,
-    /// Guards over what was handed in, in order.
+    /// Guards over the submitted result, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub assert: Vec<Assertion>,
-    /// What the provider is told beside; what it lacks is left out.
+    /// Options for the provider; unsupported ones are left out.
     #[serde(default, skip_serializing_if = "ModelOptions::is_default")]
     pub options: ModelOptions,
-    /// Bytes of one tool result that the model is shown; `None`: as in [`StageRules`].
+    /// Bytes of a tool result shown to the model; `None`: as in [`StageRules`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result_bytes: Option<u64>,
-    /// Wall clock of one attempt in milliseconds, waiting for people not counted; `None`: no bound.
+    /// Time limit of one attempt in milliseconds, not counting waits for people; `None`: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_ms: Option<u64>,
 }
 
-/// How a model says that it is done. Schemas are checked by whoever carries the stage out.
+/// How a model ends a stage. The runner checks schemas.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Ending {
-    /// It calls a tool with what it hands in.
+    /// It calls a tool with its result.
     Tool {
-        /// The tool; never the name of another one.
+        /// Name of the tool, which no other tool has.
         name: String,
-        /// JSON Schema of its arguments.
+        /// JSON Schema of the arguments.
         schema: Value,
     },
     /// It answers without a call.
@@ -61,18 +61,18 @@ pub enum Ending {
         /// JSON Schema of the answer; `None`: any text.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         schema: Option<Value>,
-        /// The schema as a text with holes, where there is no `schema`; filled for each message.
+        /// Schema as text with holes, if there is no `schema`; filled for each message.
         ///
-        /// One that comes to no JSON Schema is shown to the model and not enforced.
+        /// Text that is no JSON Schema is shown to the model and not enforced.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         schema_text: Option<Text>,
-        /// How often it is told what does not fit before the stage fails.
+        /// How often an invalid answer is returned to the model before the stage fails.
         again_max: u32,
     },
 }
 
 impl ModelStage {
-    /// Tells whether a call of its model that failed is made again within the attempt, whose transcript stays.
+    /// Tells whether a failed model call is repeated within the attempt, keeping the transcript.
     #[must_use]
     pub const fn repeats_calls(&self) -> bool {
         self.history
@@ -88,43 +88,43 @@ impl ModelStage {
     }
 }
 
-/// A guard over what a stage handed in.
+/// A guard over the result of a stage.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Assertion {
-    /// What must hold.
+    /// Guard that must hold.
     pub guard: GuardRef,
-    /// What follows when it does not.
+    /// What follows if it does not hold.
     #[serde(default, rename = "else")]
     pub otherwise: Otherwise,
-    /// Why, for people; empty: the guard says so itself.
+    /// Message for people; empty: the guard's own.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub message: String,
 }
 
-/// What follows when an assertion does not hold.
+/// What follows if an assertion does not hold.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Otherwise {
-    /// The stage has failed.
+    /// The stage fails.
     #[default]
     Fail,
-    /// Another attempt, while there is one.
+    /// Another attempt starts, if any is left.
     Retry,
     /// The stage counts as skipped.
     Skip,
 }
 
-/// What a provider is told beside the transcript.
+/// Options sent to a provider besides the transcript.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ModelOptions {
     /// Sampling temperature, a decimal number.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub temperature: Option<Value>,
-    /// Tokens of one message.
+    /// Token limit of one message.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_output_tokens: Option<u64>,
-    /// How hard to think, as the workflow writes it.
+    /// Thinking level as the workflow writes it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub thinking: Option<Value>,
 }
@@ -135,28 +135,28 @@ impl ModelOptions {
     }
 }
 
-/// What holds for all model stages of a machine.
+/// Rules for all model stages of a machine.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct StageRules {
-    /// What becomes of calls in stages that list no tools, as the workflow has it; `None`: it says nothing.
+    /// Mode for calls in stages that list no tools; `None`: the workflow does not set it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mode: Option<Mode>,
-    /// Keys that pass in mode `allowlist`; `*` any text, `?` one character.
+    /// Keys allowed in mode `allowlist`; `*` matches any text, `?` one character.
     pub allowlist: Vec<String>,
-    /// The tools that exist for any stage; `None`: all there are.
+    /// Tools available to stages; `None`: all.
     pub tools: Option<Vec<String>>,
-    /// Stages that run at the same time, from 1 to 64.
+    /// Limit of stages that run at the same time, from 1 to 64.
     pub at_once: usize,
-    /// Attempts of all stages in one run.
+    /// Limit of stage attempts in one run.
     pub executions_max: u64,
-    /// How long a request for a grant waits for a person, in milliseconds; `None`: for ever.
+    /// Time limit of a request for a grant, in milliseconds; `None`: none.
     pub grant_timeout_ms: Option<u64>,
-    /// Bytes of one tool result that the model is shown.
+    /// Bytes of a tool result shown to the model.
     pub result_bytes: u64,
     /// What a run may spend on models.
     pub budget: Budget,
-    /// The model of stages that name none, as `provider/model`.
+    /// Model of stages that name none, as `provider/model`.
     pub model: Option<String>,
 }
 
@@ -176,54 +176,54 @@ impl Default for StageRules {
     }
 }
 
-/// What becomes of a call in a stage that lists no tools.
+/// How calls are judged in a stage that lists no tools.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
-    /// It passes when its key is listed; nobody is asked.
+    /// Listed keys are allowed, others are denied; nobody is asked.
     Allowlist,
-    /// A person is asked once for each key of a run.
+    /// A person is asked once for each key in a run.
     #[default]
     Ask,
-    /// It passes.
+    /// Every call is allowed.
     Yolo,
 }
 
-/// The mode of one run, with all entries that count in it.
+/// Mode of a run with the keys it allows.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ModeRules {
     /// The mode.
     pub mode: Mode,
-    /// Keys that pass in mode `allowlist`.
+    /// Keys allowed in mode `allowlist`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub allow: Vec<String>,
 }
 
-/// What a run may spend on models; once reached, no model is called.
+/// Budget of a run for models; once it is spent, no model is called.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Budget {
-    /// Tokens, input and output together.
+    /// Limit of tokens, input and output together.
     pub tokens: Option<u64>,
-    /// Money, in millionths of a millionth of a US dollar.
+    /// Limit of cost, in picodollars (10⁻¹² US dollars).
     pub pico_usd: Option<u64>,
 }
 
-/// A question that a person answers before a state begins.
+/// An approval that is needed before a state begins.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ApprovalBefore {
-    /// What the person is asked; holes are filled from the context.
+    /// Message shown to the person; holes are filled from the context.
     pub message: Text,
-    /// What a no means.
+    /// What follows a rejection.
     #[serde(default)]
     pub no: Refused,
 }
 
-/// What a person's no before a state means.
+/// What follows if a person rejects the entry of a state.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Refused {
-    /// The state has failed with code `rejected`.
+    /// The state fails with code `rejected`.
     #[default]
     Fails,
     /// The run is cancelled.

@@ -7,21 +7,21 @@ use serde::{Deserialize, Serialize};
 
 use crate::names::ProgramName;
 
-/// What a runner carries out for a state.
+/// A task that a runner carries out for a state.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Task {
-    /// Who carries it out.
+    /// What carries the task out.
     pub kind: TaskKind,
-    /// What it is given; holes are filled when the state is entered.
+    /// Input of the task; holes are filled when the state is entered.
     #[serde(default)]
     pub input: ValueTemplate,
 }
 
-/// Who carries out a task.
+/// What carries out a task.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TaskKind {
-    /// A program, by the runner's name for it.
+    /// A program, by the name that the runner knows.
     Program(ProgramName),
     /// A node, which the runner computes itself.
     Node(NodeKind),
@@ -31,21 +31,21 @@ pub enum TaskKind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum NodeKind {
-    /// The result of a tool that is called with written arguments.
+    /// The result of a tool called with the arguments written.
     ToolCall,
-    /// An object that is made of another.
+    /// An object made from another.
     Transform,
     /// A list of the documents of datasources.
     DocumentsTree,
-    /// What states that have ended put out, put together.
+    /// The combined outputs of states that have ended.
     StateRecords,
 }
 
-/// The kind of what is carried out for a state.
+/// Kind of an effect.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EffectKind {
-    /// A program runs, by the runner's name for it.
+    /// A program runs, by the name that the runner knows.
     Program(ProgramName),
     /// A node is computed.
     Node(NodeKind),
@@ -57,11 +57,11 @@ pub enum EffectKind {
     Pause,
     /// An output is written to its file.
     Write,
-    /// Files that texts name are read.
+    /// Files named in texts are read.
     Read,
     /// Time passes.
     Wait,
-    /// The next items of a loop begin.
+    /// The next items of a loop start.
     Items,
 }
 
@@ -75,13 +75,13 @@ impl From<&TaskKind> for EffectKind {
 }
 
 impl EffectKind {
-    /// Tells whether a runner carries it out by itself: a program or a node.
+    /// Tells whether a runner carries it out without a model or a person: a program or a node.
     #[must_use]
     pub const fn is_task(&self) -> bool {
         matches!(self, Self::Program(_) | Self::Node(_))
     }
 
-    /// Tells whether it is the program that the runner knows by `name`.
+    /// Tells whether it is the program with this name.
     #[must_use]
     pub fn is_program(&self, name: &str) -> bool {
         matches!(self, Self::Program(own) if own.as_str() == name)
