@@ -32,7 +32,7 @@ pub(crate) fn judged_once(
     let said = |error: interlock_store::StoreError| error.to_string();
     let mut duplicates: DuplicateCalls<'_> = environment
         .home
-        .lock_twins(&guarded.binding.session)
+        .lock_duplicate_calls(&guarded.binding.session)
         .map_err(said)?;
     let run = guarded.id().clone();
     // Whoever waited for the lock may have an older view of the run.

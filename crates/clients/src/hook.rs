@@ -182,7 +182,7 @@ fn answer_input(
 /// Whatever went wrong, in one sentence.
 pub fn respond(environment: &Environment, input: &Input) -> Result<Value, String> {
     let own = SessionKey::new(input.client.word(), &input.session);
-    let eldest = session::eldest(environment, &own, input);
+    let eldest = session::top_session(environment, &own, input);
     let answer = match eldest.map_err(|error| error.to_string())? {
         Some((eldest, below)) => {
             let nested = below != own;
@@ -377,7 +377,7 @@ fn session_ended(
         .home
         .drop_notes(key)
         .and_then(|()| environment.home.drop_tickets(key, environment.at_ms))
-        .and_then(|()| environment.home.drop_twins(key))
+        .and_then(|()| environment.home.drop_duplicate_calls(key))
         .map_err(|error| error.to_string())?;
     Ok(Say::Nothing.into())
 }

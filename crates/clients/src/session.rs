@@ -48,12 +48,12 @@ pub(crate) struct Guarded {
 ///
 /// What a sub-agent's session does belongs to the run of the topmost. Whatever that
 /// sub-agent starts in its turn works where it works itself.
-pub(crate) fn eldest(
+pub(crate) fn top_session(
     environment: &Environment,
     key: &SessionKey,
     input: &Input,
 ) -> Result<Option<(SessionKey, SessionKey)>, StoreError> {
-    let known = environment.home.eldest(key)?;
+    let known = environment.home.top_session(key)?;
     let beside = input.beside.as_ref().filter(|_| known.is_none());
     if let Some(parent) = input.parent.as_ref().or(beside) {
         let parent = SessionKey {
@@ -66,7 +66,7 @@ pub(crate) fn eldest(
         return Ok(Some(
             environment
                 .home
-                .eldest(key)?
+                .top_session(key)?
                 .unwrap_or((parent, key.clone())),
         ));
     }

@@ -1,4 +1,4 @@
-//! Calls that a client tells of twice: what the hook that is still to come will ask.
+//! Calls that a client reports to two hooks: what the second hook needs to know of the first.
 
 use std::fs::File;
 
@@ -13,26 +13,26 @@ use crate::{
     records::{Key, Record},
 };
 
-/// The other telling of an allowed call, which is still to come.
+/// The second report of a judged call, which another hook will make.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DuplicateCall {
-    /// The run that allowed the call.
+    /// Run that judged the call.
     pub run: RunId,
-    /// The call.
+    /// Id of the call.
     pub call: CallId,
-    /// When its state was entered.
+    /// Sequence number of the state entry.
     pub entered_seq: u64,
-    /// Digest of what both tellings say.
+    /// Digest of what both reports have in common.
     pub key: Digest,
-    /// Which hook tells it.
+    /// Hook that makes the second report.
     pub side: String,
     /// Why the call was refused; `entered_seq` is then the number of the last event.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refusal: Option<String>,
 }
 
-/// The twins of a session, as they are kept.
+/// Duplicate calls of a session as stored.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Kept {
@@ -45,10 +45,10 @@ impl Versioned for Kept {
 }
 
 impl Record for Kept {
-    const PLACE: &'static str = "twins";
+    const PLACE: &'static str = "duplicate_calls";
 }
 
-/// The twins of a session, to be changed; no other hook of it changes them meanwhile.
+/// Duplicate calls of a session, locked against its other hooks.
 #[derive(Debug)]
 pub struct DuplicateCalls<'a> {
     home: &'a Home,
@@ -58,48 +58,51 @@ pub struct DuplicateCalls<'a> {
 }
 
 impl Home {
-    /// Holds the twins of a session still, for one process at a time, until dropped.
+    /// Locks the duplicate calls of a session until the result is dropped.
     ///
     /// # Errors
-    /// They cannot be read, or another process holds on for too long.
-    pub fn lock_twins(&self, session: &SessionKey) -> Result<DuplicateCalls<'_>, StoreError> {
-        let twins = self.records::<Kept>();
-        let lock = twins.lock()?;
+    /// They cannot be read, or another process holds the lock for too long.
+    pub fn lock_duplicate_calls(
+        &self,
+        session: &SessionKey,
+    ) -> Result<DuplicateCalls<'_>, StoreError> {
+        let records = self.records::<Kept>();
+        let lock = records.lock()?;
         let key = session.key();
         Ok(DuplicateCalls {
-            kept: twins.get(&key)?.unwrap_or_default(),
+            kept: records.get(&key)?.unwrap_or_default(),
             home: self,
             key,
             _lock: lock,
         })
     }
 
-    /// Removes the twins of a session: none of its calls is under way.
+    /// Removes the duplicate calls of a session that has no open call.
     ///
     /// # Errors
     /// They cannot be removed.
-    pub fn drop_twins(&self, session: &SessionKey) -> Result<(), StoreError> {
-        let twins = self.records::<Kept>();
-        if twins.keys()?.is_empty() {
+    pub fn drop_duplicate_calls(&self, session: &SessionKey) -> Result<(), StoreError> {
+        let records = self.records::<Kept>();
+        if records.keys()?.is_empty() {
             return Ok(());
         }
-        let _lock = twins.lock()?;
-        twins.remove(&session.key()).map(drop)
+        let _lock = records.lock()?;
+        records.remove(&session.key()).map(drop)
     }
 }
 
 impl DuplicateCalls<'_> {
-    /// Tells whether there is a twin of this side, whether it fits or not.
+    /// Tells whether a duplicate with this key is expected from the hook `side`.
     #[must_use]
     pub fn has(&self, key: &Digest, side: &str) -> bool {
         let mut duplicates = self.kept.duplicates.iter();
         duplicates.any(|duplicate| duplicate.key == *key && duplicate.side == side)
     }
 
-    /// Takes the oldest twin of this side that `fits`; nobody else gets it.
+    /// Removes and returns the oldest duplicate with this key from the hook `side` that `fits`.
     ///
     /// # Errors
-    /// What is left cannot be written.
+    /// The rest cannot be written.
     pub fn take(
         &mut self,
         key: &Digest,
@@ -117,7 +120,7 @@ impl DuplicateCalls<'_> {
         Ok(Some(duplicate))
     }
 
-    /// Leaves twins, and drops those that are not `alive` any more.
+    /// Adds duplicates, and removes those that are no longer `alive`.
     ///
     /// # Errors
     /// They cannot be written.

@@ -25,8 +25,8 @@
 //! credentials/HASH.json   the run that a credential was made for
 //! processes/HASH.json      the session that a client's process was bound with last
 //! present/HASH/HASH.json   a session that was seen in a project
-//! kin/HASH.json           the session that started a sub-agent's session
-//! twins/HASH.json         allowed calls of a session that its client will tell of again
+//! session_parents/HASH.json the session that started a sub-agent's session
+//! duplicate_calls/HASH.json judged calls of a session that its client will report again
 //! token.json              the hash of the person's token
 //! passkeys.json           the public keys of the person's passkeys
 //! token-seen/HASH-RUN.json an agent has seen the person's token: void, or not for that run

@@ -10,11 +10,11 @@ use crate::{
     records::{Expiring, Record},
 };
 
-/// Sub-agents within sub-agents that are followed.
+/// Levels of nested sub-agents that are followed.
 const DEPTH_MAX: usize = 16;
 /// Longest that a session is remembered, in milliseconds: 30 days.
 const AGE_MAX_MS: u64 = 30 * 24 * 3_600_000;
-/// As many are kept before the old ones are looked for.
+/// Records kept before old ones are removed.
 const KEPT_MAX: usize = 512;
 
 /// A session that another one started.
@@ -32,7 +32,7 @@ impl Versioned for ParentRecord {
 }
 
 impl Record for ParentRecord {
-    const PLACE: &'static str = "kin";
+    const PLACE: &'static str = "session_parents";
 }
 
 impl Expiring for ParentRecord {
@@ -45,12 +45,12 @@ impl Expiring for ParentRecord {
 }
 
 impl Home {
-    /// Remembers that `parent` started the session `child`; who did so first, counts.
+    /// Records that `parent` started the session `child`; the first parent counts.
     ///
-    /// Where Interlock keeps nothing yet there is nothing to inherit, and nothing is made.
+    /// Does nothing as long as there is no state directory: then there is nothing to inherit.
     ///
     /// # Errors
-    /// What is known of the session cannot be read or written.
+    /// The record of the session cannot be read or written.
     pub fn remember_parent(
         &self,
         child: &SessionKey,
@@ -63,32 +63,32 @@ impl Home {
             return Ok(());
         }
         parents.make_room(at_ms)?;
-        let kin = ParentRecord {
+        let record = ParentRecord {
             child: child.clone(),
             parent: parent.clone(),
             at_ms,
         };
-        parents.put(&child.key(), &kin)
+        parents.put(&child.key(), &record)
     }
 
-    /// Returns the session at the top of those that started this one, and the one just below it.
+    /// Returns the topmost ancestor of a session, and the session just below it.
     ///
-    /// `None`: nobody started it.
+    /// `None`: no session started this one.
     ///
     /// # Errors
-    /// What is known of a session cannot be read, or they started each other.
-    pub fn eldest(
+    /// A record cannot be read, or sessions started each other.
+    pub fn top_session(
         &self,
         child: &SessionKey,
     ) -> Result<Option<(SessionKey, SessionKey)>, StoreError> {
         let parents = self.records::<ParentRecord>();
-        let mut eldest = None;
+        let mut top = None;
         let mut at = child.clone();
         for _ in 0..DEPTH_MAX {
             match parents.get(&at.key())? {
-                Some(kin) if kin.child == at => {
-                    at = kin.parent;
-                    eldest = Some((at.clone(), kin.child));
+                Some(record) if record.child == at => {
+                    at = record.parent;
+                    top = Some((at.clone(), record.child));
                 }
                 Some(_) => {
                     return Err(StoreError::damaged(
@@ -96,7 +96,7 @@ impl Home {
                         "it is of another session".to_owned(),
                     ));
                 }
-                None => return Ok(eldest),
+                None => return Ok(top),
             }
         }
         Err(StoreError::damaged(

@@ -22,12 +22,12 @@ mod bindings;
 mod damage;
 #[path = "store/damaged_bindings.rs"]
 mod damaged_bindings;
+#[path = "store/duplicate_calls.rs"]
+mod duplicate_calls;
 #[path = "store/durable.rs"]
 mod durable;
 #[path = "store/home.rs"]
 mod home;
-#[path = "store/kin.rs"]
-mod kin;
 #[path = "store/log.rs"]
 mod log;
 #[path = "store/memory.rs"]
@@ -40,6 +40,8 @@ mod notes;
 mod passkeys;
 #[path = "store/runs.rs"]
 mod runs;
+#[path = "store/session_parents.rs"]
+mod session_parents;
 #[path = "store/suite.rs"]
 mod suite;
 #[path = "store/tampering.rs"]
