@@ -182,16 +182,16 @@ fn answer_input(
 /// Whatever went wrong, in one sentence.
 pub fn respond(environment: &Environment, input: &Input) -> Result<Value, String> {
     let own = SessionKey::new(input.client.word(), &input.session);
-    let eldest = session::top_session(environment, &own, input);
-    let answer = match eldest.map_err(|error| error.to_string())? {
-        Some((eldest, below)) => {
+    let top = session::top_session(environment, &own, input);
+    let answer = match top.map_err(|error| error.to_string())? {
+        Some((top, below)) => {
             let nested = below != own;
             let mut seen = of_sub_agent(input, AgentId::new(below.session));
             // One that it started may stop while it goes on.
             if nested && seen.event == Event::SubagentStop {
                 seen.event = Event::Other;
             }
-            judged(environment, &seen, eldest)?
+            judged(environment, &seen, top)?
         }
         None if let Some(agent) = &input.agent => {
             judged(environment, &of_sub_agent(input, agent.clone()), own)?

@@ -14,7 +14,7 @@ pub struct ModelMessage {
     /// Digest of the whole message, which is stored beside the log.
     pub digest: Digest,
     /// Reason that the message ended.
-    pub finish: Finish,
+    pub finish: FinishReason,
     /// Calls in the message, in order.
     pub calls: Vec<MessageCall>,
     /// Text of the message, if the stage ends with an answer; `None`: it has no text.
@@ -38,7 +38,7 @@ pub struct Submission {
 /// Why a message ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Finish {
+pub enum FinishReason {
     /// The model calls tools.
     ToolCalls,
     /// The model was done.

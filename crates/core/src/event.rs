@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{
-    attempt::{Finish, PendingCall, Usage},
+    attempt::{FinishReason, PendingCall, Usage},
     call::WrittenPath,
     machine::{DataFlags, EffectKind, Object, Outcome, Target},
     names::{
@@ -177,7 +177,7 @@ pub enum Event {
         /// Digest of the whole message, which is stored beside the log.
         digest: Digest,
         /// Reason that the message ended.
-        finish: Finish,
+        finish: FinishReason,
         /// Calls in the message, in order.
         calls: Vec<PendingCall>,
         /// Tokens and money spent.

@@ -70,8 +70,8 @@ pub struct Machine {
     #[serde(default)]
     pub meta: Object,
     /// Whether a guarded agent may finish before the run has ended.
-    #[serde(default, skip_serializing_if = "Finish::is_optional")]
-    pub finish: Finish,
+    #[serde(default, skip_serializing_if = "FinishRule::is_optional")]
+    pub finish: FinishRule,
     /// Whether the run is durable: effects are recorded when they start, and a failed run can be reopened.
     ///
     /// Only the outermost machine's value counts.
@@ -91,7 +91,7 @@ pub struct Machine {
 /// Whether an agent may finish before the run has ended. Only the outermost machine's value counts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Finish {
+pub enum FinishRule {
     /// The agent may finish at any time.
     #[default]
     Optional,
@@ -99,7 +99,7 @@ pub enum Finish {
     Required,
 }
 
-impl Finish {
+impl FinishRule {
     /// Tells whether this is the default.
     #[must_use]
     pub const fn is_optional(&self) -> bool {

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 use interlock_core::{
     Reply,
-    attempt::{Finish, MessageCall, MessageCallKind, ModelMessage, Usage},
+    attempt::{FinishReason, MessageCall, MessageCallKind, ModelMessage, Usage},
     call::{CallFacts, CallKind, ToolCall},
     command::{ActivityOutcome, Answer, Command, CommandKind, StageCommand},
     decide,
@@ -473,7 +473,7 @@ fn stage_with(calls: Vec<MessageCall>) -> Driven {
     driven.stage(call());
     driven.stage(StageCommand::Message(Box::new(ModelMessage {
         digest: Digest::new("m"),
-        finish: Finish::ToolCalls,
+        finish: FinishReason::ToolCalls,
         calls,
         answer: None,
         usage: Usage::default(),

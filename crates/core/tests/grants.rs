@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use interlock_core::{
     Decision, Reply,
-    attempt::{Finish, MessageCall, MessageCallKind, ModelMessage, Usage},
+    attempt::{FinishReason, MessageCall, MessageCallKind, ModelMessage, Usage},
     call::{CallFacts, CallKind, CallResult, ToolCall},
     command::{Answer, AvailableTool, Command, CommandKind, StageCommand},
     decide,
@@ -301,7 +301,7 @@ fn message(calls: &[u8]) -> ModelMessage {
     });
     ModelMessage {
         digest: Digest::new("message"),
-        finish: Finish::ToolCalls,
+        finish: FinishReason::ToolCalls,
         calls: calls.collect(),
         answer: None,
         usage: Usage::default(),

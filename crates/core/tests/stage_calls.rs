@@ -4,7 +4,7 @@
 
 use interlock_core::{
     Reply,
-    attempt::{Finish, MessageCall, MessageCallKind, ModelMessage, Usage},
+    attempt::{FinishReason, MessageCall, MessageCallKind, ModelMessage, Usage},
     call::{CallFacts, CallKind, CallResult, ToolCall},
     command::{Answer, AvailableTool, Command, CommandKind, EffectStatus, StageCommand},
     decide, effects, evolve,
@@ -65,7 +65,7 @@ impl Stage {
         });
         let message = ModelMessage {
             digest: Digest::new("m"),
-            finish: Finish::ToolCalls,
+            finish: FinishReason::ToolCalls,
             calls: calls.collect(),
             answer: None,
             usage: Usage::default(),

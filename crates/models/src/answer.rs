@@ -16,7 +16,7 @@ pub struct Answer {
     /// What it said, in order.
     pub parts: Vec<Part>,
     /// Why it ended there.
-    pub finish: Finish,
+    pub finish: FinishReason,
     /// What it cost.
     pub usage: Usage,
 }
@@ -52,7 +52,7 @@ impl Answer {
 /// Why a message ended where it did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Finish {
+pub enum FinishReason {
     /// The model wants tools.
     ToolCalls,
     /// The model was done.

@@ -20,7 +20,7 @@ mod send;
 mod transcript;
 mod wire;
 
-pub use answer::{Answer, Finish, Heard, Usage};
+pub use answer::{Answer, FinishReason, Heard, Usage};
 pub use client::Client;
 pub use clock::{Clock, SystemClock, Waited};
 pub use error::{Code, Failure, ModelError};

@@ -98,7 +98,7 @@ impl Answers {
 
 #[cfg(test)]
 mod tests {
-    use interlock_core::attempt::{Finish, Usage};
+    use interlock_core::attempt::{FinishReason, Usage};
 
     use super::*;
     use interlock_core::event::Cause;
@@ -122,7 +122,7 @@ mod tests {
             path: FramePath::root(),
             turn,
             digest: digest(answer),
-            finish: Finish::Stop,
+            finish: FinishReason::Stop,
             calls: Vec::new(),
             usage: Usage::default(),
             ms: 1,

@@ -1,7 +1,7 @@
 //! What the run is told of a node under way.
 
 use crate::{
-    attempt::{Finish, Usage},
+    attempt::{FinishReason, Usage},
     names::Digest,
 };
 
@@ -26,7 +26,7 @@ pub enum NodeCommand {
         /// Digest of the whole answer, which is stored beside the log.
         digest: Digest,
         /// Reason that the message ended.
-        finish: Finish,
+        finish: FinishReason,
         /// Tokens and money spent.
         usage: Usage,
         /// Duration from the request to the end, in milliseconds.

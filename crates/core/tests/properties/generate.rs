@@ -112,7 +112,7 @@ fn plain_machine(dice: &mut Dice, id: &str, forks: bool) -> Machine {
         machines: IndexMap::new(),
         limits: Default::default(),
         meta: Object::new(),
-        finish: interlock_core::machine::Finish::Optional,
+        finish: interlock_core::machine::FinishRule::Optional,
         durable: false,
     };
     if dice.one_in(2) {

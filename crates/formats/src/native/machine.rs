@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use indexmap::IndexMap;
 use interlock_core::{
     guard::{Guard, Source as GuardSource},
-    machine::{Activity, Ending, Finish, Interrupt, Machine, State},
+    machine::{Activity, Ending, FinishRule, Interrupt, Machine, State},
     names::{GuardName, InterruptName, MachineId, StateName},
 };
 use interlock_validate::{GuardRoot, Place};
@@ -229,8 +229,8 @@ impl Reader<'_, '_> {
                 .unwrap_or_default(),
             meta: self.meta(key.as_ref(), &fields),
             finish: match fields.text("finish") {
-                Some("required") => Finish::Required,
-                _ => Finish::Optional,
+                Some("required") => FinishRule::Required,
+                _ => FinishRule::Optional,
             },
             ..empty(id)
         };
@@ -461,7 +461,7 @@ pub(crate) fn empty(id: &str) -> Machine {
         machines: IndexMap::new(),
         limits: interlock_core::machine::Limits::default(),
         meta: serde_json::Map::new(),
-        finish: Finish::Optional,
+        finish: FinishRule::Optional,
         durable: false,
         stages: None,
         conversation: None,

@@ -55,7 +55,7 @@ fn made(
         machines: IndexMap::new(),
         limits: Limits::default(),
         meta: serde_json::Map::new(),
-        finish: interlock_core::machine::Finish::Optional,
+        finish: interlock_core::machine::FinishRule::Optional,
         durable: false,
     };
     for &(from, to, event, needs) in steps {

@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 
 use super::{Names, assembly::Assembly, broken, parse};
 use crate::{
-    Answer, Call, Finish, Heard, Kind, Opaque, Part, Usage,
+    Answer, Call, FinishReason, Heard, Kind, Opaque, Part, Usage,
     error::{Code, Failure},
     refusal,
 };
@@ -265,11 +265,11 @@ impl Decoder {
             return Err(broken());
         };
         let reason = match reason.as_str() {
-            "end_turn" | "stop_sequence" | "pause_turn" => Finish::Stop,
-            "tool_use" => Finish::ToolCalls,
-            "max_tokens" | "model_context_window_exceeded" => Finish::Length,
-            "refusal" => Finish::Refused,
-            _ => Finish::Error,
+            "end_turn" | "stop_sequence" | "pause_turn" => FinishReason::Stop,
+            "tool_use" => FinishReason::ToolCalls,
+            "max_tokens" | "model_context_window_exceeded" => FinishReason::Length,
+            "refusal" => FinishReason::Refused,
+            _ => FinishReason::Error,
         };
         let usage = self.usage.usage();
         Ok(self.assembly.answer(&self.names, reason, usage))

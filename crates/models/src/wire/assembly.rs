@@ -1,7 +1,7 @@
 //! The parts of a message, as they grow; bounded.
 
 use crate::{
-    Answer, Call, Finish, Opaque, Part, Usage,
+    Answer, Call, FinishReason, Opaque, Part, Usage,
     error::Failure,
     wire::{names::Names, raw},
 };
@@ -92,7 +92,7 @@ impl Assembly {
     }
 
     /// Returns the whole message. `reason` is the provider's, as one of ours.
-    pub(super) fn answer(self, names: &Names, reason: Finish, usage: Usage) -> Answer {
+    pub(super) fn answer(self, names: &Names, reason: FinishReason, usage: Usage) -> Answer {
         let mut parts = self.parts;
         parts.retain(|part| match part {
             Part::Text(text) => !text.is_empty(),
@@ -104,15 +104,15 @@ impl Assembly {
             if let Part::Call(call) = part {
                 call.name = names.back(&call.name);
                 call.provider_id = call.provider_id.take().filter(|id| !id.is_empty());
-                settle(call, reason == Finish::Length, at == last);
+                settle(call, reason == FinishReason::Length, at == last);
             }
         }
         let called = parts.iter().any(|part| matches!(part, Part::Call(_)));
         let finish = match reason {
-            Finish::Length | Finish::Refused => reason,
-            _ if called => Finish::ToolCalls,
-            Finish::ToolCalls => Finish::Stop,
-            Finish::Stop | Finish::Error => reason,
+            FinishReason::Length | FinishReason::Refused => reason,
+            _ if called => FinishReason::ToolCalls,
+            FinishReason::ToolCalls => FinishReason::Stop,
+            FinishReason::Stop | FinishReason::Error => reason,
         };
         Answer {
             parts,

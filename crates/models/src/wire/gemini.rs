@@ -6,7 +6,9 @@ use serde::Deserialize;
 use serde_json::{Value, value::RawValue};
 
 use super::{Names, assembly::Assembly, broken, parse};
-use crate::{Answer, Call, Finish, Heard, Kind, Opaque, Part, Usage, error::Failure, refusal};
+use crate::{
+    Answer, Call, FinishReason, Heard, Kind, Opaque, Part, Usage, error::Failure, refusal,
+};
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -68,7 +70,7 @@ pub(crate) struct Decoder {
     names: Names,
     assembly: Assembly,
     usage: Usage,
-    reason: Option<Finish>,
+    reason: Option<FinishReason>,
 }
 
 impl Decoder {
@@ -97,7 +99,7 @@ impl Decoder {
             .prompt_feedback
             .and_then(|feedback| feedback.block_reason);
         if blocked.is_some() {
-            self.reason = Some(Finish::Refused);
+            self.reason = Some(FinishReason::Refused);
         }
         for candidate in chunk.candidates.unwrap_or_default() {
             if candidate.index.unwrap_or(0) != 0 {
@@ -157,14 +159,14 @@ impl Decoder {
     }
 }
 
-fn finish(reason: &str) -> Finish {
+fn finish(reason: &str) -> FinishReason {
     match reason {
-        "STOP" => Finish::Stop,
-        "MAX_TOKENS" => Finish::Length,
+        "STOP" => FinishReason::Stop,
+        "MAX_TOKENS" => FinishReason::Length,
         "SAFETY" | "RECITATION" | "LANGUAGE" | "BLOCKLIST" | "PROHIBITED_CONTENT" | "SPII" => {
-            Finish::Refused
+            FinishReason::Refused
         }
-        _ => Finish::Error,
+        _ => FinishReason::Error,
     }
 }
 

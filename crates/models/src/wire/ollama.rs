@@ -6,7 +6,9 @@ use serde::Deserialize;
 use serde_json::{Value, value::RawValue};
 
 use super::{Names, assembly::Assembly, broken, parse, raw};
-use crate::{Answer, Call, Finish, Heard, Kind, Opaque, Part, Usage, error::Failure, refusal};
+use crate::{
+    Answer, Call, FinishReason, Heard, Kind, Opaque, Part, Usage, error::Failure, refusal,
+};
 
 #[derive(Debug, Deserialize)]
 struct ResponseLine {
@@ -44,7 +46,7 @@ pub(crate) struct Decoder {
     assembly: Assembly,
     thinking: String,
     usage: Usage,
-    reason: Option<Finish>,
+    reason: Option<FinishReason>,
 }
 
 impl Decoder {
@@ -81,9 +83,9 @@ impl Decoder {
             self.usage.input = line.prompt_eval_count;
             self.usage.output = line.eval_count;
             self.reason = Some(match line.done_reason.as_deref() {
-                Some("stop") | None => Finish::Stop,
-                Some("length") => Finish::Length,
-                Some(_) => Finish::Error,
+                Some("stop") | None => FinishReason::Stop,
+                Some("length") => FinishReason::Length,
+                Some(_) => FinishReason::Error,
             });
         }
         Ok(())

@@ -6,7 +6,9 @@ use serde::Deserialize;
 use serde_json::{Value, value::RawValue};
 
 use super::{Names, assembly::Assembly, broken, parse, raw};
-use crate::{Answer, Call, Finish, Heard, Kind, Opaque, Part, Usage, error::Failure, refusal};
+use crate::{
+    Answer, Call, FinishReason, Heard, Kind, Opaque, Part, Usage, error::Failure, refusal,
+};
 
 #[derive(Debug, Deserialize)]
 struct Chunk {
@@ -246,12 +248,12 @@ impl Decoder {
             }))?;
         }
         let reason = match reason.as_str() {
-            _ if self.refused => Finish::Refused,
-            "stop" => Finish::Stop,
-            "tool_calls" | "function_call" => Finish::ToolCalls,
-            "length" => Finish::Length,
-            "content_filter" => Finish::Refused,
-            _ => Finish::Error,
+            _ if self.refused => FinishReason::Refused,
+            "stop" => FinishReason::Stop,
+            "tool_calls" | "function_call" => FinishReason::ToolCalls,
+            "length" => FinishReason::Length,
+            "content_filter" => FinishReason::Refused,
+            _ => FinishReason::Error,
         };
         Ok(self.assembly.answer(&self.names, reason, self.usage))
     }

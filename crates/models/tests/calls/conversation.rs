@@ -1,7 +1,7 @@
 //! A conversation with a provider of each kind, as it goes over the wire.
 
 use crate::support::{self, KINDS, Strict, at, request};
-use interlock_models::{Client, Finish, Kind, RetryPolicy};
+use interlock_models::{Client, FinishReason, Kind, RetryPolicy};
 use interlock_testkit::provider::{Say, Script, call, text};
 use serde_json::json;
 
@@ -40,7 +40,7 @@ fn text_and_calls_arrive_whole_from_every_kind() {
             ],
             "{kind}"
         );
-        assert_eq!(answer.finish, Finish::ToolCalls, "{kind}");
+        assert_eq!(answer.finish, FinishReason::ToolCalls, "{kind}");
         assert_eq!(answer.usage.input, Some(14), "{kind}");
         assert_eq!(answer.usage.output, Some(5), "{kind}");
         let cached = if kind == Kind::Ollama { None } else { Some(4) };
@@ -87,7 +87,7 @@ fn played(
     let answer = answer.unwrap();
     assert_eq!(
         (answer.text().as_str(), answer.finish),
-        ("done", Finish::Stop),
+        ("done", FinishReason::Stop),
         "{kind}"
     );
     (model.asked(), request)

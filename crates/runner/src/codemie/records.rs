@@ -163,7 +163,7 @@ impl Worked<'_> {
 /// Returns what an answer says.
 fn said(kept: &KeptAnswer) -> Result<String, Failed> {
     match kept.answer.finish {
-        interlock_models::Finish::Refused => Err(reasoned(
+        interlock_models::FinishReason::Refused => Err(reasoned(
             "model_refused",
             "the provider refused to answer",
             None,

@@ -1,7 +1,7 @@
 //! From what a model said to what the engine is told of it.
 
 use interlock_core::{
-    attempt::{Finish, MessageCall, MessageCallKind, ModelMessage, Submission, Usage},
+    attempt::{FinishReason, MessageCall, MessageCallKind, ModelMessage, Submission, Usage},
     data::parse_output,
     machine::{Ending, ModelStage},
     names::Digest,
@@ -192,14 +192,14 @@ fn unfenced(text: &str) -> &str {
     inner.unwrap_or(text).trim()
 }
 
-pub(crate) const fn finish(finish: interlock_models::Finish) -> Finish {
-    use interlock_models::Finish as ChannelAnswer;
+pub(crate) const fn finish(finish: interlock_models::FinishReason) -> FinishReason {
+    use interlock_models::FinishReason as OfModel;
     match finish {
-        ChannelAnswer::ToolCalls => Finish::ToolCalls,
-        ChannelAnswer::Stop => Finish::Stop,
-        ChannelAnswer::Length => Finish::Length,
-        ChannelAnswer::Refused => Finish::Refused,
-        ChannelAnswer::Error => Finish::Error,
+        OfModel::ToolCalls => FinishReason::ToolCalls,
+        OfModel::Stop => FinishReason::Stop,
+        OfModel::Length => FinishReason::Length,
+        OfModel::Refused => FinishReason::Refused,
+        OfModel::Error => FinishReason::Error,
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use interlock_core::{
     Reply,
-    attempt::{CallStatus, Finish, MessageCall, ModelMessage, Submission, Usage},
+    attempt::{CallStatus, FinishReason, MessageCall, ModelMessage, Submission, Usage},
     command::{AvailableTool, CommandKind, StageCommand},
     data::parse_output,
     event::{Cause, Event},
@@ -260,9 +260,9 @@ impl Simulation {
         answer: Option<Submission>,
     ) -> Vec<Event> {
         let finish = if calls.is_empty() {
-            Finish::Stop
+            FinishReason::Stop
         } else {
-            Finish::ToolCalls
+            FinishReason::ToolCalls
         };
         let message = ModelMessage {
             digest: Digest::default(),

@@ -1,7 +1,7 @@
 //! Stages: an attempt is a span of its own, with the calls of its model and of its tools in it.
 
 use interlock_core::{
-    attempt::{Finish, Usage},
+    attempt::{FinishReason, Usage},
     event::{CallRecord, Event},
     names::{CallId, FramePath, StateName},
 };
@@ -318,13 +318,13 @@ fn provider_word(provider: &str) -> &str {
     }
 }
 
-fn finish_word(finish: Finish) -> Value {
+fn finish_word(finish: FinishReason) -> Value {
     let word = match finish {
-        Finish::ToolCalls => "tool_calls",
-        Finish::Stop => "stop",
-        Finish::Length => "length",
-        Finish::Refused => "content_filter",
-        Finish::Error => "error",
+        FinishReason::ToolCalls => "tool_calls",
+        FinishReason::Stop => "stop",
+        FinishReason::Length => "length",
+        FinishReason::Refused => "content_filter",
+        FinishReason::Error => "error",
     };
     Value::Texts(vec![word.to_owned()])
 }

@@ -3,7 +3,8 @@
 use super::{End, Work};
 use crate::{
     attempt::{
-        CallStatus, Finish, MessageCall, MessageCallKind, ModelMessage, PendingCall, Submission,
+        CallStatus, FinishReason, MessageCall, MessageCallKind, ModelMessage, PendingCall,
+        Submission,
     },
     command::CALLS_MAX,
     decide::{carry::spent, transitions::state_of},
@@ -134,7 +135,7 @@ impl Work<'_> {
             usage: message.usage,
             ms: message.ms,
         });
-        if message.finish == Finish::Refused {
+        if message.finish == FinishReason::Refused {
             let text = "the provider refused to answer";
             return self.exit(path, End::failed("model_refused", text));
         }
@@ -155,7 +156,7 @@ impl Work<'_> {
                 self.exit(path, End::failed("no_completion", &text))
             }
             (Ending::Tool { .. }, _) => {
-                let cut = message.finish == Finish::Length;
+                let cut = message.finish == FinishReason::Length;
                 self.end_turn(path, turn, if cut { CUT } else { COMPLETION })
             }
         }
