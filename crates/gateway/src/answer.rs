@@ -11,14 +11,14 @@ use serde_json::{Value, json};
 
 use crate::{live::Live, refused::Refused};
 
-/// What a control call is told.
+/// Answer to a call of a control tool.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Answer {
-    /// One sentence, then where the work stands.
+    /// One sentence, then the state of the run.
     pub text: String,
     /// The same as a value, in the shape of a simulation's output line, with `run`.
     pub structured: Object,
-    /// Whether nothing was done.
+    /// Whether the call was refused.
     pub refused: bool,
 }
 
@@ -79,7 +79,7 @@ impl Answer {
         }
     }
 
-    /// Writes it as a `CallToolResult`.
+    /// Returns the answer as a `CallToolResult`.
     #[must_use]
     pub fn into_result(self) -> Value {
         let content = json!([{"type": "text", "text": self.text}]);

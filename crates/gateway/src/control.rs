@@ -39,14 +39,14 @@ const SUMMARY_CHARS_MAX: usize = 200;
 /// Who asks, in the log.
 const AGENT: &str = "agent";
 
-/// A control call as it arrives.
+/// A call of a control tool as received.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Incoming {
-    /// Its arguments, exact.
+    /// Arguments, unchanged.
     pub arguments: Object,
-    /// The id the client gave the call, where it tells.
+    /// Id that the client gave the call, if known.
     pub call: Option<CallId>,
-    /// When it came, in milliseconds since 1970.
+    /// Time of arrival, in milliseconds since 1970.
     pub at_ms: u64,
 }
 
@@ -79,7 +79,7 @@ pub struct Control {
 }
 
 impl Control {
-    /// Makes one for the project that `settings` name.
+    /// Makes the control for the project that `settings` name.
     #[must_use]
     pub fn new(settings: Settings) -> Self {
         Self::of_caller(settings, govern::Caller::Stdio)
@@ -117,12 +117,12 @@ impl Control {
         }
     }
 
-    /// Says where the run stands.
+    /// Reports the state of the run.
     pub fn get_state(&mut self, incoming: &Incoming) -> Answer {
         self.stated(incoming).unwrap_or_else(Answer::from)
     }
 
-    /// Asks for a transition.
+    /// Requests a transition.
     pub fn transition(&mut self, incoming: &Incoming) -> Answer {
         self.moved(incoming).unwrap_or_else(Answer::from)
     }
@@ -132,7 +132,7 @@ impl Control {
         self.listed(incoming).unwrap_or_else(Answer::from)
     }
 
-    /// Starts a run and holds the session to it.
+    /// Starts a run and binds the session to it.
     pub fn start(&mut self, incoming: &Incoming) -> Answer {
         self.begun(incoming).unwrap_or_else(Answer::from)
     }

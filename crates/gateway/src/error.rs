@@ -6,16 +6,16 @@ use std::io;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum GatewayError {
-    /// The system gives no threads or no events.
+    /// The system provides no threads or no event loop.
     #[error("the server cannot start: {0}")]
     Start(#[source] io::Error),
-    /// What a person has set cannot be used, or the system fails.
+    /// The configuration cannot be used, or the system fails.
     #[error("{0}")]
     Settings(String),
-    /// The client does not speak MCP, or stopped in the middle.
+    /// The client does not speak MCP, or stopped in the middle of a message.
     #[error("the client broke off: {0}")]
     Client(String),
-    /// The server stopped by itself: a bug.
+    /// The server stopped by itself, which is a bug.
     #[error("the server stopped: {0}; please report this")]
     Stopped(String),
 }

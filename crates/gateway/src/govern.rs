@@ -29,95 +29,95 @@ pub(crate) const CLIENT: &str = "gateway";
 pub enum Caller {
     /// The client that started this process.
     Stdio,
-    /// Whoever reaches the port, without a credential of a run.
+    /// A client over HTTP without a credential of a run.
     Nobody,
     /// The holder of a run's credential.
     Run(RunId),
 }
 
-/// A call of a tool of a server.
+/// A call of a server tool.
 #[derive(Debug, Clone, Copy)]
 pub struct GatewayCall<'a> {
     /// The tool.
     pub tool: ListedTool<'a>,
-    /// The arguments, exact.
+    /// Arguments, unchanged.
     pub arguments: &'a Object,
-    /// The call's `_meta`: a client may name its own id of the call there.
+    /// `_meta` of the call, in which a client may name its own id of the call.
     pub meta: Option<&'a Object>,
-    /// The `requestState` with which it goes on with a call that wanted input (2026-07-28).
+    /// `requestState` that continues a call that asked for input (2026-07-28).
     pub request_state: Option<&'a Value>,
-    /// Whether it brings the input that the server wanted (2026-07-28).
+    /// Whether the call brings the input that the server asked for (2026-07-28).
     pub answers_input: bool,
-    /// When it came, in milliseconds since 1970.
+    /// Time of arrival, in milliseconds since 1970.
     pub at_ms: u64,
 }
 
-/// What else a client asks a server for.
+/// A request for a resource or a prompt of a server.
 #[derive(Debug, Clone, Copy)]
 pub struct Reading<'a> {
-    /// The name of the server in the configuration; empty: the one that is wrapped.
+    /// Name of the server in the configuration; empty: the wrapped one.
     pub server: &'a str,
-    /// What it asks for.
+    /// Requested resource or prompt.
     pub of: ReadingOf<'a>,
-    /// When it came, in milliseconds since 1970.
+    /// Time of arrival, in milliseconds since 1970.
     pub at_ms: u64,
 }
 
-/// A reading that may not be: the error of the answer, with the code for invalid parameters (-32602).
+/// A refused reading: an error with the code for invalid parameters (-32602).
 #[derive(Debug, Clone, PartialEq)]
 pub struct NotRead {
-    /// The sentence.
+    /// Message of the error.
     pub message: String,
-    /// The same as a value, for the error's `data`.
+    /// Data of the error.
     pub data: Value,
 }
 
-/// What becomes of a call.
+/// Decision about a call.
 #[derive(Debug, Clone)]
 pub enum CallDecision {
-    /// It goes to the server.
+    /// The call is forwarded to the server.
     Pass(Ticket),
-    /// It is answered here, with a `CallToolResult`.
+    /// The call is answered here with a `CallToolResult`.
     Answer(Value),
-    /// A person is to be asked first.
+    /// A person is asked first.
     Ask(Question),
 }
 
-/// Names a call that passed, so that its result is told of.
+/// Identifies an allowed call, so that its result is recorded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ticket {
-    /// The call in the run's log; `None`: no run holds the session.
+    /// Id of the call in the run's log; `None`: the session is bound to no run.
     pub call: Option<CallId>,
-    /// Bytes of the result that pass; `None`: all.
+    /// Limit of the result in bytes; `None`: none.
     pub bytes_max: Option<u64>,
 }
 
-/// What a person is asked before a call passes.
+/// Question to a person before a call is allowed.
 #[derive(Debug, Clone)]
 pub struct Question {
-    /// What to show to the person.
+    /// Message shown to the person.
     pub message: String,
-    /// What the answer belongs to; opaque to the session, never shown to the model.
+    /// Key of the answer, opaque to the session and never shown to the model.
     pub key: String,
-    /// The `CallToolResult` where no person can be asked here.
+    /// `CallToolResult` if no person can be asked here.
     pub unasked: Value,
 }
 
-/// What a person answered.
+/// Answer of a person.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PersonSaid {
-    /// Yes.
+    /// The person approved.
     Yes,
-    /// No, with a note for the agent.
+    /// The person rejected, with a note for the agent.
     No {
         /// The note; empty: none.
         note: String,
     },
-    /// Neither: the question was closed.
+    /// The question was closed without an answer.
     Nothing,
 }
 
-/// What a client gets in place of what a call ended with.
+/// What a client gets instead of the outcome of a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Instead {
     /// A `CallToolResult`.
@@ -165,21 +165,21 @@ pub trait SessionPolicy: Send {
 /// A call of one of the gateway's own tools.
 #[derive(Debug, Clone, Copy)]
 pub struct OwnCall<'a> {
-    /// The arguments, exact.
+    /// Arguments, unchanged.
     pub arguments: &'a Object,
-    /// The call's `_meta`.
+    /// `_meta` of the call.
     pub meta: Option<&'a Object>,
-    /// When it came, in milliseconds since 1970.
+    /// Time of arrival, in milliseconds since 1970.
     pub at_ms: u64,
 }
 
-/// How a call of a server's tool ended.
+/// How a call of a server tool ended.
 #[derive(Debug, Clone, Copy)]
 pub enum CallEnd<'a> {
     /// With a `CallToolResult`, `isError` or not.
     Result(&'a RawValue),
     /// With a JSON-RPC error.
     Error(&'a RawValue),
-    /// Cancelled, or the server is gone: it is not known what it did.
+    /// It was cancelled or the server is gone; what it did is unknown.
     Unknown,
 }

@@ -25,7 +25,7 @@ const BOUNDS_US: [u64; 13] = [
     5_000_000, 30_000_000,
 ];
 
-/// A method, as far as it is counted by itself.
+/// A method that is counted separately.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Method(&'static str);
 
@@ -47,7 +47,7 @@ impl Method {
         "logging/setLevel",
     ];
 
-    /// Returns the method of that name; all that are not known are one.
+    /// Returns the method of that name; unknown methods are counted together.
     #[must_use]
     pub fn of(name: &str) -> Self {
         let known = Self::KNOWN.into_iter().find(|known| *known == name);
@@ -55,7 +55,7 @@ impl Method {
     }
 }
 
-/// The numbers of a gateway; clones count together.
+/// Counters of a gateway; clones share them.
 #[derive(Debug, Clone, Default)]
 pub struct Metrics(Arc<Numbers>);
 

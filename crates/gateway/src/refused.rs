@@ -14,9 +14,9 @@ use interlock_store::{BindError, StoreError};
 pub enum Word {
     /// The engine refused.
     Engine(Code),
-    /// No run is open for the one who asks.
+    /// No run is open for the caller.
     NoRun,
-    /// It is not known which of several runs is meant.
+    /// Several runs match the caller.
     SeveralRuns,
     /// No workflow has that name.
     UnknownWorkflow,
@@ -24,7 +24,7 @@ pub enum Word {
     InvalidWorkflow,
     /// A workflow or a draft has that name already.
     NameTaken,
-    /// Something Interlock needs cannot be read or written.
+    /// A file that Interlock needs cannot be read or written.
     Unavailable,
 }
 

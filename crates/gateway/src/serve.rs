@@ -44,20 +44,20 @@ const TIDY_EVERY: Duration = Duration::from_secs(15);
 /// How long is waited where the system gives no more connections.
 const NO_MORE_TIME: Duration = Duration::from_millis(100);
 
-/// How a server is reached and bounded.
+/// Address, access and limits of a server.
 #[derive(Debug, Clone)]
 pub struct ServeSettings {
-    /// Where it listens; port 0: any that is free.
+    /// Address to listen on; port 0: any free port.
     pub listen: SocketAddr,
-    /// Who may ask.
+    /// Who may use the server.
     pub access: Access,
-    /// Its bounds.
+    /// Limits of the server.
     pub limits: Limits,
-    /// How long what is under way may go on when it shall end.
+    /// How long open requests may continue at shutdown.
     pub grace: Duration,
-    /// Whether one line a request is written to standard error.
+    /// Whether each request is logged to standard error.
     pub verbose: bool,
-    /// Where else it is written.
+    /// Further destination of the log.
     pub log: Option<Notes>,
 }
 
@@ -70,7 +70,7 @@ pub enum ServeError {
         "`{0}` is reached from other machines, so a token is needed: give it with `--token-file`"
     )]
     NoToken(SocketAddr),
-    /// The address cannot be had.
+    /// The address cannot be bound.
     #[error("`{address}` cannot be listened on: {source}")]
     Listen {
         /// The address.
@@ -78,13 +78,13 @@ pub enum ServeError {
         /// The underlying error.
         source: io::Error,
     },
-    /// The system gives no threads or no events.
+    /// The system provides no threads or no event loop.
     #[error("the server cannot start: {0}")]
     Start(#[source] io::Error),
-    /// The servers behind it cannot be used as they are set.
+    /// The configured servers cannot be used.
     #[error(transparent)]
     Gateway(#[from] GatewayError),
-    /// Whoever started it cannot be told that it is ready.
+    /// The caller could not be told that the server is ready.
     #[error("the address cannot be told: {0}")]
     Untold(String),
 }
@@ -159,7 +159,7 @@ pub struct Listening {
     grace: Duration,
 }
 
-/// Begins to listen; nothing is answered before [`Listening::run`].
+/// Binds the address; requests are answered by [`Listening::run`].
 ///
 /// # Errors
 /// The address cannot be had, or would be open to everybody.
@@ -192,13 +192,13 @@ pub async fn listen(
 }
 
 impl Listening {
-    /// Returns where it listens.
+    /// Returns the address that the server listens on.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Answers until `stop`, then ends what is under way within the grace.
+    /// Serves until `stop`, then drains open requests within the grace period.
     pub async fn run(self, stop: impl Future<Output = ()>) {
         let graceful = GracefulShutdown::new();
         let permits = Arc::new(Semaphore::new(CONNECTIONS_MAX));

@@ -22,20 +22,20 @@ use crate::{
 /// Sessions that are ending while others begin in their place.
 const ENDING_MAX: usize = 64;
 
-/// The servers behind a gateway, and its bounds.
+/// The servers behind a gateway, and its limits.
 #[derive(Debug, Clone, Default)]
 pub struct ServerSet {
-    /// Those of the configuration.
+    /// Servers of the configuration.
     pub servers: Servers,
-    /// Names of servers of the project that are left out, since the person does not trust it.
+    /// Names of the project's servers that are left out because the project is not trusted.
     pub left_out: Vec<String>,
-    /// The one that is wrapped, in their place.
+    /// Wrapped server, used instead of the configured ones.
     pub wrapped: Option<Process>,
-    /// What is bounded.
+    /// Limits of the gateway.
     pub bounds: Bounds,
-    /// How many sessions the configuration allows at once; `None`: what the machine bears.
+    /// Configured limit of open sessions; `None`: chosen for the machine.
     pub sessions: Option<usize>,
-    /// Where it is counted what is ruled, and which servers are up.
+    /// Counters of decisions and connected servers.
     pub metrics: Metrics,
 }
 
@@ -79,7 +79,7 @@ impl ServerSet {
         }
     }
 
-    /// Adds the servers that a workflow's file names beside it; those of the configuration win.
+    /// Adds the servers that a workflow file names; configured ones take precedence.
     ///
     /// # Errors
     /// There is no such workflow, or it or what it says of servers has mistakes.
@@ -102,7 +102,7 @@ impl ServerSet {
         Ok(self)
     }
 
-    /// Leaves the project's own servers out where the person does not trust the project.
+    /// Leaves out the project's own servers if the project is not trusted.
     ///
     /// # Errors
     /// A configuration cannot be read.
@@ -123,7 +123,7 @@ impl ServerSet {
         Ok(self)
     }
 
-    /// Puts one server in the place of those that are configured.
+    /// Uses one server instead of the configured ones.
     #[must_use]
     pub fn wrapping(mut self, process: Process) -> Self {
         self.servers = Servers::default();
@@ -132,7 +132,7 @@ impl ServerSet {
         self
     }
 
-    /// Returns how many sessions may be open at once: as configured, else as many as the machine bears.
+    /// Returns the limit of open sessions: as configured, or chosen for the machine.
     #[must_use]
     pub fn sessions_max(&self) -> usize {
         let starts = self.servers.values();

@@ -6,18 +6,18 @@ use interlock_core::names::RunId;
 use interlock_project::Environment;
 use interlock_store::ClientProcess;
 
-/// What a server is told when it starts.
+/// Settings of a server.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// What the server was started with; the project is found from its directory.
+    /// Environment of the invocation; the project is found from its directory.
     pub environment: Environment,
-    /// What the names of the listed tools begin with.
+    /// Prefix of the listed tools.
     pub tool_prefix: ToolPrefix,
-    /// What the person is called in the log.
+    /// Name of the person in the log.
     pub person: String,
-    /// The processes above this one; the client is among them.
+    /// Ancestors of this process, among them the client.
     pub ancestors: Vec<ClientProcess>,
-    /// The run of a step that has started the client above this process.
+    /// Run of the step that started the client.
     pub started_for: StartedFor,
 }
 
@@ -31,11 +31,11 @@ pub enum StartedFor {
     Anything,
     /// The run of its credential.
     Run(RunId),
-    /// A run whose credential counts no more, or one that never was.
+    /// The credential is no longer valid, or never was.
     Over,
 }
 
-/// What the names of the listed tools begin with; both are answered.
+/// Prefix of the listed tools; calls with either prefix are answered.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum ToolPrefix {
     /// `interlock_`.
@@ -46,10 +46,10 @@ pub enum ToolPrefix {
 }
 
 impl ToolPrefix {
-    /// Both, the usual one first.
+    /// Both prefixes, the default first.
     pub const ALL: [Self; 2] = [Self::Interlock, Self::Statewright];
 
-    /// Returns the word, without the underscore behind it.
+    /// Returns the prefix without the underscore.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -65,7 +65,7 @@ impl fmt::Display for ToolPrefix {
     }
 }
 
-/// A word that is no prefix of the control tools.
+/// A word that is not a prefix of the control tools.
 #[derive(Debug, thiserror::Error)]
 #[error("`{0}` is no prefix of the control tools: hooks know `interlock` and `statewright`")]
 pub struct UnknownPrefix(String);

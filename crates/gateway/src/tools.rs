@@ -5,24 +5,24 @@ use serde_json::{Value, json};
 
 use crate::settings::ToolPrefix;
 
-/// One control tool, in words.
+/// Description of a control tool.
 #[derive(Debug, Clone, Copy)]
 pub struct ToolText {
-    /// Which tool it is.
+    /// The tool.
     pub control: ControlTool,
-    /// Its name behind the prefix.
+    /// Name after the prefix.
     pub name: &'static str,
-    /// Its name behind `statewright_`, where it has another there.
+    /// Name after `statewright_`, if it differs.
     pub statewright: Option<&'static str>,
-    /// Its title for people.
+    /// Title for people.
     pub title: &'static str,
-    /// What it does and when to call it; `{p}` stands for the prefix.
+    /// What the tool does and when to call it; `{p}` stands for the prefix.
     pub description: &'static str,
     /// What it takes.
     pub(crate) fields: &'static [Field],
-    /// Whether it only looks.
+    /// Whether the tool only reads.
     pub read_only: bool,
-    /// Whether calling it again with the same arguments changes nothing more.
+    /// Whether repeating a call with the same arguments has no further effect.
     pub idempotent: bool,
 }
 
@@ -198,7 +198,7 @@ impl ToolText {
             .unwrap_or(first)
     }
 
-    /// Returns its whole name under `prefix`.
+    /// Returns the full name with `prefix`.
     #[must_use]
     pub fn full_name(&self, prefix: ToolPrefix) -> String {
         let own = match prefix {
@@ -208,13 +208,13 @@ impl ToolText {
         format!("{prefix}_{}", own.unwrap_or(self.name))
     }
 
-    /// Returns what it does, in words for a model.
+    /// Returns the description for a model.
     #[must_use]
     pub fn full_description(&self, prefix: ToolPrefix) -> String {
         with_names(self.description, prefix)
     }
 
-    /// Returns its definition as `tools/list` gives it.
+    /// Returns the definition for `tools/list`.
     #[must_use]
     pub fn definition(&self, prefix: ToolPrefix) -> Value {
         json!({
@@ -232,7 +232,7 @@ impl ToolText {
         })
     }
 
-    /// Returns the JSON Schema of its arguments.
+    /// Returns the JSON Schema of the arguments.
     #[must_use]
     pub fn schema(&self, prefix: ToolPrefix) -> Object {
         let property = |field: &Field| {
@@ -265,7 +265,7 @@ impl ToolText {
 /// What a model is told about the tools together; `{p}` stands for the prefix.
 const INSTRUCTIONS: &str = "Interlock holds this session to a workflow: a machine with phases, each allowing some tools and commands. A call that a phase does not allow is refused, with what is allowed and which events lead on. Do the work of the current phase, then move on with {p}_transition and one of its events; {p}_get_state says where you are. What needs a person waits for a person: there is no tool to approve, force or switch off, and trying other ways is refused too.";
 
-/// Returns what a model is told about the tools together.
+/// Returns the instructions for a model about all control tools.
 #[must_use]
 pub fn instructions(prefix: ToolPrefix) -> String {
     with_names(INSTRUCTIONS, prefix)
@@ -278,13 +278,13 @@ fn with_names(text: &str, prefix: ToolPrefix) -> String {
         .replace("{p}", prefix.as_str())
 }
 
-/// Lists every control tool, in the order shown.
+/// Returns all control tools in the order shown.
 #[must_use]
 pub fn listed_tools() -> &'static [ToolText] {
     &TOOLS
 }
 
-/// Returns the control tool that has the whole name `name`, under either prefix.
+/// Returns the control tool with the full name `name`, under either prefix.
 #[must_use]
 pub fn control_tool(name: &str) -> Option<ControlTool> {
     let rest = ToolPrefix::ALL

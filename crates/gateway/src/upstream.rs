@@ -11,27 +11,27 @@ pub use interlock_mcp::transport::{
     ConnectOptions, Connection, Dial, Dialing, Fate, Reach, Running, http, stdio,
 };
 
-/// A server behind the gateway, as it is configured.
+/// A configured server behind the gateway.
 #[derive(Debug)]
 pub struct Server {
-    /// Its name; empty: the one that is wrapped.
+    /// Name of the server; empty: the wrapped one.
     pub name: String,
-    /// How it is reached.
+    /// How the server is reached.
     pub dial: Box<dyn Dial>,
     /// Whether all sessions share one connection.
     pub shared: bool,
-    /// How long a request may take; `None`: as long as the client waits.
+    /// Time limit of a request; `None`: as long as the client waits.
     pub timeout: Option<Duration>,
-    /// What it may ask of a client.
+    /// What the server may ask of a client.
     pub asks: Asks,
-    /// Where its connections are counted.
+    /// Counter of its connections.
     pub metrics: Metrics,
-    /// What is known of the eras it speaks.
+    /// What is known of the protocol eras it speaks.
     pub(crate) eras: Eras,
 }
 
 impl Server {
-    /// Names a server and how it is reached.
+    /// Makes a server with its name and how it is reached.
     #[must_use]
     pub fn new(name: &str, dial: Box<dyn Dial>) -> Self {
         Self {
@@ -45,7 +45,7 @@ impl Server {
         }
     }
 
-    /// Returns what people call it.
+    /// Returns the name for people.
     #[must_use]
     pub fn label(&self) -> String {
         if self.name.is_empty() {
@@ -63,7 +63,7 @@ impl Server {
         }
     }
 
-    /// Returns what stands before `__` where a name of one of its tools is not unique.
+    /// Returns the prefix before `__` for tools whose names are not unique.
     #[must_use]
     pub fn prefix(&self) -> &str {
         if self.name.is_empty() {

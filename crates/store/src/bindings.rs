@@ -29,38 +29,38 @@ use kept::{all_sessions, session_at, session_of, waiting_of, waiting_path};
 /// Directory of the locks of sessions.
 const LOCKS: &str = "locks";
 
-/// What is known of a session.
+/// How a session is bound.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Lookup {
-    /// No run guards it.
+    /// No run guards the session.
     Unbound,
-    /// A run waits for the project's next session: [`Bindings::take_next`] settles whose it is.
+    /// A run waits for the project's next session; [`Bindings::take_next`] binds it.
     Waiting(RunId),
-    /// A run holds every session of the project: [`Bindings::take_next`] binds this one, too.
+    /// A run holds every session of the project; [`Bindings::take_next`] binds this one, too.
     ///
-    /// Whether that run is still open is not looked at here.
+    /// Whether that run is still open is not checked.
     Project(RunId),
-    /// A run guards it.
+    /// A run guards the session.
     Bound(Binding),
 }
 
 /// Why a session was not bound.
 #[derive(Debug, thiserror::Error)]
 pub enum BindError {
-    /// The session has another run.
+    /// The session is bound to another run.
     #[error("session `{session}` is guarded by run `{run}` already: end or cancel that one first")]
     SessionBound {
         /// The session.
         session: String,
-        /// Its run.
+        /// Run that the session is bound to.
         run: RunId,
     },
-    /// The run has another session.
+    /// The run is bound to another session.
     #[error("run `{run}` guards session `{session}` already: cancel it, or start another run")]
     RunHeld {
         /// The run.
         run: RunId,
-        /// Its session.
+        /// Session that the run is bound to.
         session: String,
     },
     /// Another run waits for the project's next session.
@@ -75,10 +75,10 @@ pub enum BindError {
 }
 
 impl Home {
-    /// Tells what guards a session; opens no database and makes nothing.
+    /// Looks up the binding of a session; opens no database and creates nothing.
     ///
     /// # Errors
-    /// A file that tells cannot be read, so the answer is not known.
+    /// A file cannot be read, so the answer is unknown.
     pub fn look_up(&self, key: &SessionKey, project_root: &Path) -> Result<Lookup, StoreError> {
         let Some(root) = self.existing()? else {
             return Ok(Lookup::Unbound);
@@ -113,12 +113,12 @@ impl Home {
     /// Returns the session that a run guards.
     ///
     /// # Errors
-    /// The run is missing, or its word cannot be read.
+    /// The run is missing, or its record cannot be read.
     pub fn session_of(&self, run: &RunId) -> Result<Option<Binding>, StoreError> {
         files::read(&self.present_directory(run)?.join(HOLDER))
     }
 
-    /// Lists every bound session; what cannot be read is an item of its own.
+    /// Lists all bound sessions; a record that cannot be read is an error item.
     ///
     /// # Errors
     /// The directory of sessions cannot be listed.
@@ -156,13 +156,13 @@ impl Home {
     }
 }
 
-/// Says that nobody else makes a run for a session.
+/// A lock against other runs being made for a session.
 #[derive(Debug)]
 pub struct SessionLock {
     _lock: File,
 }
 
-/// The bindings, to be changed; no other process changes them meanwhile.
+/// The bindings, locked against other processes.
 #[derive(Debug)]
 pub struct Bindings<'a> {
     home: &'a Home,
@@ -171,15 +171,15 @@ pub struct Bindings<'a> {
 }
 
 impl Bindings<'_> {
-    /// Tells what guards a session, as [`Home::look_up`] does.
+    /// Looks up the binding of a session like [`Home::look_up`].
     ///
     /// # Errors
-    /// A file that tells cannot be read, so the answer is not known.
+    /// A file cannot be read, so the answer is unknown.
     pub fn look_up(&self, key: &SessionKey, project_root: &Path) -> Result<Lookup, StoreError> {
         self.home.look_up(key, project_root)
     }
 
-    /// Binds a session to a run, or renews what is known of its process.
+    /// Binds a session to a run, or updates its process.
     ///
     /// `replacing` names the run that has ended and that the session leaves.
     /// Returns the binding as it is kept: with the client, where that is known already.
@@ -398,7 +398,7 @@ impl Bindings<'_> {
         self.write_session(binding)
     }
 
-    /// Forgets which run a session had; that run has ended.
+    /// Removes the binding of a session whose run has ended.
     ///
     /// # Errors
     /// The session's file cannot be removed.
@@ -438,7 +438,7 @@ impl Bindings<'_> {
         files::remove(&self.holder_path(run)?).map(|_| ())
     }
 
-    /// Ends what binds a run to its session, and lets it wait no more.
+    /// Unbinds a run from its session, and stops it from waiting.
     ///
     /// # Errors
     /// The files cannot be read or written.

@@ -28,30 +28,30 @@ const FILES: &str = "files";
 /// Name of the file that keeps where a run came from.
 const ORIGIN: &str = "origin.json";
 
-/// A durable run to be made.
+/// A durable run to create.
 #[derive(Debug, Clone)]
 pub struct NewDurable<'a> {
-    /// What every run pins; without a name one is made up.
+    /// What every run pins; a missing name is generated.
     pub new: NewRun<'a>,
-    /// The home of the person.
+    /// Home directory of the person.
     pub home: &'a Path,
-    /// Where it comes from.
+    /// Source files of the run.
     pub origin: &'a Origin,
-    /// What becomes of calls in stages that list no tools; `None`: as the machine says.
+    /// Rules for calls in stages that list no tools; `None`: those of the machine.
     pub mode: Option<ModeRules>,
-    /// What the conversation begins with; read where the machine has one.
+    /// Input of the conversation, if the machine has one.
     pub input: Option<RunInput>,
 }
 
-/// Where a durable run comes from.
+/// The source files of a durable run.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Origin {
-    /// The workflow file, its parents and those it calls, by absolute path, as they were read.
+    /// Workflow file, its parents and the files it calls, by absolute path, as read.
     pub files: Vec<SourceFile>,
-    /// The variables that the workflow declares, captures or reads.
+    /// Variables that the workflow declares, captures or reads.
     #[serde(default)]
     pub variables: Vec<String>,
-    /// Whether the run directory goes when the run ends with code 0.
+    /// Whether the run directory is removed when the run ends with code 0.
     #[serde(default)]
     pub clean_on_end: bool,
 }

@@ -28,10 +28,10 @@ use crate::{
 /// Why no run began.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// The engine refused; nothing was written.
+    /// The engine refused the start; nothing was written.
     #[error("the run was not started: {}", refusal(.0))]
     Refused(Box<Decision>),
-    /// The store failed; no run is left behind.
+    /// The store failed; no run was created.
     #[error(transparent)]
     Store(#[from] StoreError),
 }

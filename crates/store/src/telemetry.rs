@@ -22,13 +22,13 @@ const PARENT_BYTES_MAX: usize = 256;
 /// Bytes of one run's calls with the spans they lie in.
 const PARENTS_BYTES_MAX: u64 = 16 * 1024 * 1024;
 
-/// How far the log of a run has been told, and below what.
+/// How far the log of a run has been exported, and its parent trace.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TelemetryMark {
-    /// Events that were told of.
+    /// Number of exported events.
     pub events: u64,
-    /// The trace the run belongs to, as `traceparent` writes it.
+    /// Parent trace of the run, as a `traceparent`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<String>,
 }
@@ -46,7 +46,7 @@ impl Versioned for TelemetryMark {
 }
 
 impl Home {
-    /// Returns how far the log of `run` has been told.
+    /// Returns how far the log of `run` has been exported.
     ///
     /// # Errors
     /// The file that says so cannot be read.
@@ -57,7 +57,7 @@ impl Home {
         }
     }
 
-    /// Remembers how far the log of `run` has been told.
+    /// Stores how far the log of `run` has been exported.
     ///
     /// # Errors
     /// The file cannot be written.
@@ -140,7 +140,7 @@ impl Home {
         Ok(Some(Self::run_directory(&root, run)?.join("parents.jsonl")))
     }
 
-    /// Takes the right to tell; `None`: another process has it.
+    /// Takes the lock for exporting; `None`: another process has it.
     ///
     /// # Errors
     /// The lock cannot be looked at.

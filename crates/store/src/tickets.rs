@@ -17,28 +17,28 @@ use crate::{
     records::{Expiring, Key, Record},
 };
 
-/// Longest that a ticket counts, in milliseconds: a day.
+/// Lifetime of a ticket, in milliseconds: one day.
 pub const TICKET_AGE_MAX_MS: u64 = 86_400_000;
 
-/// One verdict's leave for one shell line.
+/// Permission from a verdict to run one shell line once.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Ticket {
-    /// The session whose line it is.
+    /// Session that the line belongs to.
     pub session: SessionKey,
-    /// The run that allowed it.
+    /// Run that allowed the line.
     pub run: RunId,
-    /// The call.
+    /// Id of the call.
     pub call: CallId,
-    /// The frame it was judged in.
+    /// Path of the frame that the call was judged in.
     pub path: FramePath,
     /// Digest of the exact line.
     pub digest: Digest,
-    /// Whether its exit code counts as evidence.
+    /// Whether the exit code counts as evidence.
     pub proves: bool,
-    /// What the line may do; the sandbox reads it.
+    /// Plan for the sandbox.
     pub plan: Value,
-    /// When it was made, in milliseconds since 1970.
+    /// Time of creation, in milliseconds since 1970.
     pub at_ms: u64,
 }
 
@@ -47,19 +47,19 @@ impl Versioned for Ticket {
     const BYTES_MAX: u64 = 4 * 1_048_576;
 }
 
-/// Why a ticket lets nothing run.
+/// Why a ticket is not accepted.
 #[derive(Debug, thiserror::Error)]
 pub enum TicketError {
     /// There is no such ticket.
     #[error("this ticket is not known: it was used already, or never given")]
     Unknown,
-    /// It was given for another line.
+    /// The ticket is for another line.
     #[error("this ticket was given for another line")]
     OtherLine,
-    /// It is too old.
+    /// The ticket has expired.
     #[error("this ticket is too old: call the tool again")]
     Old,
-    /// It cannot be read.
+    /// The ticket cannot be read.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
@@ -84,7 +84,7 @@ impl Expiring for Ticket {
 }
 
 impl Home {
-    /// Keeps a ticket and returns its name.
+    /// Stores a ticket and returns its name.
     ///
     /// # Errors
     /// It cannot be written, or the system gives no random bytes.
@@ -96,7 +96,7 @@ impl Home {
         Ok(key.as_str().to_owned())
     }
 
-    /// Takes a ticket for `line`; from now on nobody else gets it.
+    /// Removes and returns the ticket for `line`; it cannot be used again.
     ///
     /// # Errors
     /// There is no such ticket, it is for another line, too old or damaged; it is used up all the same.

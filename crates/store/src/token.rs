@@ -52,18 +52,18 @@ impl Stored {
     }
 }
 
-/// What the person's token is worth.
+/// Status of a person's token.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TokenStanding {
-    /// It is not the person's.
+    /// It is not the person's token.
     Unknown,
-    /// It stood in a call or a result of this run's agent, and counts for nothing.
+    /// It is void: it was exposed to the agent of this run.
     Void(RunId),
-    /// It counts, but for the runs whose agent has it in its environment.
+    /// It is valid, except for the runs listed.
     Good {
-        /// The processes above the one that made it: the person's own.
+        /// Ancestors of the process that made it.
         made_below: Vec<ClientProcess>,
-        /// Runs that it does not answer.
+        /// Runs whose agent has the token in its environment.
         not_for: Vec<RunId>,
     },
 }

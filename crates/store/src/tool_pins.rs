@@ -16,15 +16,15 @@ const LOCK_NAME: &str = "tools.lock";
 /// Tools that one run pins at most.
 const PINS_MAX: usize = 20_000;
 
-/// A tool of a server as a run saw it first.
+/// A server tool as a run first saw it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ToolPin {
-    /// The server; empty: the one that is wrapped.
+    /// Name of the server; empty: the wrapped one.
     pub server: String,
-    /// The server's own name of the tool.
+    /// Name of the tool at the server.
     pub tool: String,
-    /// Digest of its whole definition.
+    /// Digest of the whole definition.
     pub digest: Digest,
     /// Digest of each field of the definition.
     pub parts: BTreeMap<String, String>,

@@ -12,17 +12,17 @@ use crate::{
     records::{Key, Record},
 };
 
-/// What a person has said about one project.
+/// A person's decision about trusting a project.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TrustWord {
-    /// The project's root, its links resolved.
+    /// Root of the project, links resolved.
     pub project: String,
-    /// Whether its files count.
+    /// Whether the project's files are trusted.
     pub trusted: bool,
-    /// What of its files can widen permissions, as it was when this was said.
+    /// Parts of its files that can widen permissions, at the time of the decision.
     pub widens: Value,
-    /// When, in milliseconds since 1970.
+    /// Time of the decision, in milliseconds since 1970.
     pub at_ms: u64,
     /// Name of whoever did it.
     pub by: String,
@@ -39,7 +39,7 @@ impl Record for TrustWord {
 }
 
 impl Home {
-    /// Returns what was said about the project at `root`; `None`: nothing.
+    /// Returns the decision about the project at `root`; `None`: there is none.
     ///
     /// # Errors
     /// It cannot be read.
@@ -48,7 +48,7 @@ impl Home {
         Ok(word.filter(|word| Path::new(&word.project) == root))
     }
 
-    /// Keeps what is said about a project.
+    /// Stores the decision about a project.
     ///
     /// # Errors
     /// It cannot be written.

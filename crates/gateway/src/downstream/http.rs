@@ -38,7 +38,7 @@ use crate::{channel::Channel, govern::Caller, metrics::Metrics, notes::Notes};
 
 pub(crate) use self::routes::router;
 
-/// Opens sessions, and knows the credentials of runs.
+/// Opens sessions and knows the credentials of runs.
 pub trait SessionFactory: Send + Sync + 'static {
     /// Opens a session for a client.
     ///
@@ -55,22 +55,22 @@ pub trait SessionFactory: Send + Sync + 'static {
     fn run_of(&self, credential: &str) -> Result<Option<RunId>, String>;
 }
 
-/// The bounds of a server.
+/// Limits of a server.
 #[derive(Debug, Clone)]
 pub struct Limits {
-    /// Bytes of one message.
+    /// Largest message, in bytes.
     pub message_bytes_max: usize,
-    /// Requests of one session under way at once.
+    /// Limit of open requests in one session.
     pub requests_max: usize,
-    /// Sessions open at once.
+    /// Limit of open sessions.
     pub sessions_max: usize,
-    /// How long a session may rest before it is closed.
+    /// Idle time after which a session is closed.
     pub idle: Duration,
-    /// How long one must have rested to make room for a new one, where there are as many as may be.
+    /// Idle time after which a session makes room for a new one when the limit is reached.
     pub rest: Duration,
-    /// How long a client may take to send a request.
+    /// Time limit for a client to send a request.
     pub request_time: Duration,
-    /// How long an answer is waited for before a stream is begun.
+    /// How long to wait for an answer before starting a stream.
     pub hold: Duration,
 }
 
@@ -88,25 +88,25 @@ impl Default for Limits {
     }
 }
 
-/// Who may ask.
+/// Who may use the server.
 #[derive(Debug, Clone, Default)]
 pub struct Access {
-    /// The server's own token; `None`: nobody needs one.
+    /// Token of the server; `None`: none is needed.
     pub token: Option<String>,
-    /// Names under which the server is reached, beside those of this machine.
+    /// Host names of the server besides those of this machine.
     pub hosts: Vec<String>,
-    /// Origins whose pages may ask, beside those of this machine.
+    /// Allowed origins besides those of this machine.
     pub origins: Vec<String>,
-    /// Where tokens come from, published for clients.
+    /// Published metadata about where clients get tokens.
     pub resource: Option<Resource>,
 }
 
-/// What is published about an OAuth-protected resource.
+/// Metadata of an OAuth-protected resource.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Resource {
-    /// The address of the MCP endpoint, as clients have it.
+    /// Public address of the MCP endpoint.
     pub address: String,
-    /// Who gives tokens for it.
+    /// Servers that issue tokens for it.
     pub authorization_servers: Vec<String>,
 }
 

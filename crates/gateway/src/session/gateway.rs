@@ -23,14 +23,14 @@ use crate::{
     upstream::{ConnectOptions, Running, Server},
 };
 
-/// What is bounded, and how far.
+/// Limits of a gateway.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bounds {
-    /// Bytes of one message.
+    /// Largest message, in bytes.
     pub message_bytes_max: usize,
-    /// Requests under way in one session.
+    /// Limit of open requests in one session.
     pub calls_max: usize,
-    /// Sessions at once.
+    /// Limit of open sessions.
     pub sessions_max: usize,
 }
 
@@ -44,10 +44,10 @@ impl Default for Bounds {
     }
 }
 
-/// Makes who governs a session, by who is at its other end.
+/// Makes the policy of a session for its caller.
 pub type Appoint = Arc<dyn Fn(&Caller) -> Box<dyn SessionPolicy> + Send + Sync>;
 
-/// The servers, and what all sessions share.
+/// The servers and what all sessions share.
 pub struct Gateway {
     pub(super) servers: Vec<Arc<Server>>,
     pub(super) bounds: Bounds,
@@ -69,7 +69,7 @@ impl fmt::Debug for Gateway {
     }
 }
 
-/// There are too many sessions.
+/// The limit of open sessions is reached.
 #[derive(Debug, thiserror::Error, Clone, Copy, PartialEq, Eq)]
 #[error("there are {0} sessions already, which is the most: close one, or raise `sessions_max`")]
 pub struct TooManySessions(pub usize);
@@ -100,19 +100,19 @@ impl Gateway {
         })
     }
 
-    /// Returns what is bounded.
+    /// Returns the limits.
     #[must_use]
     pub const fn bounds(&self) -> Bounds {
         self.bounds
     }
 
-    /// Returns how many sessions there are.
+    /// Returns the number of open sessions.
     #[must_use]
     pub fn sessions(&self) -> usize {
         self.sessions.load(Ordering::Acquire)
     }
 
-    /// Opens a session; it ends when its link is dropped.
+    /// Opens a session, which ends when its channel is dropped.
     ///
     /// # Errors
     /// There are too many.
@@ -161,7 +161,7 @@ impl Gateway {
         Arc::clone(shared.entry(server.name.clone()).or_insert_with(keep))
     }
 
-    /// Ends every session at once, and the connections that no session owns.
+    /// Ends all sessions, and the connections that no session owns.
     pub fn end(&self) {
         self.ending.send_replace(true);
         let mut shared = self.shared.lock().unwrap_or_else(PoisonError::into_inner);

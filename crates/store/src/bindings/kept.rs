@@ -19,13 +19,13 @@ pub(super) const SESSIONS: &str = "sessions";
 /// Directory of the files that say which run waits for a project's next session.
 pub(super) const PROJECTS: &str = "projects";
 
-/// A session of a client, as the client names it.
+/// A session of a client.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SessionKey {
-    /// The client; `None`: whichever has a session of this id.
+    /// Client; `None`: any client with a session of this id.
     pub client: Option<String>,
-    /// The session's id in the client's own words.
+    /// Id of the session at the client.
     pub session: String,
 }
 
@@ -38,7 +38,7 @@ impl SessionKey {
         }
     }
 
-    /// Takes the id of a session that a person names without its client.
+    /// Makes the key of a session whose client is not named.
     pub fn of_any_client(session: impl Into<String>) -> Self {
         Self {
             client: None,
@@ -46,7 +46,7 @@ impl SessionKey {
         }
     }
 
-    /// Tells whether `other` is this session, or one that this names without its client.
+    /// Tells whether this key names `other`, with or without its client.
     #[must_use]
     pub fn covers(&self, other: &Self) -> bool {
         self.session == other.session && (self.client.is_none() || self.client == other.client)
@@ -58,20 +58,20 @@ impl SessionKey {
         Key::of(&[client.as_bytes(), self.session.as_bytes()])
     }
 
-    /// Returns the name of the file that is kept of it.
+    /// Returns the file name of the session's record.
     #[must_use]
     pub fn file_name(&self) -> String {
         format!("{}.json", self.key().as_str())
     }
 }
 
-/// A process of a client, so that what runs below it can be told.
+/// A process of a client, to recognise its descendants.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ClientProcess {
-    /// Its process id.
+    /// Process id.
     pub pid: u32,
-    /// When it started, in the system's own words; sets it apart from a later one with its id.
+    /// Start time as the system reports it, which tells reused process ids apart.
     pub started: String,
 }
 
@@ -79,15 +79,15 @@ pub struct ClientProcess {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Binding {
-    /// The run that guards it.
+    /// Run that guards the session.
     pub run: RunId,
     /// The session.
     pub session: SessionKey,
-    /// The project it belongs to, for good.
+    /// Root of the project that the session belongs to.
     pub project_root: PathBuf,
-    /// The client's process whose hook was last seen.
+    /// Client process whose hook was seen last.
     pub process: Option<ClientProcess>,
-    /// When it was bound, in milliseconds since 1970.
+    /// Time of binding, in milliseconds since 1970.
     pub at_ms: u64,
 }
 
@@ -96,14 +96,14 @@ impl Versioned for Binding {
     const BYTES_MAX: u64 = 64 * 1024;
 }
 
-/// Which of a project's sessions a run without a session of its own holds.
+/// Which sessions of a project a waiting run takes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Hold {
-    /// The next one to begin.
+    /// The next session that starts.
     #[default]
     Next,
-    /// Every one that has no open run of its own, until the run ends.
+    /// Every session without an open run of its own, until the run ends.
     Every,
 }
 
