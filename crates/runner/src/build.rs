@@ -41,16 +41,16 @@ use models::ConfiguredModels;
 /// Where people are asked about calls that a stage does not list.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Approvals {
-    /// At the terminal, where there is one.
+    /// At the terminal, if there is one.
     #[default]
     Here,
-    /// In other processes, which are waited for.
+    /// In other processes, whose answers are waited for.
     Remote,
-    /// In other processes; the run stands until they answer.
+    /// In other processes; the run stops until they answer.
     NoWait,
 }
 
-/// Assembles what one run is carried out with.
+/// Assembles everything that a run needs.
 ///
 /// [`Builder::prepare`] finds every model, key and server before a run begins or goes on;
 /// [`Builder::take`] takes the run.
@@ -78,7 +78,7 @@ struct Found {
 }
 
 impl Builder {
-    /// Begins with a project: no terminal, nobody looking, no configuration.
+    /// Starts with a project, without terminal, screen and configuration.
     #[must_use]
     pub fn new(environment: Environment, project: &Path) -> Self {
         Self {
@@ -98,13 +98,13 @@ impl Builder {
         }
     }
 
-    /// Tells whether a machine has states that need models, tools or servers: their configuration is read then.
+    /// Tells whether a machine has states that need the configuration of models, tools or servers.
     #[must_use]
     pub fn needs_config(machine: &Machine) -> bool {
         machine.has_stages() || has_nodes(machine)
     }
 
-    /// Takes the configuration of person and project.
+    /// Sets the configuration of person and project.
     #[must_use]
     pub fn config(self, config: RunConfig) -> Self {
         Self {
@@ -113,19 +113,19 @@ impl Builder {
         }
     }
 
-    /// Takes the folders from which clients load Interlock's plugin, outside of their own directories.
+    /// Sets further folders from which clients load Interlock's plugin.
     #[must_use]
     pub fn plugins(self, plugins: Vec<PathBuf>) -> Self {
         Self { plugins, ..self }
     }
 
-    /// Names the model of stages that name none.
+    /// Sets the model of stages that name none.
     #[must_use]
     pub fn model(self, model: Option<String>) -> Self {
         Self { model, ..self }
     }
 
-    /// Takes the models themselves, in place of those that are configured.
+    /// Sets the models to use instead of the configured ones.
     #[must_use]
     pub fn models(self, models: Arc<dyn Models>) -> Self {
         Self {
@@ -134,7 +134,7 @@ impl Builder {
         }
     }
 
-    /// Says who is asked, by which name and where.
+    /// Sets who is asked, by which name and where.
     #[must_use]
     pub fn people(self, person: String, approvals: Approvals) -> Self {
         Self {
@@ -144,19 +144,19 @@ impl Builder {
         }
     }
 
-    /// Takes what shows the run.
+    /// Sets the screen that shows the run.
     #[must_use]
     pub fn screen(self, screen: Arc<dyn Screen>) -> Self {
         Self { screen, ..self }
     }
 
-    /// Takes the terminal that a person sits at.
+    /// Sets the terminal of a person.
     #[must_use]
     pub fn terminal(self, terminal: Option<Arc<Terminal>>) -> Self {
         Self { terminal, ..self }
     }
 
-    /// Takes what holds agents to a workflow of their own.
+    /// Sets what binds agents to a workflow of their own.
     #[must_use]
     pub fn guard(self, guard: Arc<dyn Guard>) -> Self {
         Self {
@@ -165,7 +165,7 @@ impl Builder {
         }
     }
 
-    /// Takes what is given lines for the person as long as there is no screen.
+    /// Sets where lines for the person go as long as there is no screen.
     #[must_use]
     pub fn note(self, note: Note) -> Self {
         Self { note, ..self }
@@ -219,7 +219,7 @@ impl Builder {
         self.found.as_ref().map(|found| &found.config)
     }
 
-    /// Takes the run, or says who has it.
+    /// Takes the run, or returns who has it.
     ///
     /// # Errors
     /// Somebody else carries it out, its log cannot be read, or a path is no text.

@@ -9,10 +9,10 @@ use crate::embedded::EmbeddedError;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BuildError {
-    /// What the workflow or the command line asks for cannot be; one sentence.
+    /// The workflow or the command line asks for something impossible; one sentence.
     #[error("{0}")]
     Usage(String),
-    /// Something that is needed is not there or cannot be used; one sentence.
+    /// Something that the run needs is missing or unusable; one sentence.
     #[error("{0}")]
     Unusable(String),
     /// The path of Interlock's program is not known.

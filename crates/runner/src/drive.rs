@@ -39,25 +39,25 @@ const TRIES_MAX: u32 = 64;
 /// Files that the texts of one state may name.
 const FILES_MAX: usize = 1_000;
 
-/// Why the drive of a run came to its end.
+/// Why driving a run stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Halt {
     /// The run is over.
     Over,
-    /// It waits for a person, and nothing else goes on.
+    /// It waits for a person, and nothing else is under way.
     Standing,
 }
 
-/// Why a run could not be driven on.
+/// Why a run could not be driven.
 #[derive(Debug, thiserror::Error)]
 pub enum DriveError<E> {
     /// The host failed.
     #[error(transparent)]
     Host(E),
-    /// Other writers were always first.
+    /// Other writers were first too often.
     #[error("other writers were first {TRIES_MAX} times in a row")]
     Contended,
-    /// A model stage cannot be carried out here; the run stays as it is.
+    /// A model stage cannot run here; the run is unchanged.
     #[error("`{path}` cannot go on: {message}")]
     Broken {
         /// The state's path.
@@ -65,7 +65,7 @@ pub enum DriveError<E> {
         /// The reason.
         message: String,
     },
-    /// The run refused what became of an effect.
+    /// The run refused the outcome of an effect.
     #[error("the run refused the outcome of `{path}`: {}", refusal.message)]
     Refused {
         /// The state's path.
@@ -75,7 +75,7 @@ pub enum DriveError<E> {
     },
 }
 
-/// Drives the run of `host` until it is over or stands.
+/// Drives the run of `host` until it is over or waits for a person.
 ///
 /// # Errors
 /// The host fails, or the run cannot be written. What was started goes on: the
@@ -91,7 +91,7 @@ pub fn drive<H: Host>(machine: &Machine, host: &mut H) -> Result<Halt, DriveErro
     }
 }
 
-/// Tells a run that whoever carried out its effects is gone.
+/// Reports to a run that the runner of its effects is gone.
 ///
 /// # Errors
 /// The host fails.
@@ -102,7 +102,7 @@ pub fn lose_effects<H: Host>(
     command(machine, host, &CommandKind::LoseEffects)
 }
 
-/// Answers a command of a person on the run of `host`, which nobody drives.
+/// Runs a person's command on the run of `host`, which nobody drives.
 ///
 /// # Errors
 /// The host fails.

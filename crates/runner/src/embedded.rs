@@ -43,13 +43,13 @@ const STACK_BYTES: usize = 512 * 1024;
 /// The same where a model stage or a tool state is carried out: schemas and shell lines are read there.
 const STAGE_STACK_BYTES: usize = 8 * 1024 * 1024;
 
-/// Why a run cannot be carried out here.
+/// Why a run cannot run in this process.
 #[derive(Debug, thiserror::Error)]
 pub enum EmbeddedError {
-    /// Somebody else carries it out, or nobody can say.
+    /// Another process runs it, or that is unknown.
     #[error(transparent)]
     Lease(#[from] LeaseError),
-    /// Groups of the runner before may still run.
+    /// Process groups of the previous runner may still be alive.
     #[error(transparent)]
     Record(#[from] RecordError),
     /// The log failed.
@@ -58,7 +58,7 @@ pub enum EmbeddedError {
     /// The run could not be driven.
     #[error(transparent)]
     Drive(#[from] Box<DriveError<StoreError>>),
-    /// The lease could not be given back.
+    /// The lease could not be released.
     #[error("cannot give the run back: {0}")]
     Release(std::io::Error),
 }
@@ -69,7 +69,7 @@ impl From<DriveError<StoreError>> for EmbeddedError {
     }
 }
 
-/// A run that this process carries out.
+/// A run that this process drives.
 ///
 /// Dropped while something runs, it kills that and leaves the run as after a crash.
 pub struct Embedded {
@@ -122,7 +122,7 @@ impl Worker {
     }
 }
 
-/// The way to have a run cancelled from another thread.
+/// A handle to cancel a run from another thread.
 #[derive(Clone)]
 pub struct Canceller {
     outbox: Sender<Message>,
@@ -131,7 +131,7 @@ pub struct Canceller {
 }
 
 impl Canceller {
-    /// Asks that the run be cancelled; asked again, what still runs is killed at once.
+    /// Requests cancellation; a second request kills what still runs at once.
     pub fn cancel(&self, by: &str) {
         let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
         if *asked {
@@ -165,7 +165,7 @@ impl Embedded {
         })
     }
 
-    /// Returns the way to have the run cancelled from another thread.
+    /// Returns a handle to cancel the run from another thread.
     #[must_use]
     pub fn canceller(&self) -> Canceller {
         Canceller {
@@ -175,12 +175,12 @@ impl Embedded {
         }
     }
 
-    /// Returns the log, to be read or to be written while nothing is driven.
+    /// Returns the log, to read it, or to write it while the run is not driven.
     pub fn log(&mut self) -> &mut RunLog {
         &mut self.log
     }
 
-    /// Returns where the run is carried out.
+    /// Returns the context that the run is carried out in.
     #[must_use]
     pub fn run_context(&self) -> &RunContext {
         &self.context
@@ -212,7 +212,7 @@ impl Embedded {
         Ok(())
     }
 
-    /// Drives the run until it is over or stands, and gives it back.
+    /// Drives the run until it is over or waits for a person, and releases it.
     ///
     /// # Errors
     /// The run cannot be read or written. What ran is killed when this is dropped.
@@ -223,7 +223,7 @@ impl Embedded {
         Ok(halt)
     }
 
-    /// Gives the run back with nothing left behind.
+    /// Releases the run with nothing left behind.
     ///
     /// # Errors
     /// The lock cannot be written.

@@ -2,9 +2,9 @@
 
 use std::{fmt::Debug, path::Path};
 
-/// Holds agents to native workflows.
+/// Binds agents to native workflows.
 ///
-/// The one who has hooks and bindings fills it in.
+/// Implemented where hooks and bindings are known.
 pub trait Guard: Send + Sync {
     /// Starts a run of the workflow that `wanted` names.
     ///
@@ -13,28 +13,28 @@ pub trait Guard: Send + Sync {
     fn begin(&self, wanted: &GuardWanted<'_>) -> Result<Box<dyn Guarded>, String>;
 }
 
-/// What an agent is to be held to.
+/// The workflow that an agent is to be bound to, and how it is started.
 #[derive(Debug, Clone, Copy)]
 pub struct GuardWanted<'a> {
-    /// The workflow's name or path, as written.
+    /// Name or path of the workflow, as written.
     pub workflow: &'a str,
-    /// The tool that starts the agent: `claude`, `codex`, `gemini` or `claude-code`.
+    /// Tool that starts the agent: `claude`, `codex`, `gemini` or `claude-code`.
     pub tool: &'a str,
-    /// The folder it works in.
+    /// Folder that the agent works in.
     pub project: &'a str,
-    /// The program that is started.
+    /// Program of the agent.
     pub program: &'a Path,
-    /// What is set for it beside this process's environment.
+    /// Variables set for it besides this process's environment.
     pub environment: &'a [(String, String)],
-    /// The effect it belongs to and its try; a run that is still open under it is of a runner that died.
+    /// Effect and attempt that it belongs to; an open run with the same mark is of a runner that died.
     pub mark: &'a str,
-    /// The id of the run that starts it.
+    /// Id of the run that starts the agent.
     pub run: &'a str,
-    /// The path of the state that starts it.
+    /// Path of the state that starts the agent.
     pub state: &'a str,
 }
 
-/// A run that an agent is held to.
+/// A run that an agent is bound to.
 pub trait Guarded: Send + Debug {
     /// Returns the variables by which the agent's hooks find the run.
     fn environment(&self) -> Vec<(String, String)>;

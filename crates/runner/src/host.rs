@@ -8,7 +8,7 @@ use crate::{
     stage::{ChannelAnswer, Question},
 };
 
-/// What a run is driven over.
+/// The environment that a run is driven in.
 ///
 /// One implementation starts programs, see [`crate::Embedded`]; a simulation is
 /// another. A host belongs to one run, and is its only writer but for people
@@ -86,21 +86,21 @@ pub trait Host {
     fn next(&mut self, until_ms: Option<u64>) -> Result<Happening, Self::Error>;
 }
 
-/// What became of events that were to be appended.
+/// Result of appending events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Appended {
-    /// They are in the log.
+    /// The events are in the log.
     Kept,
-    /// Another writer was first; the log has to be read again.
+    /// Another writer was first; the log must be read again.
     Conflict,
 }
 
-/// What a host tells.
+/// What a host reports.
 #[derive(Debug, Clone)]
 pub enum Happening {
-    /// A stage that is under way asks the run something, or waits for it to go on.
+    /// A stage under way asks the run something, or waits for it to continue.
     Asked(Question),
-    /// What was started has ended, and nothing of it runs any more.
+    /// An effect has ended, and nothing of it runs any more.
     Ended {
         /// The effect's id.
         id: String,
@@ -109,20 +109,20 @@ pub enum Happening {
         /// What became of it.
         outcome: Outcome,
     },
-    /// A channel says something about what was asked by [`Host::ask`].
+    /// A channel answers a request made by [`Host::ask`].
     Said {
         /// The id of the request.
         id: String,
         /// What it says.
         said: ChannelAnswer,
     },
-    /// Somebody asks that the run be cancelled.
+    /// Cancellation was requested.
     CancelAsked {
         /// Name of whoever did it.
         by: String,
     },
     /// The log has events of another writer.
     LogGrew,
-    /// The time that was waited for has come.
+    /// The deadline that was waited for is reached.
     Tick,
 }

@@ -20,7 +20,7 @@ const LOOKS_MAX: u32 = 10;
 /// Time between two such tries.
 const LOOK_EVERY: Duration = Duration::from_millis(10);
 
-/// The right to carry a run's effects out, until it is dropped.
+/// The exclusive right to carry out a run's effects, until it is dropped.
 ///
 /// Dropped without [`Lease::release`] it tells the next runner that this one
 /// died: what it had begun is cut off.
@@ -31,33 +31,33 @@ pub struct Lease {
     before: Before,
 }
 
-/// What became of the runner before this one.
+/// How the previous runner ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Before {
-    /// There was none, or it left nothing behind.
+    /// There was none, or it released the run.
     Released,
-    /// It died; `None`: nobody knows who it was.
+    /// It died; `None`: it is unknown who it was.
     Died(Option<Holder>),
 }
 
-/// Who carries a run's effects out.
+/// The holder of a run's lease.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Holder {
-    /// Its process.
+    /// Process id.
     pub pid: u32,
-    /// The machine it runs on.
+    /// Name of the machine.
     pub host: String,
-    /// When it began, in milliseconds since 1970.
+    /// Start time in milliseconds since 1970.
     pub since_ms: u64,
 }
 
-/// Why a run cannot be carried out here.
+/// Why a lease cannot be taken.
 #[derive(Debug, thiserror::Error)]
 pub enum LeaseError {
-    /// Somebody carries it out.
+    /// Another process holds it.
     #[error("{}: wait for it, or end it with `interlock cancel`", held(.0.as_ref()))]
     Held(Option<Holder>),
-    /// The lock cannot be had.
+    /// The lock file cannot be used.
     #[error("cannot lock `{path}`: {source}")]
     Io {
         /// The lock.
@@ -88,7 +88,7 @@ enum Text {
 }
 
 impl Lease {
-    /// Takes the run whose directory is `directory`.
+    /// Takes the lease of the run in `directory`.
     ///
     /// # Errors
     /// Another process has it, which is named; or the lock cannot be made.
@@ -127,13 +127,13 @@ impl Lease {
         Ok(lease)
     }
 
-    /// Returns what became of the runner before.
+    /// Returns how the previous runner ended.
     #[must_use]
     pub const fn before(&self) -> &Before {
         &self.before
     }
 
-    /// Gives the run back with nothing left behind.
+    /// Releases the lease with nothing left behind.
     ///
     /// # Errors
     /// The lock cannot be written: the next runner will take this one for dead.
@@ -151,7 +151,7 @@ impl Lease {
     }
 }
 
-/// Names who carries the run in `directory` out; `None` when nobody does.
+/// Returns who holds the lease of the run in `directory`; `None`: nobody.
 #[must_use]
 pub fn holder(directory: &Path) -> Option<Holder> {
     let mut file = File::open(directory.join(FILE_NAME)).ok()?;

@@ -24,19 +24,19 @@ use started::Started;
 /// Time between two looks whether somebody stopped the state.
 pub(crate) const LOOK_EVERY: Duration = Duration::from_millis(50);
 
-/// Where tool states and custom nodes work.
+/// What tool states and custom nodes work with.
 pub struct Nodes {
-    /// The project and what is protected around it, links resolved.
+    /// Project and protected things, links resolved.
     pub place: CallContext,
-    /// What person and project have decided about shell lines.
+    /// Decisions of person and project about shell lines.
     pub decided: Decided,
-    /// Interlock's program, which carries shell lines.
+    /// Path of Interlock's program, which runs shell lines.
     pub program: PathBuf,
-    /// Folders and files beside the project.
+    /// Folders and files besides the project.
     pub datasources: Vec<Datasource>,
-    /// The servers that are there for the whole run.
+    /// Servers available for the whole run.
     pub servers: Option<Arc<dyn Servers>>,
-    /// Servers and values that are asked for when they are needed.
+    /// Servers and values that are looked up when needed.
     pub configured: Arc<dyn Configured>,
     /// Servers that were started for states.
     started: Started,
@@ -44,16 +44,16 @@ pub struct Nodes {
     allowed: Mutex<BTreeSet<String>>,
 }
 
-/// A server that is to be started.
+/// A server to start.
 #[derive(Clone, PartialEq)]
 pub struct ServerRequest {
-    /// Its name.
+    /// Name of the server.
     pub name: String,
     /// `command` with `args` and `env`, or `url` with `headers`, `auth_token` and `type`; and `single_usage`.
     ///
     /// May hold secrets.
     pub written: Object,
-    /// The only tools that are taken; `None`: all.
+    /// Tools to use; `None`: all.
     pub only: Option<Vec<String>>,
 }
 
@@ -73,13 +73,13 @@ impl ServerRequest {
     }
 }
 
-/// Why a server does not run.
+/// Why a server could not be started.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{why}")]
 pub struct NotStarted {
     /// One sentence.
     pub why: String,
-    /// Whether it may be there later.
+    /// Whether it may be available later.
     pub passing: bool,
 }
 
@@ -93,7 +93,7 @@ impl NotStarted {
     }
 }
 
-/// Servers and values of the configuration, as the one who has it fills them in.
+/// Access to servers and values of the configuration.
 pub trait Configured: Send + Sync {
     /// Starts a server, and waits until it is known what it has, or until it is `given_up`.
     ///

@@ -13,67 +13,67 @@ use interlock_core::{
 
 use crate::stage::StageOrder;
 
-/// One effect, as it is to be carried out.
+/// An effect to carry out.
 #[derive(Debug, Clone)]
 pub struct Order {
-    /// Stable: run, frame path and the sequence number of the state's entry.
+    /// Stable id, made of run, frame path and the sequence number of the state entry.
     pub id: String,
-    /// Which try this is, from 1.
+    /// Number of the attempt, from 1.
     pub attempt: u32,
-    /// What kind of work it is.
+    /// Kind of the effect.
     pub kind: EffectKind,
-    /// The state's path, as shown.
+    /// Path of the state as shown to people.
     pub path: String,
-    /// What people call it: `process-file 2 of 3` for an item, else its path.
+    /// Title for people: `process-file 2 of 3` for an item, otherwise the path.
     pub title: String,
-    /// What the tool is given, filled.
+    /// Input with every hole filled.
     pub input: Value,
-    /// Where its output goes.
+    /// Where the output is stored.
     pub capture: Option<Capture>,
-    /// What its lines are shown behind: the branches it runs in.
+    /// Label before its output lines: the branches it runs in.
     pub label: Option<String>,
-    /// Whether nothing else runs beside it, so that it may have the terminal.
+    /// Whether nothing else runs at the same time, so that it may use the terminal.
     pub alone: bool,
     /// Whether the run reads the whole output although nothing captures it.
     pub read_whole: bool,
-    /// Whether its output is shown where nothing captures it; a list of items is not.
+    /// Whether output that nothing captures is shown; a list of items is not.
     pub shown: bool,
-    /// What a model stage is started with; `None`: it is none.
+    /// Input of a model stage; `None`: it is none.
     pub stage: Option<Box<StageOrder>>,
-    /// What a tool state or a custom node is computed over; `None`: it is none.
+    /// Input of a tool state or custom node; `None`: it is none.
     pub node: Option<Box<NodeOrder>>,
 }
 
-/// What a tool state or a custom node is computed over.
+/// Input of a tool state or custom node.
 #[derive(Debug, Clone)]
 pub struct NodeOrder {
-    /// The run's machine.
+    /// Machine of the run.
     pub machine: Arc<Machine>,
-    /// The run, as it was when the node was started.
+    /// The run when the node was started.
     pub run: Arc<Run>,
     /// The frame.
     pub path: FramePath,
-    /// Every event of the run, where the node reads records.
+    /// All events of the run, if the node reads records.
     pub events: Vec<Event>,
 }
 
-/// Where an output goes.
+/// Where an output is stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Capture {
-    /// Into the run, as text.
+    /// In the run, as text.
     Text,
-    /// Into this file, byte for byte.
+    /// In this file, byte for byte.
     File(PathBuf),
 }
 
-/// What became of an effect.
+/// Outcome of an effect.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
-    /// It succeeded with this output, not trimmed; a preview where nobody reads all of it.
+    /// It succeeded with this output, untrimmed; a preview if nothing reads all of it.
     Done {
         /// Standard output.
         stdout: String,
-        /// The beginning and the end of standard error.
+        /// Beginning and end of standard error.
         stderr: String,
     },
     /// It failed.
@@ -85,22 +85,22 @@ pub enum Outcome {
 /// How an effect failed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Failed {
-    /// The code that it is routed by.
+    /// Code that selects the transition.
     pub code: i64,
-    /// A stable name of the reason, where the program's own code says nothing.
+    /// Stable name of the reason, if the program's own code has no meaning.
     pub reason: Option<&'static str>,
     /// One sentence.
     pub message: String,
-    /// The beginning and the end of standard output.
+    /// Beginning and end of standard output.
     pub stdout: String,
-    /// The beginning and the end of standard error.
+    /// Beginning and end of standard error.
     pub stderr: String,
-    /// Whether it may pass by itself; `None`: it does not say, or it will not.
+    /// Whether the failure is transient; `None`: it is not, or nothing is known.
     pub passing: Option<Passing>,
 }
 
 impl Failed {
-    /// Names a failure before anything was started.
+    /// Makes a failure of an effect that was never started.
     pub fn new(code: i64, message: impl Into<String>) -> Self {
         Self {
             code,

@@ -27,7 +27,7 @@ const PREVIEW_BYTES: usize = 512 * 1024;
 /// Bytes of an output that are kept beside the run.
 pub(crate) const KEPT_BYTES_MAX: u64 = 64 * 1024 * 1024;
 
-/// The files that keep what one try of an effect printed.
+/// Files with the output of one attempt of an effect.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeptFiles {
     /// Standard output.
@@ -37,9 +37,9 @@ pub struct KeptFiles {
 }
 
 impl KeptFiles {
-    /// Names the files of one try of the effect `id` below the directory of its run.
+    /// Returns the files of one attempt of the effect `id` below the directory of its run.
     ///
-    /// A file is there only where something was printed.
+    /// A file exists only if something was printed.
     #[must_use]
     pub fn of(run_directory: &Path, id: &str, attempt: u32) -> Self {
         let digest = Sha256::digest(id.as_bytes());

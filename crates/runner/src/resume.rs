@@ -21,12 +21,12 @@ use crate::{
     tools::{Question, condition},
 };
 
-/// What became of a pause that a person resumes.
+/// Result of resuming a pause.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Resumed {
-    /// The run goes on.
+    /// The run continues.
     GoesOn,
-    /// Its condition does not hold yet; why, as its command says.
+    /// Its condition does not hold yet, for the reason that its command gives.
     NotYet(Failed),
     /// Nothing is paused.
     NothingPaused,

@@ -5,14 +5,14 @@ use std::path::Path;
 use interlock_core::machine::{Machine, Mode, ModeRules};
 use interlock_project::{Assets, Config, Environment, Modes, UnreadEntries};
 
-/// The configuration of person and project, as far as it counts for a run.
+/// Configuration of person and project for a run.
 #[derive(Debug, Clone, Default)]
 pub struct RunConfig {
-    /// Of the person.
+    /// Configuration of the person.
     pub person: Config,
-    /// Of the project; only what narrows, where the person does not trust it.
+    /// Configuration of the project; only restrictions if the project is not trusted.
     pub project: Config,
-    /// Whether the person has said that they trust the project.
+    /// Whether the person trusts the project.
     pub is_trusted: bool,
 }
 
@@ -27,7 +27,7 @@ impl RunConfig {
         )
     }
 
-    /// Decides the mode of a run of `machine`; `said` is the person's word for this run.
+    /// Returns the mode of a run of `machine`; `said` is the person's choice for this run.
     ///
     /// # Errors
     /// Entries of a list are written, and no level reads them.

@@ -21,35 +21,35 @@ const SHELLS: [&str; 4] = [
     "/opt/homebrew/bin/bash",
 ];
 
-/// Where a run is carried out.
+/// What a run is carried out with.
 #[derive(Clone)]
 pub struct RunContext {
-    /// The run's id.
+    /// Id of the run.
     pub run: String,
-    /// The folders that its paths are resolved against.
+    /// Folders that paths of the run are resolved against.
     pub places: Places,
-    /// The directory of its log; outputs, groups and the lease lie there.
+    /// Directory of the log, which also holds outputs, groups and the lease.
     pub beside: PathBuf,
-    /// What this process's environment is taken to be where programs are looked for.
+    /// `PATH` to search programs in.
     pub path: Option<OsString>,
-    /// Where bash is looked for, in order.
+    /// Paths to search bash in, in order.
     pub shells: Vec<PathBuf>,
-    /// The terminal that a person sits at.
+    /// Terminal of a person.
     pub terminal: Option<Arc<Terminal>>,
-    /// What shows the programs' output.
+    /// Screen that shows the output of programs.
     pub screen: Arc<dyn Screen>,
-    /// What holds agents to a workflow of their own.
+    /// What binds agents to a workflow of their own.
     pub guard: Option<Arc<dyn Guard>>,
-    /// How many programs run at once, in all runs that share it.
+    /// Limit of programs that run at once, shared between runs.
     pub slots: Arc<Slots>,
-    /// Where model stages work; `None`: nothing here can carry one out.
+    /// What model stages work with; `None`: they cannot run here.
     pub stages: Option<Arc<Stages>>,
-    /// Where tools of states and custom nodes work; `None`: nothing here can carry one out.
+    /// What tool states and custom nodes work with; `None`: they cannot run here.
     pub nodes: Option<Arc<Nodes>>,
 }
 
 impl RunContext {
-    /// Takes a run's folders; no terminal, nobody looking, `PATH` as this process has it.
+    /// Makes a context without terminal and screen, with this process's `PATH`.
     #[must_use]
     pub fn new(run: impl Into<String>, places: Places, beside: impl Into<PathBuf>) -> Self {
         Self {

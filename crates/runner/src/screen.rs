@@ -10,7 +10,7 @@ use crate::order::{Order, Outcome};
 /// Bytes of a line after which its rest is shown as a line of its own.
 const LINE_BYTES_MAX: usize = 64 * 1024;
 
-/// Shows what programs print and how the run goes on.
+/// Shows the output of programs and the progress of the run.
 ///
 /// What cannot be shown is the screen's own matter: nothing here fails because of it.
 pub trait Screen: Send + Sync {
@@ -63,11 +63,11 @@ pub trait Screen: Send + Sync {
 pub enum Piece<'a> {
     /// Text.
     Text(&'a str),
-    /// What it thinks before it answers.
+    /// Thinking before the answer.
     Thinking(&'a str),
-    /// It calls a tool; the arguments are still to come.
+    /// Start of a tool call, before its arguments.
     Calling(&'a str),
-    /// The message is over, whole or not.
+    /// End of the message, complete or not.
     End,
 }
 

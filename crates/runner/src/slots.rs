@@ -5,7 +5,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 /// Programs at once where nothing else is said.
 const AT_ONCE: usize = 256;
 
-/// Places for programs that run at the same time.
+/// Slots for programs that run at the same time.
 #[derive(Debug)]
 pub struct Slots {
     free: Mutex<usize>,
@@ -19,7 +19,7 @@ impl Default for Slots {
 }
 
 impl Slots {
-    /// Makes `count` places, at least one.
+    /// Makes `count` slots, at least one.
     #[must_use]
     pub fn new(count: usize) -> Self {
         Self {

@@ -37,7 +37,7 @@ const LABEL: &str = "mcp";
 /// The code of a call that its tool says has failed.
 const TOOL_ERROR: &str = "tool_error";
 
-/// Takes a line for a person.
+/// Receiver of lines for a person.
 pub type Note = Arc<dyn Fn(&str) + Send + Sync>;
 
 /// Starts the MCP servers of runs.

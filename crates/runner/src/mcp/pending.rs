@@ -9,7 +9,7 @@ use tokio::task::AbortHandle;
 
 use super::{CallError, ToolResult};
 
-/// A call of a tool that is under way; dropped, it is cancelled at its server.
+/// A tool call under way; dropping it cancels the call at its server.
 #[derive(Debug)]
 pub struct Call<T = ToolResult> {
     pub(super) answered: Receiver<Result<T, CallError>>,
@@ -17,7 +17,7 @@ pub struct Call<T = ToolResult> {
 }
 
 impl<T> Call<T> {
-    /// Waits until it has ended.
+    /// Waits until the call has ended.
     ///
     /// # Errors
     /// There is no result of the tool, with the reason.
@@ -25,9 +25,9 @@ impl<T> Call<T> {
         self.answered.recv().unwrap_or(Err(CallError::Cancelled))
     }
 
-    /// Waits for it, but no longer than `time`; `None`: it has not ended.
+    /// Waits for the call for up to `time`; `None`: it has not ended.
     ///
-    /// What has been returned once is not returned again.
+    /// A result is returned once only.
     pub fn wait_for(&self, time: Duration) -> Option<Result<T, CallError>> {
         match self.answered.recv_timeout(time) {
             Ok(ended) => Some(ended),
@@ -36,7 +36,7 @@ impl<T> Call<T> {
         }
     }
 
-    /// Cancels it at its server.
+    /// Cancels the call at its server.
     pub fn cancel(self) {
         drop(self);
     }

@@ -5,18 +5,18 @@ use std::time::Duration;
 use interlock_mcp::message::{AWAY, Outcome};
 use serde_json::Value;
 
-/// What a tool gave.
+/// Result of a tool.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolResult {
-    /// Whether the tool says that it succeeded.
+    /// Whether the tool reports success.
     pub ok: bool,
-    /// Its content as text, whole: texts as they are, other items by their kind and size.
+    /// Complete content as text; items that are no text by kind and size.
     ///
-    /// Where it gave structured content only: that, as JSON.
+    /// If there is structured content only, that content as JSON.
     pub text: String,
-    /// Its structured content.
+    /// Structured content.
     pub structured: Option<Value>,
-    /// Its content, item by item, as it came.
+    /// Content items as received.
     pub content: Vec<Value>,
 }
 
@@ -24,22 +24,22 @@ pub struct ToolResult {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CallError {
-    /// No tool has the name, or it is none of those that are taken.
+    /// No available tool has the name.
     #[error("{0}")]
     Unknown(String),
-    /// Its definition is another than the run saw first; a person may accept it.
+    /// The definition differs from the one that the run saw first; a person can accept it.
     #[error("{0}")]
     Changed(String),
     /// The server refused.
     #[error("{0}")]
     Refused(String),
-    /// The server is not there now, or went before it answered; it may be there later.
+    /// The server is not available, or went away before it answered.
     #[error("{0}")]
     Away(String),
-    /// It took longer than it may, and was cancelled.
+    /// The call took too long and was cancelled.
     #[error("it did not end within {} ms", .0.as_millis())]
     TimedOut(Duration),
-    /// Whoever called it gave it up.
+    /// The caller cancelled the call.
     #[error("the call was cancelled")]
     Cancelled,
     /// Interlock failed, or the servers have ended.
@@ -48,7 +48,7 @@ pub enum CallError {
 }
 
 impl CallError {
-    /// Returns a word for it that stays the same.
+    /// Returns a stable code.
     #[must_use]
     pub const fn code(&self) -> &'static str {
         match self {

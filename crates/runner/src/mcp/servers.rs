@@ -38,36 +38,36 @@ const END_TIME: Duration = Duration::from_secs(4);
 /// How long the servers of a run may take to start and to say what they have.
 const LIST_TIME: Duration = Duration::from_secs(60);
 
-/// A tool of a server.
+/// A server tool.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ServedTool {
-    /// The name it is called by: its own where no other tool has it, else `SERVER__TOOL`.
+    /// Name to call it by: its own if unique, otherwise `SERVER__TOOL`.
     pub name: String,
-    /// The server's name.
+    /// Name of the server.
     pub server: String,
-    /// The server's own name of it.
+    /// Name of the tool at the server.
     pub tool: String,
-    /// Its definition as the server gives it: `description`, `inputSchema`, `annotations` and so on.
+    /// Definition as the server gives it: `description`, `inputSchema`, `annotations` and so on.
     pub definition: Value,
 }
 
-/// What the servers of a run are started with.
+/// Settings for the servers of a run.
 pub struct ToolServersSettings {
-    /// The project, the state directory and the person's configuration.
+    /// Environment of the invocation.
     pub environment: Environment,
-    /// Folders from which clients load Interlock's plugin, outside of their own directories.
+    /// Further folders from which clients load Interlock's plugin.
     pub plugins: Vec<PathBuf>,
-    /// The servers, each of another name.
+    /// Servers to start, with distinct names.
     pub wanted: Vec<WantedServer>,
-    /// What the configuration says of single tools; where servers work is read from it, too.
+    /// Configuration of single tools and of the servers' working directories.
     pub configured: Servers,
-    /// The run beside whose log definitions are pinned; `None`: they are held as long as this lives.
+    /// Run beside whose log definitions are pinned; `None`: pinned in memory.
     pub run: Option<RunId>,
-    /// Names of tools that the run has beside them: a server's tool of one stands behind its server's name.
+    /// Names of other tools of the run; server tools with such a name get the server's name as prefix.
     pub reserved: Vec<String>,
-    /// The longest message of a server, in bytes.
+    /// Largest message of a server, in bytes.
     pub message_bytes_max: usize,
-    /// Gets lines for a person: what servers write to standard error, and which of them are down.
+    /// Receives lines for a person: standard error of servers, and which servers are down.
     pub note: Box<dyn FnMut(String) + Send>,
 }
 
@@ -80,7 +80,7 @@ impl fmt::Debug for ToolServersSettings {
     }
 }
 
-/// The MCP servers of a run; dropped, they are ended with all that they started.
+/// The MCP servers of a run; dropping this ends them with all that they started.
 pub struct ToolServers {
     inner: Arc<Inner>,
     home: Home,
@@ -100,7 +100,7 @@ impl fmt::Debug for ToolServers {
 }
 
 impl ToolServers {
-    /// Begins to start the servers; [`Self::tools`] waits for them.
+    /// Starts the servers without waiting; [`Self::tools`] waits for them.
     ///
     /// # Errors
     /// Two servers have one name, the person's configuration cannot be read, or the system gives no threads.
@@ -156,7 +156,7 @@ impl ToolServers {
         })
     }
 
-    /// Lists the tools that are there now; waits for servers that are starting, a minute at most.
+    /// Lists the available tools; waits up to a minute for servers that are starting.
     ///
     /// A tool whose definition is another than the run saw first is left out, and so are those of a
     /// server that is down. In the order of the servers, and of each as it lists them.
@@ -167,14 +167,14 @@ impl ToolServers {
         self.listing().wait()
     }
 
-    /// Begins to list the tools that are there now, as [`Self::tools`] does.
+    /// Lists the available tools without waiting, like [`Self::tools`].
     #[must_use]
     pub fn listing(&self) -> Call<Vec<ServedTool>> {
         let inner = Arc::clone(&self.inner);
         self.begin_with(Some(LIST_TIME), async move { inner.list().await })
     }
 
-    /// Keeps the definitions that were seen, and those to come, beside the log of a run that has begun since.
+    /// Pins seen and future definitions beside the log of a run that has started since.
     ///
     /// # Errors
     /// They cannot be kept.
@@ -182,7 +182,7 @@ impl ToolServers {
         self.inner.pinned.keep_with(&self.home, run)
     }
 
-    /// Returns the names of servers of which no tool is known now: they are down, or have none.
+    /// Returns the names of servers without known tools: they are down, or have none.
     #[must_use]
     pub fn silent(&self) -> Vec<String> {
         let connected = lock(&self.inner.connected).clone();
@@ -192,7 +192,7 @@ impl ToolServers {
         silent.map(|(server, _)| server.name.clone()).collect()
     }
 
-    /// Finds what a call would do, for whoever judges it; `None`: the newest list has no such tool.
+    /// Returns the facts of a call for judging it; `None`: the newest list has no such tool.
     #[must_use]
     pub fn proposed(&self, id: CallId, name: &str, arguments: &Object) -> Option<ToolCall> {
         let named = lock(&self.inner.named).get(name).cloned()?;
@@ -206,9 +206,9 @@ impl ToolServers {
         Some(lock(&self.files).call(&listed, &input, Identity { id, agent: None }))
     }
 
-    /// Begins to call a tool by its name of the newest list.
+    /// Starts a call of a tool by its name in the newest list.
     ///
-    /// `time` is the longest it may take; `None`: what is set for its server.
+    /// `time` is its time limit; `None`: that of the server.
     #[must_use]
     pub fn call(&self, name: &str, arguments: Object, time: Option<Duration>) -> Call {
         let inner = Arc::clone(&self.inner);

@@ -13,23 +13,23 @@ use interlock_project::{ServerConfig, ServerName};
 use interlock_served::reach;
 use serde_json::Value;
 
-/// A server that a run wants.
+/// A server that a run needs.
 #[derive(Debug, Clone)]
 pub struct WantedServer {
-    /// Its name, as [`WantedServer::name_of`] makes one: what stands before `__`.
+    /// Name as made by [`WantedServer::name_of`], the prefix before `__`.
     pub name: String,
-    /// How it is reached.
+    /// How the server is reached.
     pub reach: Reach,
-    /// Longest that a call may take where its caller says nothing; `None`: as long as it takes.
+    /// Default time limit of a call; `None`: none.
     pub timeout: Option<Duration>,
-    /// The only tools that are taken; `None`: all.
+    /// Tools to use; `None`: all.
     pub only: Option<Vec<String>>,
-    /// Whether each call has a server of its own, begun for it and ended with it.
+    /// Whether each call starts a new server that ends with the call.
     pub single_usage: bool,
 }
 
 impl WantedServer {
-    /// Takes one server of a configuration; paths in it count from `root`.
+    /// Makes a server from the configuration; relative paths start at `root`.
     ///
     /// # Errors
     /// Its settings name a variable that is not set, or an address that is none.
@@ -83,7 +83,7 @@ impl WantedServer {
         })
     }
 
-    /// Makes a name of a server out of any text: letters, digits, `-`, and single `_` within.
+    /// Makes a server name from any text: letters, digits, `-`, and single `_` inside.
     #[must_use]
     pub fn name_of(text: &str) -> String {
         interlock_tool_names::server_name(text)

@@ -2,7 +2,7 @@
 
 use std::{fmt, sync::Arc};
 
-/// A place where a person can be asked.
+/// A channel on which a person can be asked.
 pub trait Channel: Send + Sync {
     /// Asks; what is said goes to `answers`, at most once.
     ///
@@ -10,49 +10,49 @@ pub trait Channel: Send + Sync {
     fn ask(&self, wanted: PersonRequest, answers: Answers) -> Box<dyn Open>;
 }
 
-/// A request that a channel has.
+/// A request that is open in a channel.
 pub trait Open: Send {
     /// Takes it back; `why` is told to a person who looks at it.
     fn withdraw(self: Box<Self>, why: &str);
 }
 
-/// What a person is asked.
+/// A request to a person.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PersonRequest {
-    /// The id of the request, by which it can be answered from elsewhere.
+    /// Id of the request, to answer it from elsewhere.
     pub id: String,
-    /// The path of the stage.
+    /// Path of the stage.
     pub path: String,
-    /// The tool; empty: it is no call.
+    /// Name of the tool; empty: the request is not about a call.
     pub tool: String,
-    /// What it would do, or what is asked: plain text, several lines at most.
+    /// What the call would do, or the question: plain text, a few lines at most.
     pub text: String,
-    /// Whether a yes takes a passkey, so that only a no can be said here.
+    /// Whether an approval needs a passkey, so that only a rejection can be given here.
     pub passkey: bool,
 }
 
-/// What a channel says.
+/// Answer of a channel.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ChannelAnswer {
-    /// Yes.
+    /// Approved.
     Yes {
         /// Name of whoever did it.
         by: String,
     },
-    /// No.
+    /// Rejected.
     No {
         /// Name of whoever did it.
         by: String,
         /// What the model is told.
         note: Option<String>,
     },
-    /// Not now.
+    /// Deferred.
     Later,
-    /// Nobody is there any more.
+    /// The channel is closed.
     Broken,
 }
 
-/// Where a channel says what it has to say.
+/// Receiver of a channel's answers.
 #[derive(Clone)]
 pub struct Answers(Arc<dyn Fn(ChannelAnswer) + Send + Sync>);
 
@@ -62,7 +62,7 @@ impl Answers {
         Self(Arc::new(to))
     }
 
-    /// Says it; whoever asked may be gone.
+    /// Sends an answer; the receiver may be gone.
     pub fn say(&self, said: ChannelAnswer) {
         (self.0)(said);
     }

@@ -6,27 +6,27 @@ use interlock_store::{Messages, StoreError};
 use interlock_tools::SeenFile;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
-/// A message of a model, as it is kept.
+/// A message of a model as stored.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct KeptAnswer {
-    /// What it said.
+    /// Message of the model.
     pub answer: Answer,
 }
 
-/// The result of a call, as it is kept.
+/// The result of a call as stored.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct KeptResult {
-    /// What the model is told.
+    /// Text returned to the model.
     pub text: String,
     /// Whether the call failed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_error: bool,
-    /// Of the whole result, where `text` is only parts of it.
+    /// Digest of the whole result, if `text` holds only parts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub whole: Option<Digest>,
-    /// Files whose content the model knows by it.
+    /// Files whose content the model has seen in it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub seen: Vec<SeenFile>,
 }
@@ -50,13 +50,13 @@ pub(crate) fn read<T: DeserializeOwned>(
     })
 }
 
-/// What was kept cannot be read.
+/// Why a stored message cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum Unreadable {
     /// The file cannot be read.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// It is something else.
+    /// The content is something else.
     #[error("`{digest}` among the messages is none of this version: {source}")]
     Other {
         /// Its name.

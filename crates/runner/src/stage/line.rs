@@ -16,41 +16,41 @@ use interlock_core::{
     stage::Step,
 };
 
-/// What a stage asks the loop that drives its run.
+/// A request of a stage to the loop that drives its run.
 #[derive(Debug, Clone)]
 pub struct Question {
-    /// The effect's id.
+    /// Id of the effect.
     pub id: String,
-    /// Which try.
+    /// Number of the attempt.
     pub attempt: u32,
     /// What the run is asked; `None`: nothing, the stage waits until this step is not the next any more.
     pub ask: Result<Box<CommandKind>, Step>,
-    /// Where the answer goes; dropped: the stage is not under way any more.
+    /// Receives the answer; dropped if the stage is no longer under way.
     pub reply: Sender<Heard>,
 }
 
-/// What reaches a stage: from the run, or from whoever was asked.
+/// What a stage receives: from the run, or from a channel.
 #[derive(Debug, Clone)]
 pub enum Heard {
     /// The run has answered or moved on.
     Run(Standing),
-    /// A channel says something about the request with this number.
+    /// A channel answers the request with this number.
     Channel(usize, super::channel::ChannelAnswer),
 }
 
-/// Where the run stands, as a stage is told.
+/// State of the run as a stage receives it.
 #[derive(Debug, Clone)]
 pub struct Standing {
-    /// The answer; `None`: nothing was asked.
+    /// Refusal of the request; `None`: none.
     pub refused: Option<Refusal>,
     /// The run.
     pub run: Arc<Run>,
-    /// What happened in the stage's frame since it was told last.
+    /// Events in the stage's frame since the last report.
     pub events: Vec<Event>,
 }
 
 impl Standing {
-    /// Makes what a stage is told of a decision.
+    /// Makes the report of a decision for a stage.
     #[must_use]
     pub fn new(reply: &Reply, run: Arc<Run>, events: Vec<Event>) -> Self {
         Self {
@@ -64,19 +64,19 @@ impl Standing {
     }
 }
 
-/// What a stage is started with.
+/// Input of a stage.
 #[derive(Debug, Clone)]
 pub struct StageOrder {
-    /// The frame that stands in it.
+    /// Path of the frame in the stage.
     pub path: FramePath,
     /// The machine of the run.
     pub machine: Arc<Machine>,
-    /// Where the run stands, and what has happened in the attempt so far.
+    /// State of the run, and the events of the attempt so far.
     pub told: Standing,
 }
 
 impl StageOrder {
-    /// Returns what is to be done next.
+    /// Returns the next step.
     #[must_use]
     pub fn step(&self) -> Option<Step> {
         interlock_core::stage::step(&self.machine, &self.told.run, &self.path)

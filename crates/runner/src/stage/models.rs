@@ -4,27 +4,27 @@ use interlock_core::attempt::Usage;
 use interlock_models::{Answer, Heard, Kind, ModelError, Request};
 use interlock_process::Cancel;
 
-/// A model that a stage may call.
+/// A model that a stage can call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Model {
-    /// The provider's name in the configuration.
+    /// Name of the provider in the configuration.
     pub provider: String,
-    /// What it speaks.
+    /// Protocol of the provider.
     pub kind: Kind,
-    /// The model's name there.
+    /// Name of the model at the provider.
     pub name: String,
 }
 
-/// How often a call is made before it has failed.
+/// How often a call is attempted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tries {
-    /// As often as the one who has the configuration thinks right.
+    /// As often as the configuration says.
     Several,
-    /// Once: whoever calls waits and tries again in its own way.
+    /// Once; the caller has its own retries.
     Once,
 }
 
-/// The models that stages may call.
+/// The models that stages can call.
 pub trait Models: Send + Sync {
     /// Finds the model that a workflow names; `None`: the configured one.
     ///

@@ -11,45 +11,45 @@ use interlock_tools::{Datasource, Secrets, Tool};
 
 use super::{channel::Channel, models::Models, servers::Servers};
 
-/// Where the stages of a run work.
+/// What the stages of a run work with.
 #[derive(Clone)]
 pub struct Stages {
     /// The models.
     pub models: Arc<dyn Models>,
-    /// The model of stages that name none, where `--model` says so.
+    /// Model of stages that name none, from `--model`.
     pub model: Option<String>,
     /// The built-in tools.
     pub tools: Vec<Tool>,
-    /// What is masked where people read: the values of variables whose name tells a secret.
+    /// Values masked in what people read: variables whose name suggests a secret.
     pub secrets: Secrets,
     /// The MCP servers.
     pub servers: Option<Arc<dyn Servers>>,
-    /// What is kept beside the log.
+    /// Messages stored beside the log.
     pub messages: Messages,
-    /// The state directory, which knows the person's token.
+    /// State directory, which has the person's token.
     pub home: Home,
-    /// The project and what is protected around it, links resolved.
+    /// Project and protected things, links resolved.
     pub place: CallContext,
-    /// What person and project have decided about shell lines.
+    /// Decisions of person and project about shell lines.
     pub decided: Decided,
-    /// Interlock's program, which carries shell lines.
+    /// Path of Interlock's program, which runs shell lines.
     pub program: PathBuf,
-    /// Who is asked.
+    /// People who can be asked.
     pub people: People,
-    /// Folders and files beside the project that tools may touch.
+    /// Folders and files besides the project that tools may use.
     pub datasources: Vec<Datasource>,
-    /// Variables for single tools alone, by the tool's name. Secrets: no result shows them.
+    /// Variables for single tools, by the name of the tool. They are secrets and shown in no result.
     pub variables: BTreeMap<String, Vec<(String, String)>>,
 }
 
-/// Who is asked about calls that a stage does not list.
+/// People who are asked about calls that a stage does not list.
 #[derive(Clone, Default)]
 pub struct People {
-    /// The terminal, or another channel in this process.
+    /// Terminal, or another channel in this process.
     pub here: Option<Arc<dyn Channel>>,
-    /// Whether answers may come from other processes, through the log.
+    /// Whether answers can come from other processes, through the log.
     pub elsewhere: bool,
-    /// Whether nobody waits for them: the run stands then.
+    /// Whether the run stops instead of waiting for them.
     pub no_wait: bool,
 }
 

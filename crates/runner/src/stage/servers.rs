@@ -53,23 +53,23 @@ pub trait Servers: Send + Sync {
     ) -> ServedEnd;
 }
 
-/// A tool of a server.
+/// A server tool.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Served {
-    /// What the model is told of it.
+    /// Description for the model.
     pub spec: ToolSpec,
-    /// Its names with its server's, by which a stage may list it too.
+    /// Names with the server's name, which a stage can list too.
     pub served_as: Vec<String>,
 }
 
-/// How a call of a server's tool ended.
+/// How a call of a server tool ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServedEnd {
     /// Whether it succeeded.
     pub ok: bool,
-    /// Why not; `None` exactly where it did.
+    /// Code of the failure; `None` if it succeeded.
     pub code: Option<String>,
-    /// The result, or the sentence of the failure.
+    /// Result, or the message of the failure.
     pub text: String,
     /// Whether the same call may succeed later.
     pub passing: bool,

@@ -15,9 +15,9 @@ use interlock_process::{Cancel, Stop, Terminal};
 
 use super::channel::{Answers, Channel, ChannelAnswer, Open, PersonRequest};
 
-/// The terminal that a person sits at, as a place where they are asked.
+/// A channel that asks a person at the terminal.
 ///
-/// Requests queue; what was typed before a question is shown is no answer to it.
+/// Requests are queued; input typed before a question is shown does not answer it.
 pub struct TerminalPrompt {
     shared: Arc<Shared>,
 }
@@ -47,7 +47,7 @@ struct Request {
 }
 
 impl TerminalPrompt {
-    /// Takes the terminal; answers count as those of `by`.
+    /// Makes a channel on `terminal`; answers count as those of `by`.
     #[must_use]
     pub fn new(terminal: Arc<Terminal>, screen: Arc<dyn Screen>, by: String) -> Self {
         Self {

@@ -48,7 +48,7 @@ struct Open {
 }
 
 impl Transcript {
-    /// Opens one without history.
+    /// Makes a transcript without history.
     #[must_use]
     pub fn new(begin: Option<&str>, completion_tool: Option<&str>) -> Self {
         let begin = begin.unwrap_or(BEGIN).to_owned();
@@ -63,7 +63,7 @@ impl Transcript {
         }
     }
 
-    /// Returns all messages that are whole, with results for every call.
+    /// Returns all complete messages, with results for every call.
     #[must_use]
     pub fn messages(&self) -> &[Message] {
         &self.messages
@@ -84,16 +84,16 @@ impl Transcript {
         self.granted.contains(call)
     }
 
-    /// Returns the frame of an event that a transcript is made of.
+    /// Returns the frame of an event that belongs to a transcript.
     #[must_use]
     pub fn frame_of(event: &Event) -> Option<&FramePath> {
         concerns(event)
     }
 
-    /// Folds an event of the stage's frame.
+    /// Adds an event of the stage's frame.
     ///
     /// # Errors
-    /// What it names cannot be read.
+    /// A stored message cannot be read.
     pub fn take(&mut self, event: &Event, kept: &Messages) -> Result<(), Unreadable> {
         match event {
             Event::StageEntered { .. } => {
@@ -206,7 +206,7 @@ impl Transcript {
     }
 }
 
-/// Returns the frame of an event that a transcript is made of.
+/// Returns the frame of an event that belongs to a transcript.
 pub(crate) fn concerns(event: &Event) -> Option<&FramePath> {
     match event {
         Event::StageEntered { path, .. }

@@ -17,18 +17,18 @@ pub struct Question {
     pub text: String,
     /// Whether an answer may have several lines.
     pub multiline: bool,
-    /// What there is to choose from; empty: any text answers.
+    /// Options to choose from; empty: any text is an answer.
     pub options: Vec<Choice>,
-    /// Whether another text answers too.
+    /// Whether other text is an answer too.
     pub allow_custom: bool,
 }
 
-/// One answer to choose.
+/// An option to choose.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Choice {
-    /// What is stored.
+    /// Value that is stored.
     pub value: String,
-    /// What it means.
+    /// Description of the option.
     pub description: String,
 }
 
@@ -36,7 +36,7 @@ impl Question {
     /// Reads the arguments of `ask-user`.
     ///
     /// # Errors
-    /// A template made one of them wrong.
+    /// A template produced an invalid argument.
     pub fn of(input: &Value) -> Result<Self, Failed> {
         let fields = Fields::new("ask-user", input);
         let options = match fields.get("options") {
@@ -55,10 +55,10 @@ impl Question {
         })
     }
 
-    /// Returns what `typed` answers.
+    /// Returns the answer that `typed` stands for.
     ///
     /// # Errors
-    /// It is none of the options; one sentence.
+    /// It is none of the options; the error is one sentence.
     pub fn answer(&self, typed: &str) -> Result<String, String> {
         if self.options.is_empty() {
             return Ok(typed.to_owned());
@@ -86,7 +86,7 @@ impl Question {
         }
     }
 
-    /// Writes the question as a person reads it.
+    /// Formats the question for a person.
     #[must_use]
     pub fn shown(&self) -> String {
         let mut shown = format!("{}\n", self.text.trim_end());
