@@ -114,7 +114,7 @@ enum Standing<L> {
     Down(Outcome),
 }
 
-impl<L> ServerState<L> {
+impl<L: Send + Sync + 'static> ServerState<L> {
     /// Makes the state of a server that nobody has connected to.
     #[must_use]
     pub fn new(options: ConnectOptions) -> Self {

@@ -81,7 +81,7 @@ impl McpClient {
 
     /// Asks for every page.
     async fn ask_all(&self) -> Result<Arc<Definitions>, Outcome> {
-        let live = match self.live().await {
+        let live = match self.state.live().await {
             Ok(live) => live,
             // Better what was there a moment ago than nothing.
             Err(outcome) => return self.tools.lock().tools.clone().ok_or(outcome),
