@@ -109,8 +109,8 @@ fn stages(room: &TempDir, machine: &Machine) -> Stages {
         .create_run(&NewRun {
             machine,
             source: &SourceFile {
-                name: "flow.json",
-                text: "{}",
+                name: "flow.json".to_owned(),
+                text: "{}".to_owned(),
             },
             project_root: &project,
             name: None,
