@@ -154,6 +154,7 @@ mod tests {
 workflows:
   one: {initial: a, states: {a: {type: final}}}
   two: {initial: b, states: {b: {type: final}}}
+upstream_servers: []
 ";
         let source = Source::new("w.yaml", text);
         for (machine, is_clear) in [(None, false), (Some("two"), true), (Some("three"), false)] {
