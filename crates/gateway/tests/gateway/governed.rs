@@ -124,8 +124,8 @@ fn the_list_follows_the_run_whoever_moves_it() {
         ("fs", "write_file"),
         ("fs", "list_directory"),
     ];
-    assert_eq!(session.shown(&tools), [true, true, true]);
     assert!(!session.governor.changed(), "nothing was listed before");
+    assert_eq!(session.shown(&tools), [true, true, true]);
     assert!(!session.governor.changed(), "nothing has happened");
     let run = started(&world);
     assert!(session.governor.changed(), "a run holds the session now");
