@@ -221,9 +221,19 @@ fn a_new_conversation_is_refused_where_the_run_of_its_client_cannot_be_read() {
     assert!(why.contains(run.as_str()), "{why}");
     let elsewhere = Environment {
         client: Some(process("another client")),
-        ..environment
+        ..environment.clone()
     };
     let free = place.ask_with(&elsewhere, "another", "PreToolUse");
+    assert_eq!(free, Ok(json!({})));
+    // The mark beside the state says so alone, where nothing else of the client's sessions is left.
+    for kept in ["sessions", "presence"] {
+        let _ = fs::remove_dir_all(place.state().join(kept));
+    }
+    let why = place
+        .ask_with(&environment, "a third", "PreToolUse")
+        .unwrap_err();
+    assert!(why.contains(run.as_str()), "{why}");
+    let free = place.ask_with(&elsewhere, "a third", "PreToolUse");
     assert_eq!(free, Ok(json!({})));
 }
 
