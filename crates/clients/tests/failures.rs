@@ -365,12 +365,15 @@ fn no_key_that_decides_may_stand_twice() {
     ];
     for (client, keys) in keys {
         for key in keys {
-            let text = format!(r#"{{"{key}": "a", "{key}": "b"}}"#);
-            let why = read(client, text.as_bytes(), Some("preToolUse")).unwrap_err();
-            assert!(
-                why.contains(key) && why.contains("twice"),
-                "{client:?} {key}: {why}"
-            );
+            // Also behind another one that may.
+            for before in ["", r#""x": 1, "x": 2, "#] {
+                let text = format!(r#"{{{before}"{key}": "a", "{key}": "b"}}"#);
+                let why = read(client, text.as_bytes(), Some("preToolUse")).unwrap_err();
+                assert!(
+                    why.contains(key) && why.contains("twice"),
+                    "{client:?} {key}: {why}"
+                );
+            }
         }
     }
 }
