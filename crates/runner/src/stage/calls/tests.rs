@@ -93,7 +93,7 @@ fn machine() -> Machine {
     let machine = json!({
         "id": "flow", "initial": "a",
         "states": {
-            "a": {"policy": {"allowed_tools": ["Read"]}, "on": {"done": {"transitions": [{"target": {"state": "end"}}]}}},
+            "a": {"policy": {"allowed_tools": ["Read", "Bash"]}, "on": {"done": {"transitions": [{"target": {"state": "end"}}]}}},
             "end": {"activity": {"final": {"outcome": "success"}}},
         },
     });
