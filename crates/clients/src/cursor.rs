@@ -254,3 +254,25 @@ fn permission(word: &str, reason: &str) -> Value {
     let reason = cut(reason, ADDED_MAX);
     json!({ "permission": word, "user_message": reason, "agent_message": reason })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sub_agent_is_named_by_itself_or_by_its_own_transcript() {
+        for (input, agent) in [
+            (r#"{"subagent_id": "a1"}"#, Some("a1")),
+            (
+                r#"{"agent_transcript_path": "/h/c1/subagents/a1.jsonl"}"#,
+                Some("a1"),
+            ),
+            (r#"{"agent_transcript_path": "/h/c1/c1.jsonl"}"#, None),
+            ("{}", None),
+        ] {
+            let told = HookPayload::parse(input.as_bytes(), &[]);
+            let found = told.and_then(|told| sub_agent(&told));
+            assert_eq!(found, Ok(agent.map(str::to_owned)), "{input}");
+        }
+    }
+}

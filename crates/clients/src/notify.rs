@@ -338,8 +338,11 @@ mod tests {
         };
         assert_eq!(notifiers(&off, &none, project), [Err(NoNotifier::Off)]);
         if cfg!(not(target_os = "macos")) {
-            let found = notifiers(&NotifyConfig::default(), &none, project);
-            assert_eq!(found, [Err(NoNotifier::NoDesktop)]);
+            let empty = |name: &str| name.starts_with("D").then(OsString::new);
+            for env in [&none as &dyn Fn(&str) -> Option<OsString>, &empty] {
+                let found = notifiers(&NotifyConfig::default(), env, project);
+                assert_eq!(found, [Err(NoNotifier::NoDesktop)]);
+            }
         }
     }
 

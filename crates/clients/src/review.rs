@@ -250,3 +250,32 @@ pub fn age(ms: u64) -> String {
         _ => format!("{} d", seconds / 86_400),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use interlock_core::names::{CallId, Digest};
+
+    use super::*;
+
+    #[test]
+    fn a_person_is_told_what_no_client_shows_of_a_write() {
+        for (tool, summary, is_told) in [
+            ("Write", "a.txt", true),
+            ("write_file", "a.txt", true),
+            ("str_replace_editor", "a.txt", true),
+            ("Write", "a.txt\n+one line", false),
+            ("Read", "a.txt", false),
+            ("read_file", "a.txt", false),
+            ("Bash", "cargo test", false),
+        ] {
+            let call = CallRecord {
+                id: CallId::new("t1"),
+                tool: tool.to_owned(),
+                digest: Digest::new("d"),
+                summary: summary.to_owned(),
+                agent: None,
+            };
+            assert_eq!(unseen(&call).is_some(), is_told, "{tool}: {summary}");
+        }
+    }
+}

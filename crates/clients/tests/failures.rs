@@ -221,9 +221,19 @@ fn a_new_conversation_is_refused_where_the_run_of_its_client_cannot_be_read() {
     assert!(why.contains(run.as_str()), "{why}");
     let elsewhere = Environment {
         client: Some(process("another client")),
-        ..environment
+        ..environment.clone()
     };
     let free = place.ask_with(&elsewhere, "another", "PreToolUse");
+    assert_eq!(free, Ok(json!({})));
+    // The mark beside the state says so alone, where nothing else of the client's sessions is left.
+    for kept in ["sessions", "presence"] {
+        let _ = fs::remove_dir_all(place.state().join(kept));
+    }
+    let why = place
+        .ask_with(&environment, "a third", "PreToolUse")
+        .unwrap_err();
+    assert!(why.contains(run.as_str()), "{why}");
+    let free = place.ask_with(&elsewhere, "a third", "PreToolUse");
     assert_eq!(free, Ok(json!({})));
 }
 
@@ -355,12 +365,15 @@ fn no_key_that_decides_may_stand_twice() {
     ];
     for (client, keys) in keys {
         for key in keys {
-            let text = format!(r#"{{"{key}": "a", "{key}": "b"}}"#);
-            let why = read(client, text.as_bytes(), Some("preToolUse")).unwrap_err();
-            assert!(
-                why.contains(key) && why.contains("twice"),
-                "{client:?} {key}: {why}"
-            );
+            // Also behind another one that may.
+            for before in ["", r#""x": 1, "x": 2, "#] {
+                let text = format!(r#"{{{before}"{key}": "a", "{key}": "b"}}"#);
+                let why = read(client, text.as_bytes(), Some("preToolUse")).unwrap_err();
+                assert!(
+                    why.contains(key) && why.contains("twice"),
+                    "{client:?} {key}: {why}"
+                );
+            }
         }
     }
 }

@@ -143,3 +143,25 @@ fn pointer<'w>(base: &str, words: impl IntoIterator<Item = &'w str>) -> String {
     }
     pointer
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_several_workflows_in_a_file_one_has_to_be_named() {
+        let text = "
+workflows:
+  one: {initial: a, states: {a: {type: final}}}
+  two: {initial: b, states: {b: {type: final}}}
+upstream_servers: []
+";
+        let source = Source::new("w.yaml", text);
+        for (machine, is_clear) in [(None, false), (Some("two"), true), (Some("three"), false)] {
+            let outline = Outline::of(&source, machine, None);
+            assert_eq!(outline.is_some(), is_clear, "{machine:?}");
+        }
+        let text = "{id: one, initial: a, states: {a: {type: final}}}";
+        assert!(Outline::of(&Source::new("w.yaml", text), None, None).is_some());
+    }
+}

@@ -5,7 +5,7 @@
 use interlock_core::{
     Reply,
     attempt::{FinishReason, MessageCall, MessageCallKind, ModelMessage, Usage},
-    call::{CallFacts, CallKind, CallResult, ToolCall},
+    call::{CallFacts, CallKind, CallResult, ToolCall, WrittenPath},
     command::{Answer, AvailableTool, Command, CommandKind, EffectStatus, StageCommand},
     decide, effects, evolve,
     machine::Machine,
@@ -46,7 +46,9 @@ impl Stage {
                     "on": {"done": end},
                 },
                 "end": {"activity": {"final": {"outcome": "success"}}},
+                "review": {"activity": "await", "on": {"BACK": {"branched": false, "transitions": [{"target": "return"}]}}},
             },
+            "interrupts": {"schema": {"file_pattern": "db/*", "target": "review"}},
         }))
         .unwrap();
         let mut stage = Self {
@@ -155,13 +157,21 @@ impl Stage {
     }
 
     fn ends(&mut self, id: CallId) -> Reply {
+        self.ends_having_written(id, &[])
+    }
+
+    fn ends_having_written(&mut self, id: CallId, paths: &[&str]) -> Reply {
+        let wrote = paths.iter().map(|path| WrittenPath {
+            path: format!("/p/{path}"),
+            relative: Some((*path).to_owned()),
+        });
         self.asks(StageCommand::Record {
             result: CallResult {
                 id: Some(id),
                 ok: true,
                 exit: None,
                 bytes: 1,
-                wrote: Vec::new(),
+                wrote: wrote.collect(),
                 commands: Vec::new(),
                 checked: interlock_core::substance::Checked::default(),
             },
@@ -226,4 +236,16 @@ fn a_result_is_of_a_call_that_runs() {
     stage.runs(2, "Read");
     refuses(&mut stage, &second, "when the next one runs");
     assert_eq!(stage.ends(third), Reply::Accepted);
+}
+
+#[test]
+fn a_result_that_raises_an_interrupt_is_taken_and_leads_out_of_the_stage() {
+    for (path, at) in [("src/a", "s"), ("db/a", "review")] {
+        let mut stage = Stage::called(&["Edit", "Read"]);
+        stage.runs(0, "Edit");
+        let id = stage.id(0);
+        let reply = stage.ends_having_written(id, &[path]);
+        assert_eq!(reply, Reply::Accepted, "{path}");
+        assert_eq!(stage.run.root.at.as_str(), at, "{path}");
+    }
 }

@@ -9,7 +9,9 @@ use interlock_core::{
     Reply,
     call::{CallFacts, CallKind, ToolCall},
     command::{Answer, Command, CommandKind},
-    decide, evolve,
+    decide,
+    event::Event,
+    evolve,
     machine::Machine,
     names::{AgentId, CallId, Digest},
     refusal::Code,
@@ -177,5 +179,28 @@ fn it_does_not_go_beyond_what_the_state_has_left() {
         };
         assert_eq!(found, wanted, "{at}: {reply:?}");
         assert_eq!(reply == Reply::Accepted, wanted.is_none(), "{at}");
+    }
+}
+
+#[test]
+fn a_line_that_an_old_log_began_answers_no_question() {
+    let machine = machine();
+    let mut asked = Allowed {
+        run: started(&machine),
+        machine,
+    };
+    assert!(matches!(asked.proposes(edit("asked")), Reply::Ask(_)));
+    // Logs from before the end of a line settled its call say nothing of its beginning either.
+    for (settles, waits) in [(false, true), (true, false)] {
+        let begun = Event::LineConfined {
+            call: CallId::new("asked"),
+            level: "full".to_owned(),
+            not_held: Vec::new(),
+            settles,
+        };
+        let run = evolve(asked.run.clone(), &begun);
+        let open = run.calls.iter().find(|call| call.id.as_str() == "asked");
+        assert_eq!(open.unwrap().asked, waits, "settles: {settles}");
+        assert_eq!(run.requests.len(), usize::from(waits), "settles: {settles}");
     }
 }

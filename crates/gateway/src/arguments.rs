@@ -84,3 +84,28 @@ fn check_field(tool: &ToolText, field: &Field, value: &Value) -> Result<(), Refu
         _ => wrong(field.kind.words()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn texts_are_as_long_as_their_characters_are_many() {
+        for tool in &crate::tools::TOOLS {
+            for field in tool.fields {
+                let most = match field.kind {
+                    Kind::Name => NAME_CHARS_MAX,
+                    Kind::Text => TEXT_CHARS_MAX,
+                    Kind::Object => continue,
+                };
+                for (count, fits) in [(most, true), (most + 1, false)] {
+                    let text = json!("ü".repeat(count));
+                    let checked = check_field(tool, field, &text);
+                    assert_eq!(checked.is_ok(), fits, "{}: {count}", field.name);
+                }
+            }
+        }
+    }
+}

@@ -66,3 +66,31 @@ pub fn configuration_directory(env: impl Fn(&str) -> Option<OsString>) -> Option
         .or_else(|| absolute("HOME").map(|home| home.join(".config")))
         .map(|base| base.join("interlock"))
 }
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a failed test panics")]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn a_worktree_has_a_main_one_and_a_submodule_has_none() {
+        let room = tempfile::tempdir().unwrap();
+        let base = room.path().canonicalize().unwrap();
+        let (main, other) = (base.join("main"), base.join("other"));
+        fs::create_dir_all(main.join(".git")).unwrap();
+        fs::create_dir_all(&other).unwrap();
+        assert_eq!(main_worktree(&main), None);
+        for (own, is_worktree) in [
+            (".git/worktrees/other", true),
+            (".git/modules/other", false),
+            ("elsewhere/worktrees/other", false),
+        ] {
+            let text = format!("gitdir: {}\n", main.join(own).display());
+            fs::write(other.join(".git"), text).unwrap();
+            let wanted = is_worktree.then(|| main.clone());
+            assert_eq!(main_worktree(&other), wanted, "{own}");
+        }
+    }
+}

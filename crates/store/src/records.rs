@@ -390,6 +390,20 @@ mod tests {
     }
 
     #[test]
+    fn one_that_cannot_be_read_is_as_old_as_its_file() {
+        let (_room, home) = home();
+        let passes = home.records::<Pass>();
+        passes.put(&key("a"), &Pass { at_ms: 1 }).unwrap();
+        let path = passes.path(&key("a")).unwrap();
+        fs::write(&path, "{").unwrap();
+        let written = written_ms(&path).unwrap();
+        for (now, stays) in [(written + DAY_MS, true), (written + DAY_MS + 1, false)] {
+            passes.remove_old(now).unwrap();
+            assert_eq!(path.exists(), stays, "{now}");
+        }
+    }
+
+    #[test]
     fn a_key_does_not_lead_out_of_the_directory() {
         for bad in ["", "..", "../a", "a/b", "a.b", "A", "a b", &"a".repeat(201)] {
             assert_eq!(Key::named(bad), None, "{bad}");

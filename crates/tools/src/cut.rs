@@ -22,3 +22,25 @@ pub fn cut(text: &str, bytes_max: usize) -> Cow<'_, str> {
     let left = text.len() - kept.len();
     Cow::Owned(format!("{kept}\n({left} more bytes are left out)"))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::cut;
+
+    #[test]
+    fn it_ends_with_a_line_where_that_leaves_half_or_more() {
+        for (text, kept) in [
+            ("ten bytes.", "ten bytes."),
+            ("a line\nand more", "a line"),
+            ("line\nthat goes on", "line\nthat "),
+            ("line.\nthat goes on", "line."),
+            ("no line, but long", "no line, b"),
+            ("äöüäöü", "äöüäö"),
+            ("aäöüäöü", "aäöüä"),
+        ] {
+            let found = cut(text, 10);
+            let found = found.split("\n(").next().unwrap_or_default();
+            assert_eq!(found, kept, "{text}");
+        }
+    }
+}

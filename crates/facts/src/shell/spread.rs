@@ -88,3 +88,34 @@ pub(crate) fn below(directory: &str, disk: &dyn Disk) -> Vec<String> {
     }
     files
 }
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a failed test panics")]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::RealDisk;
+
+    #[test]
+    fn a_pattern_leads_to_what_is_there() {
+        let room = tempfile::tempdir().unwrap();
+        let base = room.path().canonicalize().unwrap();
+        for name in ["a/x.txt", "b/y.txt", "c/.x.txt"] {
+            let path = base.join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, "").unwrap();
+        }
+        let base = base.to_str().unwrap();
+        for (pattern, wanted) in [
+            ("*/x.txt", &["a/x.txt"][..]),
+            ("*/*.txt", &["a/x.txt", "b/y.txt"]),
+            ("*/z.txt", &[]),
+        ] {
+            let mut found = matching(pattern, base, &RealDisk).unwrap();
+            found.sort();
+            let wanted: Vec<String> = wanted.iter().map(|name| format!("{base}/{name}")).collect();
+            assert_eq!(found, wanted, "{pattern}");
+        }
+    }
+}

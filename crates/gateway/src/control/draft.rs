@@ -148,3 +148,23 @@ fn write_new(directory: &Path, file: &str, text: &str) -> Result<(), Refused> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a failed test panics")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_draft_that_came_meanwhile_is_not_written_over() {
+        let room = tempfile::tempdir().unwrap();
+        write_new(room.path(), "review.draft.json", "first").unwrap();
+        let refused = write_new(room.path(), "review.draft.json", "second").unwrap_err();
+        assert!(
+            matches!(refused.word, Word::NameTaken),
+            "{}",
+            refused.message
+        );
+        let left = fs::read_to_string(room.path().join("review.draft.json"));
+        assert_eq!(left.unwrap(), "first");
+    }
+}

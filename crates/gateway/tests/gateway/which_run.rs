@@ -4,7 +4,7 @@ use std::fs;
 
 use interlock_core::call::ControlTool::{GetState, Start, Transition};
 use interlock_gateway::{Control, StartedFor};
-use interlock_store::Lookup;
+use interlock_store::{Lookup, SessionKey};
 use serde_json::json;
 
 use crate::world::{NOW, World, at, call, call_as, code, process, session};
@@ -361,4 +361,28 @@ fn a_credential_read_somewhere_opens_nothing() {
     let mut control = below(&world, 77, StartedFor::Run(ours));
     let start = r#"{"workflow": "w"}"#;
     assert_eq!(code(&call(&mut control, Start, start)), "run_over");
+}
+
+#[test]
+fn of_several_runs_whose_clients_have_gone_none_is_meant() {
+    let world = World::with(TWO);
+    let arguments = r#"{"workflow": "w"}"#;
+    // Started through a gateway, by a client whose process is no more.
+    let start = |name: &str| {
+        world.note(Start, arguments, |note| {
+            note.session = SessionKey::new("gateway", name);
+            note.run = None;
+            note.process = Some(process(78));
+        });
+        let answer = call(&mut world.control(), Start, arguments);
+        assert_eq!(code(&answer), "ok");
+        at(&answer, "/run").clone()
+    };
+    let first = start("s1");
+    assert_eq!(
+        at(&call(&mut world.control(), Transition, GO), "/run"),
+        first
+    );
+    start("s2");
+    assert_eq!(code(&call(&mut world.control(), Transition, GO)), "no_run");
 }

@@ -227,6 +227,24 @@ fn a_stage_reads_writes_and_hands_in() {
 }
 
 #[test]
+fn a_stage_shows_as_much_of_a_result_as_it_says_itself() {
+    let mut short = stage("Do it.", &["Read"], Some("b"));
+    short["activity"]["stage"]["result_bytes"] = json!(400);
+    let room = Room::new(machine(
+        json!({"a": short, "b": stage("Do it.", &["Read"], None)}),
+    ));
+    fs::write(room.project().join("long.txt"), "a line\n".repeat(200)).unwrap();
+    let read = || vec![call("Read", &json!({"file_path": "long.txt"}))];
+    let script = Script::turns(vec![read(), submit("one"), read(), submit("two")]);
+    let models = Scripted::new(Kind::Anthropic, script);
+    assert_eq!(drive(&room, &models, People::default()), Halt::Over);
+    let asked = models.asked();
+    let shown = |at: usize| asked[at].results()[0].matches("a line").count();
+    assert!((1..60).contains(&shown(1)), "{}", shown(1));
+    assert_eq!(shown(3), 200);
+}
+
+#[test]
 fn a_token_that_reaches_a_model_is_void() {
     for kind in Kind::ALL {
         let room = Room::new(machine(json!({"a": stage("Do it.", &["Read"], None)})));

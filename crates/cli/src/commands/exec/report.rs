@@ -221,3 +221,90 @@ pub(super) fn tell_person(ended: &Ended) {
         );
     }
 }
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a failed test panics")]
+mod tests {
+    use interlock_core::{
+        event::Event,
+        machine::Object,
+        names::{CallId, FramePath},
+    };
+    use interlock_formats::{NoWorkflows, Source, load};
+    use interlock_sandbox::plan::{EnvironmentChanges, PostCheck, Start};
+    use interlock_store::{Durability, NewRun, SourceFile};
+    use interlock_testkit::room::Room;
+
+    use super::*;
+
+    #[test]
+    fn a_line_whose_start_is_in_no_log_proves_nothing() {
+        let room = Room::new_in_no_temporary(&std::env::temp_dir()).unwrap();
+        let text = r#"{"id": "w", "initial": "work", "states": {
+            "work": {"allowed_tools": ["Bash"], "on": {"DONE": "end"}}, "end": {"type": "final"}}}"#;
+        let source = Source::new("w.json", text);
+        let loaded = load(&source, None, &NoWorkflows).unwrap();
+        let home = Home::at(room.state().join("interlock"));
+        let new = NewRun {
+            machine: &loaded.machine,
+            source: &SourceFile {
+                name: source.name,
+                text: source.text,
+            },
+            project_root: &room.project(),
+            name: None,
+            durability: Durability::Process,
+            at_ms: 1,
+        };
+        let run = home.start_run(&new, Object::new(), "ana").unwrap();
+        let run = run.log.run().clone();
+        let plan = Plan {
+            column: Column::Writing,
+            start: Start::Line("npm test".to_owned()),
+            probes: Vec::new(),
+            directory: room.project(),
+            project: room.project(),
+            environment: EnvironmentChanges::default(),
+            confinement: None,
+            afterwards: PostCheck::default(),
+            require: Level::Environment,
+        };
+        let ended = Ended {
+            exit: Exit::Code(0),
+            level: Level::Environment,
+            not_held: Vec::new(),
+            changed: Vec::new(),
+            wrote: Vec::new(),
+            probed: vec![Probed {
+                at: 0,
+                exit: Some(0),
+            }],
+            left_behind: 0,
+            unseen: None,
+        };
+        for (began, wanted) in [(true, (Some(0), 1)), (false, (None, 0))] {
+            let log = home.open_run(&run).unwrap();
+            let mut report = Report {
+                run: log.load().unwrap(),
+                log,
+                machine: loaded.machine.clone(),
+                call: CallId::new("t1"),
+                path: FramePath::root(),
+                proves: true,
+                before: None,
+                checks: Checks::default(),
+            };
+            let since = report.run.seq;
+            report.ended(&ended, &plan, began).unwrap();
+            let told =
+                report
+                    .log
+                    .events(since)
+                    .find_map(|recorded| match recorded.unwrap().event {
+                        Event::LineEnded { exit, commands, .. } => Some((exit, commands.len())),
+                        _ => None,
+                    });
+            assert_eq!(told, Some(wanted), "began: {began}");
+        }
+    }
+}
