@@ -27,6 +27,9 @@ pub(super) struct Called {
     pub(super) counts: bool,
 }
 
+/// The run after an answer, and what was done; `None`: nobody can answer so.
+type Answered = Option<(u32, Act)>;
+
 /// A run, and what is known of it.
 #[derive(Debug)]
 struct Known {
@@ -48,7 +51,7 @@ pub(super) struct Version {
     /// What came of calls, by the run, the leaf, the class and the end.
     called: Map<[u32; 4], Option<Called>>,
     /// What came of answers, by the run, the leaf and the data; a no has none.
-    answered: Map<(u32, u32, Option<usize>), Option<(u32, Act)>>,
+    answered: Map<(u32, u32, Option<usize>), Answered>,
     usable: Map<Standing, Arc<[Option<Usable>]>>,
     rules: Map<Standing, Arc<Value>>,
 }
@@ -129,7 +132,7 @@ impl Version {
     }
 
     /// Lets a person answer what is asked at a leaf.
-    pub(super) fn answer(&mut self, run: u32, leaf: usize, what: &Try) -> Option<(u32, Act)> {
+    pub(super) fn answer(&mut self, run: u32, leaf: usize, what: &Try) -> Answered {
         let data = match what {
             Try::Yes(data) => Some(*data),
             _ => None,
