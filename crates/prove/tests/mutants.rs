@@ -1,8 +1,8 @@
-//! Changes of the shipped workflows but `migration`, whose proof takes longest: each breaks a property that `prove` finds broken, or stands in `mutants.txt` with
-//! the reason why no property notices it.
+//! Changes of the shipped workflows but `migration`, whose proof takes longest.
+//!
+//! Each breaks a property that `prove` finds broken, or stands in `mutants.txt` with the reason why none notices it.
 #![expect(
     clippy::unwrap_used,
-    clippy::panic,
     clippy::disallowed_methods,
     reason = "a failed test panics, and the cases are files"
 )]
