@@ -21,6 +21,9 @@ const SEQUENCES_A_CASE: u64 = 1_000;
 /// Sequences of the engine for one line of shell that bash, and another that zsh, runs beside the reader.
 const SEQUENCES_A_LINE: u64 = 20;
 
+/// Sequences of the engine for one small machine of which a graph is made, and six runs of it.
+const SEQUENCES_A_GRAPH: u64 = 60;
+
 /// Sequences of the engine for one edit of a workflow.
 const SEQUENCES_AN_EDIT: u64 = 100;
 
@@ -58,6 +61,15 @@ pub(crate) fn run(arguments: &[&str]) -> Result<ExitCode> {
         .env("INTERLOCK_SCHEDULES", sequences.to_string())
         .env("INTERLOCK_SEED", seed.to_string());
     steps.command("simulate", simulation);
+    // Runs by chance against the graphs of `prove`: six or seven for each seed.
+    let mut runs = tools::cargo(&["test", "--locked", "-p", "interlock-prove", "by_chance"]);
+    runs.env(
+        "INTERLOCK_RUNS",
+        (sequences / SEQUENCES_A_GRAPH).max(1).to_string(),
+    )
+    .env("INTERLOCK_SEED", seed.to_string())
+    .env("INTERLOCK_WHOLE", "1");
+    steps.command("prove", runs);
     // Lines of shell against real bash and zsh: one of each for every twenty sequences.
     let mut shell = tools::cargo(&[
         "test",
@@ -92,6 +104,7 @@ pub(crate) fn run(arguments: &[&str]) -> Result<ExitCode> {
     for (package, test) in [
         ("interlock", "kernel_alone"),
         ("interlock-simulate", "shell_tables"),
+        ("interlock-prove", "mutants"),
         ("interlock", "corpus_through_hook"),
         ("interlock", "e2e_clients"),
     ] {

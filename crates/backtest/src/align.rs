@@ -127,13 +127,9 @@ impl Aligner<'_> {
     ) -> Option<u32> {
         let at = self.nodes.get(node)?;
         let here = front.entry(at.place).or_default();
-        let permits = |one: &[u64], other: &[u64]| {
-            one.len() == other.len() && one.iter().zip(other).all(|(one, other)| one <= other)
-        };
         for known in here.iter() {
             let step = self.steps.get(*known as usize)?;
-            let used = &self.nodes.get(step.node)?.used;
-            if step.cost <= cost && permits(used, &at.used) {
+            if step.cost <= cost && self.nodes.permits(self.nodes.get(step.node)?, at) {
                 return None;
             }
         }
@@ -142,8 +138,8 @@ impl Aligner<'_> {
             let Some(step) = steps.get_mut(*known as usize) else {
                 return false;
             };
-            let used = nodes.get(step.node).map(|node| &node.used);
-            let gone = cost <= step.cost && used.is_some_and(|used| permits(&at.used, used));
+            let other = nodes.get(step.node);
+            let gone = cost <= step.cost && other.is_some_and(|other| nodes.permits(at, other));
             step.live = !gone;
             !gone
         });

@@ -1,6 +1,9 @@
 //! From a recorded call to the one that the engine judges.
 
-use interlock_core::call::{CallKind, ControlTool, ToolCall};
+use interlock_core::{
+    call::{CallKind, ControlTool, ToolCall},
+    command::{Command, CommandKind},
+};
 use interlock_sessions::{Call, Ended, Session};
 use interlock_simulate::{Scenario, call, input::ToolLine, read_again};
 
@@ -11,6 +14,8 @@ pub(crate) struct JudgedCall {
     pub(crate) index: usize,
     /// The call; `Err`: why it cannot be judged.
     pub(crate) call: Result<ToolCall, &'static str>,
+    /// What asks the engine about it.
+    pub(crate) proposal: Option<Command>,
     /// The transition that it asks for, and with which data.
     pub(crate) asks: Option<(String, interlock_core::machine::Object)>,
     /// Whether it ran.
@@ -37,8 +42,14 @@ fn one(session: &Session, scenario: &Scenario, index: usize, recorded: &Call) ->
         .as_ref()
         .is_ok_and(|call| matches!(call.kind, CallKind::Shell));
     let asks = call.as_ref().ok().and_then(|call| asked(call, recorded));
+    let propose = |call: &ToolCall| Command {
+        // Nothing that is followed hangs on the time.
+        at_ms: 0,
+        kind: CommandKind::Propose(Box::new(call.clone())),
+    };
     JudgedCall {
         index,
+        proposal: call.as_ref().ok().map(propose),
         asks,
         ran: recorded.ended != Ended::NotRun,
         ok: recorded.ended != Ended::Failed,

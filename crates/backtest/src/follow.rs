@@ -1,15 +1,16 @@
 //! What a call is told at a node, and where it leads.
 
 use interlock_core::{
-    Decision, Reply,
+    Reply,
     call::CallResult,
     command::{AGENT, Answer, Command, CommandKind, TransitionRequest},
     decide,
-    event::Event,
+    event::{CallMarks, Event},
     evolve,
     refusal::{Code, Refusal},
     run::Run,
 };
+use interlock_prove::Abstraction;
 
 use crate::{
     calls::JudgedCall,
@@ -28,16 +29,9 @@ pub(crate) struct Told {
     change: Option<u32>,
 }
 
-fn ask(nodes: &Nodes, run: &Run, command: CommandKind) -> Decision {
-    // Nothing that is followed hangs on the time.
-    decide(
-        nodes.machine(),
-        run,
-        &Command {
-            at_ms: 0,
-            kind: command,
-        },
-    )
+/// Makes a command; nothing that is followed hangs on the time.
+const fn now(kind: CommandKind) -> Command {
+    Command { at_ms: 0, kind }
 }
 
 /// Asks the engine about a call where a node stands.
@@ -47,7 +41,7 @@ pub(crate) fn told(nodes: &mut Nodes, node: u32, call: &JudgedCall, options: Opt
         refusal: None,
         change: None,
     };
-    let (Ok(proposed), Some(at)) = (&call.call, nodes.get(node)) else {
+    let (Some(proposal), Some(at)) = (&call.proposal, nodes.get(node)) else {
         return plain(Verdict::NotJudged);
     };
     if at.is_over() {
@@ -57,11 +51,7 @@ pub(crate) fn told(nodes: &mut Nodes, node: u32, call: &JudgedCall, options: Opt
             ..plain(Verdict::Deny)
         };
     }
-    let decision = ask(
-        nodes,
-        &at.run,
-        CommandKind::Propose(Box::new(proposed.clone())),
-    );
+    let decision = decide(nodes.machine(), &at.run, proposal);
     match decision.reply {
         Reply::Refused(refusal) => Told {
             refusal: Some(refusal),
@@ -78,18 +68,25 @@ pub(crate) fn told(nodes: &mut Nodes, node: u32, call: &JudgedCall, options: Opt
     }
 }
 
-/// Numbers what an allowed call brings about; `None`: it hangs on more than the marks of the call.
+/// Numbers what an allowed call brings about; `None`: it hangs on more than the marks of the call and its end.
 fn change(nodes: &mut Nodes, events: &[Event], call: &JudgedCall, options: Options) -> Option<u32> {
     let [Event::CallAllowed { path, marks, .. }] = events else {
         return None;
     };
-    let names_files =
-        !marks.files.is_empty() || !marks.hits.is_empty() || !marks.watched.is_empty();
-    if names_files || call.asks.is_some() {
+    if call.asks.is_some() {
         return None;
     }
     let bytes = if nodes.counts_bytes { call.bytes } else { 0 };
-    let mut text = serde_json::to_vec(marks).ok()?;
+    let mut text = if nodes.counts_files || marks.files.is_empty() {
+        serde_json::to_vec(marks)
+    } else {
+        // Which files they are matters to limits alone, and to interrupts, which name them again.
+        serde_json::to_vec(&CallMarks {
+            files: Vec::new(),
+            ..marks.clone()
+        })
+    }
+    .ok()?;
     text.extend(format!("{path} {} {:?} {bytes}", call.ok, exit(call, options)).bytes());
     Some(short(nodes.changes.insert_full(text).0))
 }
@@ -127,26 +124,20 @@ pub(crate) fn performed(
     options: Options,
 ) -> Option<(u32, Vec<Event>)> {
     let proposed = call.call.as_ref().ok()?;
+    let proposal = call.proposal.as_ref()?;
     let mut run = nodes.get(node)?.run.clone();
     let mut all = Vec::new();
-    let mut apply = |nodes: &Nodes, asked: CommandKind| {
-        let decision = ask(nodes, &run, asked);
-        run = decision.events.iter().fold(run.clone(), evolve);
-        all.extend(decision.events);
-        (run.clone(), decision.reply)
-    };
-    let propose = || CommandKind::Propose(Box::new(proposed.clone()));
-    let (asked, mut reply) = apply(nodes, propose());
+    let mut reply = apply(nodes, &mut run, &mut all, proposal);
     if matches!(reply, Reply::Ask(_)) {
-        let id = asked.requests.last()?.id();
+        let id = run.requests.last()?.id();
         let yes = Answer {
             by: "a person".to_owned(),
             path: Some(id.to_string()),
             ..Answer::default()
         };
-        let yes = interlock_simulate::with_what_it_takes(nodes.machine(), &asked, yes);
-        apply(nodes, CommandKind::Approve(yes));
-        reply = apply(nodes, propose()).1;
+        let yes = interlock_simulate::with_what_it_takes(nodes.machine(), &run, yes);
+        apply(nodes, &mut run, &mut all, &now(CommandKind::Approve(yes)));
+        reply = apply(nodes, &mut run, &mut all, proposal);
     }
     if reply != Reply::Accepted {
         return None;
@@ -160,11 +151,12 @@ pub(crate) fn performed(
             by: AGENT.to_owned(),
             approved_by: None,
         };
-        apply(nodes, CommandKind::Transition(request));
+        let request = now(CommandKind::Transition(request));
+        apply(nodes, &mut run, &mut all, &request);
     }
-    let (open, _) = apply(nodes, CommandKind::Advance);
+    apply(nodes, &mut run, &mut all, &now(CommandKind::Advance));
     let checked = match options.assume_exit {
-        true => nodes.abstraction().best_report(&open),
+        true => nodes.abstraction().best_report(&run),
         false => Default::default(),
     };
     let result = CallResult {
@@ -176,6 +168,15 @@ pub(crate) fn performed(
         commands: Vec::new(),
         checked,
     };
-    apply(nodes, CommandKind::Record(result));
+    apply(nodes, &mut run, &mut all, &now(CommandKind::Record(result)));
     Some((nodes.number(run), all))
+}
+
+/// Gives the engine a command, and folds what it says.
+fn apply(nodes: &Nodes, run: &mut Run, all: &mut Vec<Event>, command: &Command) -> Reply {
+    let decision = decide(nodes.machine(), run, command);
+    let before = std::mem::replace(run, Abstraction::fresh());
+    *run = decision.events.iter().fold(before, evolve);
+    all.extend(decision.events);
+    decision.reply
 }

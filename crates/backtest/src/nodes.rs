@@ -13,13 +13,15 @@ pub(crate) struct Nodes {
     all: IndexMap<AbstractState, Node>,
     /// What decides a call, without what limits have counted.
     judged: IndexSet<Box<[u32]>>,
-    /// Everything but what limits have counted.
+    /// Everything but what limits have counted, and which files they have counted.
     places: IndexSet<(u32, Box<[u32]>)>,
     /// What calls have brought about that change no file, by the node and the number of the change.
     pub(crate) steps: IndexMap<(u32, u32), u32>,
     pub(crate) changes: IndexSet<Vec<u8>>,
     /// Whether some state counts the bytes of results.
     pub(crate) counts_bytes: bool,
+    /// Whether a write may lead to another state.
+    pub(crate) interrupts: bool,
     /// Whether what a call is told may depend on what limits have counted, beyond whether they are used up.
     pub(crate) counts_files: bool,
 }
@@ -32,7 +34,8 @@ pub(crate) struct Node {
     pub(crate) place: u32,
     /// Nodes with the same number are told the same about a call.
     pub(crate) judged: u32,
-    pub(crate) used: Box<[u64]>,
+    used: Box<[u64]>,
+    files: Box<[u32]>,
     free: Option<Rc<Vec<Free>>>,
 }
 
@@ -55,6 +58,7 @@ pub(crate) struct Free {
 impl Nodes {
     pub(crate) fn new(machine: &Machine) -> Result<Self, String> {
         let machines = std::iter::once(machine).chain(machine.machines.values());
+        let interrupts = machines.clone().any(|one| !one.interrupts.is_empty());
         let states: Vec<_> = machines.flat_map(|one| one.states.values()).collect();
         let counts_bytes = states
             .iter()
@@ -68,6 +72,7 @@ impl Nodes {
             steps: IndexMap::new(),
             changes: IndexSet::new(),
             counts_bytes,
+            interrupts,
             counts_files,
         })
     }
@@ -91,7 +96,7 @@ impl Nodes {
         let named = self.abstraction.name(&run);
         let judged = short(self.judged.insert_full(named.judged.clone()).0);
         let place = short(self.places.insert_full((judged, named.evidence.clone())).0);
-        let used = named.used.clone();
+        let (used, files) = (named.used.clone(), named.files.clone());
         match self.all.entry(named) {
             Entry::Occupied(known) => short(known.index()),
             Entry::Vacant(vacant) => {
@@ -101,6 +106,7 @@ impl Nodes {
                     place,
                     judged,
                     used,
+                    files,
                     free: None,
                 });
                 number
@@ -110,6 +116,16 @@ impl Nodes {
 
     pub(crate) fn get(&self, number: u32) -> Option<&Node> {
         self.all.get_index(number as usize).map(|(_, node)| node)
+    }
+
+    /// Tells whether a node may do all that another of the same place may, as far as limits go.
+    pub(crate) fn permits(&self, one: &Node, other: &Node) -> bool {
+        let used = || one.used.iter().zip(&other.used);
+        let mut files = one.files.iter().zip(&other.files);
+        one.used.len() == other.used.len()
+            && one.files.len() == other.files.len()
+            && used().all(|(one, other)| one <= other)
+            && files.all(|(one, other)| self.abstraction.has_no_more_files(*one, *other))
     }
 
     /// Lists what may be done at a node without a call.

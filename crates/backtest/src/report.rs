@@ -199,7 +199,7 @@ fn place(
         .call
         .as_ref()
         .is_ok_and(|call| !call.facts.writes.is_empty());
-    let moves = writes || call.asks.is_some();
+    let moves = writes && nodes.interrupts || call.asks.is_some();
     if verdict == Verdict::Allow && moves {
         note_raised(nodes, rules, from, call, options);
     }

@@ -23,9 +23,10 @@ use serde_json::{Value, json};
 
 const STATES: [&str; 4] = ["a", "b", "c", "d"];
 /// What a state may allow, and what sessions are made of.
-const CALLS: [(&str, &str, &str); 5] = [
+const CALLS: [(&str, &str, &str); 6] = [
     ("Read", "file_path", "/project/x"),
     ("Edit", "file_path", "/project/x"),
+    ("Edit", "file_path", "/project/z"),
     ("Edit", "file_path", "/project/special/y"),
     ("Bash", "command", "make test"),
     ("Bash", "command", "git push"),
@@ -37,6 +38,8 @@ struct Made {
     tools: u8,
     commands: u8,
     limit: Option<u64>,
+    /// How many files may be written in one stay.
+    files: Option<u64>,
     /// The target, whether evidence is asked for, and whether a person is.
     events: Vec<(usize, bool, bool)>,
     /// The same of the event that leads to the next state.
@@ -46,13 +49,15 @@ struct Made {
 fn made() -> impl Strategy<Value = Made> {
     let event = (0..=STATES.len(), any::<bool>(), any::<bool>());
     let limit = prop::option::weighted(0.4, 1_u64..4);
+    let files = prop::option::weighted(0.3, 1_u64..3);
     let events = prop::collection::vec(event, 0..2);
     let onward = any::<(bool, bool)>();
-    (any::<u8>(), any::<u8>(), limit, events, onward).prop_map(
-        |(tools, commands, limit, events, onward)| Made {
+    (any::<u8>(), any::<u8>(), (limit, files), events, onward).prop_map(
+        |(tools, commands, (limit, files), events, onward)| Made {
             tools,
             commands,
             limit,
+            files,
             events,
             onward,
         },
@@ -75,6 +80,9 @@ fn machine(states: &[Made], interrupt: bool, since: &str) -> Machine {
         });
         if let Some(limit) = one.limit {
             state["max_iterations"] = json!(limit);
+        }
+        if let Some(files) = one.files {
+            state["max_files_per_state"] = json!(files);
         }
         let mut on = serde_json::Map::new();
         // Every state can be reached.

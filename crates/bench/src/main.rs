@@ -57,6 +57,7 @@ const MEASUREMENTS: &[Measurement] = &[
     ("beside", beside::transitions),
     ("steps", durable::peers),
     ("pipeline", stages::langgraph),
+    ("checkers", prove::checkers::beside),
 ];
 
 fn main() -> Result<ExitCode> {

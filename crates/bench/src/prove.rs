@@ -1,5 +1,7 @@
 //! Proofs: every shipped workflow with its properties, branches with evidence, and a graph of a million states.
 
+pub(crate) mod checkers;
+
 use std::{fmt::Write as _, fs, path::Path, time::Duration};
 
 use anyhow::{Result, anyhow};

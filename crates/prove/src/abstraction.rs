@@ -11,7 +11,7 @@ use interlock_core::{
 
 use crate::{
     atlas::Atlas,
-    hash::{Set, number},
+    hash::{Set, at, number},
     machine::unsupported,
     model::Model,
     moves::{Act, Try, attempt, candidates, starts},
@@ -32,8 +32,11 @@ pub struct Abstraction {
 pub struct AbstractState {
     /// Everything but the evidence and what has been used up of limits; it alone decides what a call is told.
     pub judged: Box<[u32]>,
-    /// What was seen, by what guards ask of it, and which files were written where a state limits them.
+    /// What was seen, by what guards ask of it.
     pub evidence: Box<[u32]>,
+    /// Which files were written where a state limits them, by the numbers of the sets; a run with fewer may do all that
+    /// one with more may.
+    pub files: Box<[u32]>,
     /// What has been used up of limits; a run with less of each may do all that one with more may.
     pub used: Box<[u64]>,
 }
@@ -108,7 +111,7 @@ impl Abstraction {
         judged.extend(&state.parts);
         let used = state.used.iter().flat_map(|part| self.atlas.used(*part));
         let mut used: Vec<u64> = used.copied().collect();
-        let mut evidence = state.words;
+        let mut sets = Vec::new();
         // `prove` uses these up at once; a recorded call uses up what it says.
         for path in run.open_leaves() {
             let Some(frame) = run.frame(&path) else {
@@ -121,14 +124,25 @@ impl Abstraction {
             }
             if policy.is_some_and(|policy| policy.files_max.is_some()) {
                 let files = frame.stay.used.files.iter().cloned().collect();
-                evidence.push(number(&mut self.files, files));
+                sets.push(number(&mut self.files, files));
             }
         }
         AbstractState {
             used: used.into_boxed_slice(),
             judged: judged.into_boxed_slice(),
-            evidence: evidence.into_boxed_slice(),
+            evidence: state.words.into_boxed_slice(),
+            files: sets.into_boxed_slice(),
         }
+    }
+
+    /// Tells whether all files of one set are in another.
+    #[must_use]
+    pub fn has_no_more_files(&self, one: u32, other: u32) -> bool {
+        let of = |set: u32| self.files.get_index(at(set));
+        one == other
+            || of(one)
+                .zip(of(other))
+                .is_some_and(|(one, other)| one.is_subset(other))
     }
 
     /// Lists everything that may be done where a run stands without a call, by the engine itself.

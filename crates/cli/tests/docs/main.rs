@@ -10,6 +10,7 @@ mod json;
 mod keys;
 mod pages;
 mod refusal;
+mod story;
 
 use std::{collections::BTreeSet, fs, path::Path, process::Command};
 

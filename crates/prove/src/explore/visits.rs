@@ -1,0 +1,138 @@
+//! Visits: a state as it was come to, with what was used up of limits, and the run that stands for it.
+
+use interlock_core::run::Run;
+
+use super::{Explorer, Move, Visit};
+use crate::{
+    atlas::{Leaf, State},
+    hash::{at, number, short},
+    key::move_seen,
+    moves::Tried,
+    perform::perform,
+};
+
+impl Explorer<'_> {
+    /// Finds the state, and keeps it to be expanded where it permits more than what is known of it.
+    pub(super) fn enter(
+        &mut self,
+        state: &State,
+        from: u32,
+        by: Move,
+        run: Option<Box<Run>>,
+    ) -> Option<u32> {
+        let packed = state.packed();
+        let known = self.graph.keys.get_index_of(&packed);
+        if known.is_none() && self.graph.nodes.len() >= self.max {
+            self.graph.whole = false;
+            return None;
+        }
+        let node = match known {
+            Some(known) => short(known),
+            None => {
+                let ended = self.atlas.rest(state.rest).and_then(|rest| rest.ended);
+                let parts = state.parts.iter().filter_map(|part| self.atlas.part(*part));
+                let exhausted = parts.into_iter().any(|part| part.exhausted);
+                self.graph.add_node(packed, ended, exhausted)
+            }
+        };
+        let used = number(&mut self.used, state.used.clone().into_boxed_slice());
+        if let Some(visit) = self.admit(node, used, from, by) {
+            if let Some(run) = run {
+                self.runs.insert(visit, run);
+            }
+            self.waiting.push_back(visit);
+            if known.is_none() {
+                self.look(node, visit, state);
+            }
+        }
+        Some(node)
+    }
+
+    /// Keeps a visit where none of its state permits all that it does; those that permit less are given up.
+    fn admit(&mut self, node: u32, used: u32, from: u32, by: Move) -> Option<u32> {
+        let first = self.graph.nodes.get(at(node))?.visit;
+        let mut other = first;
+        while let Some(visit) = self.visits.get(at(other)) {
+            if visit.live && self.permits(visit.used, used) {
+                return None;
+            }
+            other = visit.next;
+        }
+        other = first;
+        while let Some(visit) = self.visits.get(at(other)).copied() {
+            if visit.live && self.permits(used, visit.used) {
+                self.visits.get_mut(at(other))?.live = false;
+            }
+            other = visit.next;
+        }
+        let number = short(self.visits.len());
+        self.visits.push(Visit {
+            node,
+            used,
+            from,
+            by,
+            next: first,
+            live: true,
+        });
+        self.graph.nodes.get_mut(at(node))?.visit = number;
+        Some(number)
+    }
+
+    /// Tells whether a run that has used `one` may do all that one with `other` may.
+    fn permits(&self, one: u32, other: u32) -> bool {
+        if one == other {
+            return true;
+        }
+        let of = |id: u32| {
+            let parts = self.used.get_index(at(id)).into_iter().flatten();
+            parts.flat_map(|part| self.atlas.used(*part))
+        };
+        of(one).count() == of(other).count()
+            && of(one).zip(of(other)).all(|(one, other)| one <= other)
+    }
+
+    pub(super) fn state_of(&self, visit: usize) -> Option<State> {
+        let visit = self.visits.get(visit)?;
+        let packed = self.graph.keys.get_index(at(visit.node))?;
+        Some(State::unpacked(
+            packed,
+            self.used.get_index(at(visit.used))?,
+        ))
+    }
+
+    /// Makes the run of a visit, by doing again what led to it.
+    pub(super) fn materialise(&mut self, visit: usize) {
+        let mut missing = Vec::new();
+        let mut number = short(visit);
+        while !self.runs.contains_key(&number)
+            && let Some(one) = self.visits.get(at(number))
+        {
+            missing.push((number, *one));
+            number = one.from;
+        }
+        for (number, one) in missing.into_iter().rev() {
+            let Some((state, run)) = self.state_of(at(one.from)).zip(self.runs.get(&one.from))
+            else {
+                return;
+            };
+            let done = self.done(&state, run, one.by);
+            self.graph.asked += 1;
+            let Some(mut done) = done.and_then(|(done, _)| done.done) else {
+                return;
+            };
+            let mut after = self.atlas.state(self.model, &done.run);
+            let moved = self.atlas.order(&mut after);
+            move_seen(self.model, &mut done.run, &moved);
+            self.runs.insert(number, Box::new(done.run));
+        }
+    }
+
+    /// Has a candidate done by the engine.
+    pub(super) fn done(&self, state: &State, run: &Run, by: Move) -> Option<(Tried, Leaf)> {
+        let part = *state.parts.get(at(by.part))?;
+        let candidate = self.tries.get(&part)?.get(at(by.candidate))?;
+        let leaf = self.leaf(part, candidate.leaf)?;
+        let tried = perform(self.model, run, leaf, &candidate.what, by.kind);
+        Some((tried, leaf.clone()))
+    }
+}

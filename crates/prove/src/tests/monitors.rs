@@ -1,0 +1,117 @@
+//! Watchers against their definitions, read over the whole of a made-up run.
+
+use super::chance::Chance;
+use crate::{
+    facts::Facts,
+    monitor::{Since, Watch},
+};
+
+/// What happens in a step: what predicates say, and what is read beside them.
+type Happened = (Vec<bool>, Facts);
+
+const SLOTS: usize = 4;
+
+fn run(chance: &mut Chance) -> Vec<Happened> {
+    let length = 1 + chance.below(9);
+    let step = |_| {
+        let bits = (0..SLOTS).map(|_| chance.is(3)).collect();
+        let mut facts = Facts {
+            wrote: chance.is(3),
+            ..Facts::default()
+        };
+        if chance.is(2) {
+            facts.approved.push("GO".to_owned());
+        }
+        if chance.is(3) {
+            let state = interlock_core::names::StateName::new("s");
+            facts.entered.push((None, state));
+        }
+        (bits, facts)
+    };
+    (0..length).map(step).collect()
+}
+
+fn watch(chance: &mut Chance) -> Watch {
+    match chance.below(5) {
+        0 => Watch::Never(0),
+        1 => Watch::Before {
+            at: 0,
+            require: (1..2 + chance.below(2)).collect(),
+            since: match chance.below(3) {
+                0 => Since::Start,
+                1 => Since::LastEdit,
+                _ => Since::Last(3),
+            },
+        },
+        2 => Watch::After {
+            from: 0,
+            never: 1,
+            until: chance.is(7).then_some(2),
+        },
+        3 => Watch::OnlyWithPerson(0),
+        _ => Watch::AtMost {
+            times: u32::try_from(chance.below(3)).unwrap(),
+            of: 0,
+            per_state: chance.is(5),
+        },
+    }
+}
+
+/// Tells by the words of the book whether a property is broken in the step `now`.
+fn is_broken(watch: &Watch, run: &[Happened], now: usize) -> bool {
+    let is = |slot: usize, step: usize| run[step].0[slot];
+    match watch {
+        Watch::Never(what) => is(*what, now),
+        Watch::Before { at, require, since } => {
+            let makes_old = |step: usize| match since {
+                Since::Start => false,
+                Since::LastEdit => run[step].1.wrote,
+                Since::Last(what) => is(*what, step),
+            };
+            let happened =
+                |what: usize| (0..=now).any(|step| is(what, step) && !(step..now).any(makes_old));
+            is(*at, now) && !require.iter().all(|what| happened(*what))
+        }
+        Watch::After { from, never, until } => {
+            let ended = |step: usize| until.is_some_and(|until| is(until, step));
+            let on = (0..now).any(|step| is(*from, step) && !(step + 1..=now).any(ended));
+            on && is(*never, now)
+        }
+        Watch::OnlyWithPerson(what) => {
+            let asked = (0..=now).any(|step| !run[step].1.approved.is_empty());
+            is(*what, now) && !asked
+        }
+        Watch::AtMost {
+            times,
+            of,
+            per_state,
+        } => {
+            let entered = |step: &usize| *per_state && !run[*step].1.entered.is_empty();
+            let from = (0..now).rev().find(entered).map_or(0, |step| step + 1);
+            let count = (from..=now).filter(|step| is(*of, *step)).count();
+            u32::try_from(count).unwrap() > *times
+        }
+        _ => unreachable!("no other is made up"),
+    }
+}
+
+#[test]
+fn a_watcher_stops_where_its_definition_is_first_broken() {
+    let mut chance = Chance::of(7);
+    let mut stopped = 0;
+    for _ in 0..4_000 {
+        let (watch, run) = (watch(&mut chance), run(&mut chance));
+        let mut memory = Some(0);
+        for now in 0..run.len() {
+            let (bits, facts) = &run[now];
+            memory = memory.and_then(|memory| watch.step(memory, bits, facts, &[]));
+            let broken = is_broken(&watch, &run, now);
+            assert_eq!(memory.is_none(), broken, "{watch:?} at {now} of {run:#?}");
+            if broken {
+                stopped += 1;
+                break;
+            }
+        }
+    }
+    assert!((1_000..3_900).contains(&stopped), "{stopped}");
+}

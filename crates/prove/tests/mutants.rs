@@ -1,0 +1,197 @@
+//! Changes of the shipped workflows but `migration`, whose proof takes longest.
+//!
+//! Each breaks a property that `prove` finds broken, or stands in `mutants.txt` with the reason why none notices it.
+#![expect(
+    clippy::unwrap_used,
+    clippy::disallowed_methods,
+    reason = "a failed test panics, and the cases are files"
+)]
+
+use std::path::{Path, PathBuf};
+
+use interlock_core::{
+    guard::{Guard, GuardRef, Since},
+    machine::Machine,
+};
+use interlock_formats::{NoWorkflows, Property, Source, load, properties_file};
+use interlock_prove::{ProofOptions, Verdict, prove};
+
+/// A tool that changes files.
+const WRITER: &str = "Write";
+
+struct Mutant {
+    change: String,
+    machine: Machine,
+}
+
+fn workflow(name: &str) -> (Machine, Vec<Property>) {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../workflows");
+    let read = |path: PathBuf| {
+        let text = std::fs::read_to_string(&path).unwrap();
+        Source::new(path.display().to_string(), text)
+    };
+    let source = read(folder.join(name).with_extension("yaml"));
+    let machine = load(&source, None, &NoWorkflows).unwrap().machine;
+    let beside = read(folder.join(name).with_extension("properties.yaml"));
+    let properties = properties_file(&beside, &machine).unwrap();
+    (machine, properties)
+}
+
+/// Makes every change of a machine, one at a time.
+fn mutants(machine: &Machine) -> Vec<Mutant> {
+    let mut all = Vec::new();
+    let mut add = |change: String, make: &dyn Fn(&mut Machine)| {
+        let mut changed = machine.clone();
+        make(&mut changed);
+        if changed != *machine {
+            all.push(Mutant {
+                change,
+                machine: changed,
+            });
+        }
+    };
+    for name in machine.guards.keys() {
+        add(format!("`{name}` since the run's start"), &|changed| {
+            take_any_age(changed.guards.get_mut(name).unwrap());
+        });
+    }
+    for (state, written) in &machine.states {
+        for (event, rule) in &written.on {
+            for index in 0..rule.transitions.len() {
+                let which = match rule.transitions.len() {
+                    1 => format!("`{event}` of `{state}`"),
+                    _ => format!("`{event}` of `{state}`, branch {}", index + 1),
+                };
+                add(format!("{which} without guards"), &|changed| {
+                    let state = changed.states.get_mut(state).unwrap();
+                    let rule = state.on.get_mut(event).unwrap();
+                    rule.transitions.get_mut(index).unwrap().guards.clear();
+                });
+                add(format!("{which} without a person"), &|changed| {
+                    let state = changed.states.get_mut(state).unwrap();
+                    let rule = state.on.get_mut(event).unwrap();
+                    rule.transitions.get_mut(index).unwrap().approval = None;
+                });
+            }
+        }
+        add(format!("`{state}` with every tool"), &|changed| {
+            changed.states.get_mut(state).unwrap().policy.allowed_tools = None;
+        });
+        add(format!("`{state}` with `{WRITER}`"), &|changed| {
+            let policy = &mut changed.states.get_mut(state).unwrap().policy;
+            let listed = policy.allowed_tools.iter_mut().next();
+            if let Some(tools) = listed
+                && !tools.iter().any(|tool| tool == WRITER)
+            {
+                tools.push(WRITER.to_owned());
+            }
+        });
+        add(format!("`{state}` with every command"), &|changed| {
+            let policy = &mut changed.states.get_mut(state).unwrap().policy;
+            policy.allowed_commands = None;
+        });
+    }
+    for name in machine.interrupts.keys() {
+        add(format!("without the interrupt `{name}`"), &|changed| {
+            changed.interrupts.shift_remove(name);
+        });
+    }
+    all
+}
+
+/// Takes evidence of any age.
+fn take_any_age(guard: &mut Guard) {
+    match guard {
+        Guard::Evidence(one) => one.since = Since::RunStart,
+        Guard::All(items) | Guard::Any(items) => {
+            for item in items {
+                if let GuardRef::Inline(inner) = item {
+                    take_any_age(inner);
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Says which properties fail.
+fn broken(machine: &Machine, properties: &[Property]) -> Vec<String> {
+    let options = ProofOptions {
+        states_max: 20_000,
+        lines: None,
+    };
+    let proof = prove(machine, properties, &options);
+    let failing = proof.findings.iter().filter_map(|one| match &one.verdict {
+        Verdict::Fails => Some(one.name.clone()),
+        Verdict::Vacuous(_) => Some(format!("{} (vacuous)", one.name)),
+        _ => None,
+    });
+    failing.collect()
+}
+
+/// The lines of `mutants.txt` about a workflow: the change, and what breaks or the reason why nothing does.
+fn expected(name: &str) -> Vec<(String, String)> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/mutants.txt");
+    let text = std::fs::read_to_string(path).unwrap();
+    let lines = text.lines().filter_map(|line| {
+        let line = line.strip_prefix(name)?.strip_prefix(": ")?;
+        let (change, what) = line.split_once(" → ").unwrap();
+        Some((change.to_owned(), what.to_owned()))
+    });
+    lines.collect()
+}
+
+/// Of so many changes one is proved, where not all are asked for.
+const SAMPLE: usize = 5;
+
+/// Proves changes of a workflow, and compares what breaks with what is written.
+fn check(name: &str) {
+    let (machine, properties) = workflow(name);
+    let expected = expected(name);
+    let mut wrong = Vec::new();
+    let all = mutants(&machine);
+    let whole = std::env::var_os("INTERLOCK_WHOLE").is_some();
+    for mutant in all.iter().step_by(if whole { 1 } else { SAMPLE }) {
+        let found = broken(&mutant.machine, &properties).join("; ");
+        let written = expected.iter().find(|(change, _)| *change == mutant.change);
+        let fits = written.is_some_and(|(_, what)| match what.strip_prefix("unnoticed: ") {
+            Some(reason) => found.is_empty() && !reason.is_empty(),
+            None => *what == found,
+        });
+        if !fits {
+            wrong.push(format!("{name}: {} → {found}", mutant.change));
+        }
+    }
+    assert!(wrong.is_empty(), "not as written:\n{}", wrong.join("\n"));
+    assert_eq!(all.len(), expected.len(), "{name}: lines without a change");
+}
+
+#[test]
+fn changes_of_bugfix() {
+    check("bugfix");
+}
+
+#[test]
+fn changes_of_feature() {
+    check("feature");
+}
+
+#[test]
+fn changes_of_refactor() {
+    check("refactor");
+}
+
+#[test]
+fn changes_of_release() {
+    check("release");
+}
+
+#[test]
+fn changes_of_research() {
+    check("research");
+}
+
+#[test]
+fn changes_of_review() {
+    check("review");
+}
