@@ -22,6 +22,8 @@ mod bindings;
 mod damage;
 #[path = "store/durable.rs"]
 mod durable;
+#[path = "store/files.rs"]
+mod files;
 #[path = "store/home.rs"]
 mod home;
 #[path = "store/kin.rs"]
@@ -50,3 +52,10 @@ mod tool_pins;
 mod world;
 #[path = "store/writers.rs"]
 mod writers;
+
+mod stores {
+    crate::suite::stores! {
+        sqlite: crate::world::World::new(),
+        memory: crate::world::World::in_memory(),
+    }
+}
