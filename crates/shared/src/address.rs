@@ -139,7 +139,7 @@ mod tests {
         assert_eq!(address.place(), "postgres:///run/postgresql/team");
         // What is wrong with an address may be a piece of its password.
         for text in [
-            "postgres://ana:s3c?ret=s3cret@host/team",
+            "postgres://ana:s3cret@host/team?s3cret=1",
             "postgres://ana:s3cret@host:port/team",
             "s3cret",
             "postgres://",

@@ -9,9 +9,9 @@ use std::{
     hash::BuildHasher as _,
     os::unix::{fs::MetadataExt as _, net::UnixStream, process::CommandExt as _},
     path::{Path, PathBuf},
-    process::{Command, Stdio},
+    process::{Child, Command, Stdio},
     str::FromStr as _,
-    sync::OnceLock,
+    sync::{Mutex, OnceLock},
     thread,
     time::{Duration, Instant},
 };
@@ -117,7 +117,8 @@ impl Server {
                     let mut keeper = Command::new("sh");
                     keeper.args(["-c", KEEPER, "keeper"]).arg(&dir);
                     keeper.args(started(&place, &["-F"]));
-                    spawned(keeper);
+                    // It outlives this process.
+                    drop(spawned(keeper));
                     wait_for(&place);
                 }
                 (admin_of(&place), place.join("ready"))
@@ -221,7 +222,8 @@ impl Server {
 
 /// A server of one test alone, on its own directory; ended with it.
 pub(crate) struct OwnServer {
-    pub(crate) place: PathBuf,
+    place: PathBuf,
+    process: Mutex<Child>,
     pub(crate) server: Server,
 }
 
@@ -229,63 +231,65 @@ impl OwnServer {
     /// Makes one in `place`, which nobody uses, and starts it.
     pub(crate) fn start(place: &Path, settings: &[&str]) -> Option<Self> {
         made_cluster(place)?;
-        run(place, settings);
         let own = Self {
             place: place.to_owned(),
+            process: Mutex::new(start(place, settings)),
             server: Server {
                 admin: admin_of(place),
                 _users: File::open(place).unwrap(),
             },
         };
+        wait_for(place);
         own.server.prepare();
         Some(own)
     }
 
-    /// Kills every process of the server at once.
+    /// Kills the server at once.
     pub(crate) fn kill(&self) {
-        let pid = fs::read_to_string(self.place.join("data/postmaster.pid")).unwrap();
-        let pid = pid.lines().next().unwrap().to_owned();
-        // Its children notice that it is gone.
-        let killed = Command::new("kill").args(["-9", &pid]).status().unwrap();
-        assert!(killed.success());
-        let shared = || fs::read_dir(format!("/proc/{pid}")).is_ok();
-        until("the server is gone", || !shared());
+        let mut process = self.process.lock().unwrap();
+        process.kill().unwrap();
+        process.wait().unwrap();
     }
 
-    /// Starts it again.
+    /// Starts it again, as soon as the last process of the killed one has noticed.
     pub(crate) fn start_again(&self) {
-        run(&self.place, &[]);
+        let mut process = self.process.lock().unwrap();
+        until("the server answers", || {
+            if process.try_wait().unwrap().is_some() {
+                *process = start(&self.place, &[]);
+            }
+            answers(&self.place)
+        });
     }
 }
 
 impl Drop for OwnServer {
     fn drop(&mut self) {
-        if let Ok(pid) = fs::read_to_string(self.place.join("data/postmaster.pid")) {
-            let pid = pid.lines().next().unwrap_or_default().to_owned();
-            let _ = Command::new("kill").args(["-QUIT", &pid]).status();
-        }
+        let mut process = self.process.lock().unwrap();
+        let pid = process.id().to_string();
+        let _ = Command::new("kill").args(["-QUIT", &pid]).status();
+        let _ = process.wait();
     }
 }
 
-fn run(place: &Path, settings: &[&str]) {
+fn start(place: &Path, settings: &[&str]) -> Child {
     let mut words = started(place, settings).into_iter();
     let mut command = Command::new(words.next().unwrap());
     command.args(words);
-    spawned(command);
-    wait_for(place);
+    spawned(command)
 }
 
 /// Starts what outlives its caller's patience, on its own.
-fn spawned(mut command: Command) {
+fn spawned(mut command: Command) -> Child {
     command
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .process_group(0);
-    drop(command.spawn().unwrap());
+    command.spawn().unwrap()
 }
 
-fn until(what: &str, is_so: impl Fn() -> bool) {
+fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     let began = Instant::now();
     while !is_so() {
         assert!(began.elapsed() < Duration::from_secs(60), "not yet: {what}");
@@ -295,11 +299,13 @@ fn until(what: &str, is_so: impl Fn() -> bool) {
 }
 
 fn wait_for(place: &Path) {
+    until("the server answers", || answers(place));
+}
+
+fn answers(place: &Path) -> bool {
     let words = format!("host={} user=postgres dbname=postgres", place.display());
-    until("the server answers", || {
-        UnixStream::connect(place.join(".s.PGSQL.5432")).is_ok()
-            && answer(psql(&words, "SELECT 1")).is_ok()
-    });
+    UnixStream::connect(place.join(".s.PGSQL.5432")).is_ok()
+        && answer(psql(&words, "SELECT 1")).is_ok()
 }
 
 fn admin_of(place: &Path) -> Config {

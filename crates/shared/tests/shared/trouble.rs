@@ -169,7 +169,7 @@ fn an_older_log_is_migrated_with_its_runs_and_a_newer_one_is_refused() {
 #[test]
 fn a_schema_of_somebody_else_is_left_alone() {
     let Some(own) = Own::new() else { return };
-    own.sql("CREATE SCHEMA interlock; CREATE TABLE interlock.notes (text text)");
+    own.sql("CREATE SCHEMA interlock AUTHORIZATION interlock_test; CREATE TABLE interlock.notes (text text)");
     for refused in [
         own.open().map(drop),
         own.any().init().map(drop),
@@ -229,10 +229,13 @@ fn a_read_only_database_records_nothing_and_loses_nothing() {
         .into_iter()
         .find(|check| check.check == "writable");
     assert!(!writable.unwrap().ok);
-    own.sql(&format!(
-        "ALTER DATABASE {} RESET default_transaction_read_only",
-        own.name
-    ));
+    own.server.sql(
+        "postgres",
+        &format!(
+            "ALTER DATABASE {} RESET default_transaction_read_only",
+            own.name
+        ),
+    );
     let mut log = world.home.open_run(&run).unwrap();
     log.append(3, NOW, &[pause(3)]).unwrap();
 }
