@@ -1,6 +1,6 @@
 //! Everything below the state directory: runs, bindings, notes, the person's token.
 //!
-//! The only crate that knows a database. Judges nothing: it keeps events, folds
+//! The only crate that knows the database of one machine. Judges nothing: it keeps events, folds
 //! them with [`interlock_core::evolve`] and hands them back. What exists and
 //! cannot be read is an error, never absent; nothing damaged is deleted or
 //! written over.

@@ -116,7 +116,7 @@ fn a_run_goes_from_this_machine_to_the_log_and_back() {
         (&verified["events"], &verified["hash"]),
         (&Value::from(5), &imported["hash"])
     );
-    assert_eq!(place.json(&["runs"], 0)["id"], Value::from(run.as_str()));
+    assert_eq!(place.json(&["runs"], 0)["run"], Value::from(run.as_str()));
     let (piped, _) = place.call(&["export", &run], 0);
     assert_eq!(
         piped,
@@ -134,7 +134,10 @@ fn a_run_goes_from_this_machine_to_the_log_and_back() {
         "{err}"
     );
     for (arguments, word) in [
-        (&["verify", "zzzz"][..], "no run is called"),
+        (
+            &["verify", "zzzz"][..],
+            "no run of tenant `acme` is called `zzzz`",
+        ),
         (&["runs", "--tenant", "nobody"], "init --tenant nobody"),
         (&["runs", "--tenant", "Not one"], "cannot name a tenant"),
         (&["import", "nosuch.jsonl"], "cannot read `nosuch.jsonl`"),
@@ -147,6 +150,42 @@ fn a_run_goes_from_this_machine_to_the_log_and_back() {
         assert!(err.contains(word), "{arguments:?}: {err}");
         assert!(!err.contains("s3cret"), "{err}");
     }
+}
+
+/// Every command of the book's page that can be called here, as printed.
+#[test]
+fn the_page_of_the_book_is_true() {
+    let Some(place) = Place::new() else { return };
+    let page = include_str!("../../../../docs/src/shared.md");
+    let state = place.world.home.path().parent().unwrap().to_owned();
+    let run = place.world.start_with_events(3).run().as_str().to_owned();
+    let mut called = 0;
+    for line in page.lines() {
+        let Some(line) = line.strip_prefix("interlock shared ") else {
+            continue;
+        };
+        let line = line
+            .replace("01k9", &run)
+            .replace("~/shop", state.to_str().unwrap());
+        let words: Vec<&str> = line.split(' ').collect();
+        let said = place.command(&words).output().unwrap();
+        let text = String::from_utf8(said.stdout).unwrap();
+        // The server of the tests writes faster than it should, which `doctor` says.
+        let is_well =
+            said.status.success() || words[0] == "doctor" && text.contains("FAIL durable");
+        assert!(
+            is_well,
+            "{line}\n{text}\n{}",
+            String::from_utf8_lossy(&said.stderr)
+        );
+        called += 1;
+    }
+    assert!(called > 6, "only {called} commands were found");
+    let (first, second) = (state.join("run.jsonl"), state.join("again.jsonl"));
+    assert_eq!(
+        std::fs::read(first).unwrap(),
+        std::fs::read(second).unwrap()
+    );
 }
 
 #[test]

@@ -81,7 +81,7 @@ The exit code is 1 if something is not as it should be.")]
     /// List the runs of the tenant.
     #[command(after_help = "Examples:
   interlock shared runs
-  interlock shared runs --json | jq -r .id")]
+  interlock shared runs --json | jq -r .run")]
     Runs,
     /// Check the whole log of a run.
     #[command(after_help = "Examples:

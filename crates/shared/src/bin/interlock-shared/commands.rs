@@ -11,7 +11,9 @@ use std::{
 
 use interlock_core::{names::RunId, visible::visible_lines};
 use interlock_shared::{Address, Database, FORMAT, ImportDone, SharedRuns, Tenant};
-use interlock_store::{EventLog as _, Home, Listed, RunList, RunStore as _, Runs as _, Which};
+use interlock_store::{
+    EventLog as _, Home, Listed, RunList, RunStore as _, Runs as _, StoreError, Which,
+};
 use serde_json::{Value, json};
 
 use crate::args::{Cli, Command, Target};
@@ -55,7 +57,7 @@ pub(crate) fn run(cli: Cli) -> Done {
         }
         Command::Export { run, output, .. } => {
             let runs = opened(target)?;
-            let run = runs.find(Some(&run), &env::current_dir()?)?;
+            let run = found(&runs, &run)?;
             export(target, output.as_deref(), &mut |to, file| {
                 Ok(runs.export(&run, to, file)?)
             })
@@ -109,6 +111,18 @@ fn opened(target: &Target) -> Result<SharedRuns, Box<dyn Error>> {
     let home = home()?;
     let person = person_home();
     Ok(SharedRuns::new(database, home.path(), person.as_deref()))
+}
+
+/// Finds the run that is meant.
+fn found(runs: &SharedRuns, wanted: &str) -> Result<RunId, Box<dyn Error>> {
+    match runs.find(Some(wanted), &env::current_dir()?) {
+        Err(StoreError::NoSuchRun { wanted, .. }) => {
+            let tenant = runs.database().tenant();
+            let shows = "`interlock shared runs` shows them all";
+            Err(format!("no run of tenant `{tenant}` is called `{wanted}`: {shows}").into())
+        }
+        found => Ok(found?),
+    }
 }
 
 fn init(target: &Target) -> Done {
@@ -178,13 +192,13 @@ fn runs(target: &Target) -> Done {
                 );
                 let mut value = json!(card);
                 if let Some(fields) = value.as_object_mut() {
-                    fields.insert("id".to_owned(), json!(run.id));
+                    fields.insert("run".to_owned(), json!(run.id));
                 }
                 (text, value)
             }
             Listed::Damaged { why } => {
                 let text = format!("{} damaged: {why}", run.id);
-                (text, json!({ "id": run.id, "damaged": why }))
+                (text, json!({ "run": run.id, "damaged": why }))
             }
         };
         say(target, &text, &value)?;
@@ -194,7 +208,7 @@ fn runs(target: &Target) -> Done {
 
 fn verify(target: &Target, wanted: &str) -> Done {
     let runs = opened(target)?;
-    let run: RunId = runs.find(Some(wanted), &env::current_dir()?)?;
+    let run = found(&runs, wanted)?;
     let log = runs.open_run(&run)?;
     let events = log.verify()?;
     let last = log.events(events.saturating_sub(1)).last().transpose()?;
