@@ -1,10 +1,6 @@
 //! Taking a run over from a file, in one transaction, with its hashes.
 
-use std::{
-    io::{BufRead, Write},
-    path::Path,
-    sync::Arc,
-};
+use std::{io::BufRead, path::Path, sync::Arc};
 
 use interlock_core::names::{Digest, RunId};
 use interlock_store::{
@@ -33,19 +29,6 @@ pub enum ImportDone {
 }
 
 impl SharedRuns {
-    /// Writes a run into a file, with its hashes.
-    ///
-    /// # Errors
-    /// There is no such run, it is damaged, or the file cannot be written.
-    pub fn export(
-        &self,
-        run: &RunId,
-        to: &mut dyn Write,
-        file: &Path,
-    ) -> Result<Imported, TransferError> {
-        record::export(&self.open_run(run)?, to, file)
-    }
-
     /// Takes a run over from a file, all of it or nothing.
     ///
     /// Its project is at `project_root` on this machine.

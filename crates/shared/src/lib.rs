@@ -18,6 +18,7 @@ mod connect;
 mod database;
 mod doctor;
 mod error;
+mod export;
 mod import;
 mod places;
 mod rows;

@@ -23,6 +23,9 @@ pub(crate) struct Head {
     pub(crate) person_home: String,
 }
 
+/// A snapshot with the hash of the last event in it, where the log has that.
+pub(crate) type WithLast = (StoredSnapshot, Option<Vec<u8>>);
+
 /// A row with what names the database in errors.
 pub(crate) struct Found<'a> {
     database: &'a Database,
@@ -200,10 +203,7 @@ impl Database {
     }
 
     /// Reads the newest snapshot of this engine, with the hash of its last event where that is there.
-    pub(crate) fn newest_snapshot(
-        &self,
-        run: &RunId,
-    ) -> Result<Option<(StoredSnapshot, Option<Vec<u8>>)>, SharedError> {
+    pub(crate) fn newest_snapshot(&self, run: &RunId) -> Result<Option<WithLast>, SharedError> {
         let found = self.of_run(
             run,
             "SELECT snapshot.seq, snapshot.head, snapshot.body, snapshot.digest, event.hash \

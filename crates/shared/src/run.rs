@@ -10,14 +10,14 @@ use std::{
 use interlock_core::{
     event::Event,
     machine::Machine,
-    names::{CallId, Digest, RunId},
+    names::{CallId, RunId},
     run::Run,
     substance::FrozenChange,
 };
 use interlock_store::{
     AppendError, ChainHash, Durability, EventLog, Messages, Recorded, RunFolder, RunStore,
     SourceFile, StoreError, VerifyError,
-    record::{self, LogOf, Marks, Pin, Row, Rows, Since, Snapshot, StoredSnapshot, Transfer, Walk},
+    record::{self, LogOf, Marks, Pin, Row, Rows, Since, Snapshot, StoredSnapshot, Walk},
 };
 
 use crate::{
@@ -179,7 +179,7 @@ impl SharedRun {
     }
 
     /// Reads what is pinned and checks it against its own hash.
-    fn checked_pin(&self) -> Result<Pin, StoreError> {
+    pub(crate) fn checked_pin(&self) -> Result<Pin, StoreError> {
         let pin = self.database.pin(&self.run)?;
         if pin.digest() == self.pin {
             Ok(pin)
@@ -380,32 +380,4 @@ impl RunStore for SharedRun {
     }
 
     fn tidy_up(&mut self) {}
-}
-
-impl Transfer for SharedRun {
-    fn pinned(&self) -> Result<(Pin, Durability), StoreError> {
-        Ok((self.checked_pin()?, self.durability))
-    }
-
-    fn machines(&self) -> Result<Vec<Vec<u8>>, StoreError> {
-        Ok(self.database.machines(&self.run)?)
-    }
-
-    fn message_digests(&self) -> Result<Vec<Digest>, StoreError> {
-        let digests = self.database.message_digests(&self.run)?;
-        Ok(digests.into_iter().map(Digest::new).collect())
-    }
-
-    fn message(&self, digest: &Digest) -> Result<Vec<u8>, StoreError> {
-        self.messages().read(digest)
-    }
-
-    fn outputs(&self) -> Result<Vec<(String, String)>, StoreError> {
-        let outputs = self.database.outputs(&self.run)?;
-        let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
-        Ok(outputs
-            .into_iter()
-            .map(|(call, bytes)| (call, text(bytes)))
-            .collect())
-    }
 }

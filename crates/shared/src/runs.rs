@@ -187,7 +187,7 @@ impl Runs for SharedRuns {
         let unpublished = Unpublished {
             runs: self.clone(),
             beside: self.folders.join(format!(".new-{run}")),
-            folder: self.folders.join(run.as_str()),
+            published: self.folders.join(run.as_str()),
             written: Written {
                 pin,
                 durability: new.durability,
@@ -305,7 +305,7 @@ impl Written {
 struct Unpublished {
     runs: SharedRuns,
     beside: PathBuf,
-    folder: PathBuf,
+    published: PathBuf,
     written: Written,
 }
 
@@ -319,9 +319,9 @@ impl UnpublishedRun for Unpublished {
     }
 
     fn publish(mut self: Box<Self>) -> Result<RunLog, StoreError> {
-        fs::rename(&self.beside, &self.folder).map_err(|source| StoreError::Io {
+        fs::rename(&self.beside, &self.published).map_err(|source| StoreError::Io {
             doing: "write",
-            path: self.folder.clone(),
+            path: self.published.clone(),
             source,
         })?;
         let run = self.written.pin.run.clone();
@@ -341,7 +341,7 @@ impl UnpublishedRun for Unpublished {
         if let Err(error) = made {
             // Where the answer was lost, the run may be there and need its folder.
             if !matches!(error, SharedError::Unanswered { .. }) {
-                let _ = fs::remove_dir_all(&self.folder);
+                let _ = fs::remove_dir_all(&self.published);
             }
             return Err(error.into());
         }

@@ -13,6 +13,8 @@
 mod appends;
 #[path = "shared/carried.rs"]
 mod carried;
+#[path = "shared/cluster.rs"]
+mod cluster;
 #[path = "shared/isolation.rs"]
 mod isolation;
 #[path = "shared/killed.rs"]
