@@ -21,7 +21,6 @@ use crate::{
     connect,
     error::{SharedError, failed},
     runtime::Runtime,
-    schema::{self, Standing},
     tenant::Tenant,
 };
 
@@ -193,23 +192,6 @@ pub(crate) enum End<T> {
 }
 
 impl Database {
-    /// Connects to a log that was made, as `tenant`.
-    ///
-    /// # Errors
-    /// The database is away or refuses the user, the user is not held by row-level security, the log is not
-    /// there or of another version, or it has no such tenant.
-    pub fn open(address: Address, tenant: Tenant) -> Result<Self, SharedError> {
-        let database = Self::at(address, tenant)?;
-        match database.standing()? {
-            Standing::Made { has_tenant: true } => Ok(database),
-            Standing::Made { has_tenant: false } => Err(SharedError::NoTenant {
-                place: database.place().to_owned(),
-                tenant: database.tenant().clone(),
-            }),
-            other => Err(other.refusal(database.place())),
-        }
-    }
-
     /// Takes a database, whatever is in it. Connects to nothing.
     ///
     /// # Errors
@@ -240,14 +222,6 @@ impl Database {
     #[must_use]
     pub fn tenant(&self) -> &Tenant {
         &self.pool.tenant
-    }
-
-    /// Tells what there is in the database.
-    ///
-    /// # Errors
-    /// It is away, refuses the user, or what is there is not of Interlock.
-    pub fn standing(&self) -> Result<Standing, SharedError> {
-        self.read(|leased| async move { schema::standing(leased).await })
     }
 
     /// Answers one statement that only reads, or that may be repeated.

@@ -3,8 +3,10 @@
 use std::sync::Arc;
 
 use crate::{
+    address::Address,
     database::{Database, End, Leased},
     error::{SharedError, failed},
+    tenant::Tenant,
 };
 
 /// What makes each format from the one before it.
@@ -148,6 +150,31 @@ pub struct InitDone {
 }
 
 impl Database {
+    /// Connects to a log that was made, as `tenant`.
+    ///
+    /// # Errors
+    /// The database is away or refuses the user, the user is not held by row-level security, the log is not
+    /// there or of another version, or it has no such tenant.
+    pub fn open(address: Address, tenant: Tenant) -> Result<Self, SharedError> {
+        let database = Self::at(address, tenant)?;
+        match database.standing()? {
+            Standing::Made { has_tenant: true } => Ok(database),
+            Standing::Made { has_tenant: false } => Err(SharedError::NoTenant {
+                place: database.place().to_owned(),
+                tenant: database.tenant().clone(),
+            }),
+            other => Err(other.refusal(database.place())),
+        }
+    }
+
+    /// Tells what there is in the database.
+    ///
+    /// # Errors
+    /// It is away, refuses the user, or what is there is not of Interlock.
+    pub fn standing(&self) -> Result<Standing, SharedError> {
+        self.read(|leased| async move { standing(leased).await })
+    }
+
     /// Makes the tables and the tenant, where they are not there.
     ///
     /// # Errors

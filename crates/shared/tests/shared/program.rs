@@ -1,6 +1,9 @@
 //! The built program, as a person calls it.
 
-use std::process::{Command, Output};
+use std::{
+    os::unix::fs::PermissionsExt as _,
+    process::{Command, Output},
+};
 
 use interlock_store::RunLog;
 use serde_json::Value;
@@ -105,6 +108,11 @@ fn a_run_goes_from_this_machine_to_the_log_and_back() {
     }
 
     place.call(&["export", "--local", &run, "-o", "run.jsonl"], 0);
+    let mode = std::fs::metadata(state.join("run.jsonl"))
+        .unwrap()
+        .permissions()
+        .mode();
+    assert_eq!(mode & 0o777, 0o600);
     let imported = place.json(&["import", "run.jsonl"], 0);
     assert_eq!(imported["imported"], Value::Bool(true));
     assert_eq!(

@@ -5,6 +5,7 @@ use std::{
     error::Error,
     fs::{self, File},
     io::{self, BufReader, BufWriter, Write},
+    os::unix::fs::OpenOptionsExt as _,
     path::{Path, PathBuf},
     process::ExitCode,
 };
@@ -238,7 +239,10 @@ fn export(target: &Target, output: Option<&Path>, write: WriteRun<'_>) -> Done {
     name.push(".new");
     let beside = PathBuf::from(name);
     let failed = |error: io::Error| format!("cannot write `{}`: {error}", path.display());
-    let mut file = BufWriter::new(File::create(&beside).map_err(failed)?);
+    // Readable by its owner alone: a log may hold secrets.
+    let mut options = File::options();
+    options.write(true).create(true).truncate(true).mode(0o600);
+    let mut file = BufWriter::new(options.open(&beside).map_err(failed)?);
     let written = write(&mut file, path).and_then(|done| {
         file.flush().map_err(failed)?;
         file.get_ref().sync_all().map_err(failed)?;
