@@ -150,14 +150,6 @@ pub enum SharedError {
         /// The tenant.
         tenant: Tenant,
     },
-    /// The text is not the name of a tenant.
-    #[error(
-        "`{text}` cannot name a tenant: use at most 63 small letters, digits, `-` and `_`, a letter first"
-    )]
-    BadTenant {
-        /// The text.
-        text: String,
-    },
     /// The tenant has no such run.
     #[error("tenant `{tenant}` has no run `{run}`: `interlock shared runs` shows its runs")]
     NoRun {

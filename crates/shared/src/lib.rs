@@ -38,4 +38,4 @@ pub use import::ImportDone;
 pub use run::SharedRun;
 pub use runs::SharedRuns;
 pub use schema::{FORMAT, InitDone, Standing};
-pub use tenant::Tenant;
+pub use tenant::{BadTenant, Tenant};

@@ -2,8 +2,6 @@
 
 use std::fmt;
 
-use crate::error::SharedError;
-
 /// The longest name of a tenant.
 const CHARS_MAX: usize = 63;
 
@@ -11,19 +9,29 @@ const CHARS_MAX: usize = 63;
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Tenant(String);
 
+/// The text is not the name of a tenant.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "`{text}` cannot name a tenant: use at most 63 small letters, digits, `-` and `_`, a letter first"
+)]
+pub struct BadTenant {
+    /// The text.
+    pub text: String,
+}
+
 impl Tenant {
     /// Takes a name.
     ///
     /// # Errors
     /// It is not one of a tenant.
-    pub fn new(text: &str) -> Result<Self, SharedError> {
+    pub fn new(text: &str) -> Result<Self, BadTenant> {
         let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "-_".contains(c);
         let begins = text.starts_with(|c: char| c.is_ascii_lowercase());
         if begins && text.len() <= CHARS_MAX && text.chars().all(is_plain) {
             Ok(Self(text.to_owned()))
         } else {
             let text = text.to_owned();
-            Err(SharedError::BadTenant { text })
+            Err(BadTenant { text })
         }
     }
 
