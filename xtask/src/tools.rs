@@ -110,12 +110,26 @@ const PROGRAMS: &[(&str, &str)] = &[
     ("zstd", "zstd"),
 ];
 
+/// Where Debian keeps the servers of PostgreSQL, by version.
+const POSTGRES: &str = "/usr/lib/postgresql";
+
 /// Returns the packages to install before the tests can be run.
 fn missing_programs() -> Vec<&'static str> {
     let path = env::var_os("PATH").unwrap_or_default();
     let is_there = |name: &str| env::split_paths(&path).any(|place| place.join(name).is_file());
     let missing = PROGRAMS.iter().filter(|(name, _)| !is_there(name));
-    missing.map(|(_, package)| *package).collect()
+    let mut missing: Vec<&str> = missing.map(|(_, package)| *package).collect();
+    if env::var_os("DATABASE_URL").is_none() && !is_there("initdb") && !has_postgres() {
+        missing.push("postgresql");
+    }
+    missing
+}
+
+/// Tells whether a server of PostgreSQL is installed, which Debian keeps off the `PATH`.
+fn has_postgres() -> bool {
+    let versions = fs::read_dir(POSTGRES).into_iter().flatten().flatten();
+    let mut programs = versions.map(|version| version.path().join("bin/initdb"));
+    programs.any(|program| program.is_file())
 }
 
 /// Checks that the programs are there which the tests start.

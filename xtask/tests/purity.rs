@@ -25,6 +25,7 @@ const LAYERS: &[&str] = &[
     "interlock-edit",
     "interlock-lsp",
     "interlock-store",
+    "interlock-shared",
     "interlock-project",
     "interlock-sandbox",
     "interlock-confine",
@@ -72,14 +73,16 @@ const ENGINE: &[&str] = &[
 const KEPT_TO: &[(&str, &[&str])] = &[
     ("minijinja", &["interlock-expr"]),
     ("rusqlite", &["interlock-store"]),
+    ("tokio-postgres", &["interlock-shared"]),
     ("brush-parser", &["interlock-shell"]),
-    ("clap", &["interlock"]),
+    ("clap", &["interlock", "interlock-shared"]),
     ("anyhow", &["interlock"]),
     ("rmcp", &["interlock-gateway"]),
     ("landlock", &["interlock-sandbox"]),
     (
         "tokio",
         &[
+            "interlock-shared",
             "interlock-process",
             "interlock-mcp",
             "interlock-models",
@@ -336,11 +339,23 @@ fn parts_that_act_are_kept_to_their_crates() {
 
 #[test]
 fn everything_shipped_has_a_permissive_licence() {
-    let arguments = ["--package", "interlock", "--prefix", "none", "--format"];
-    let tree = tree(&[&arguments[..], &["{l}\t{p}"]].concat());
-    for line in tree.lines() {
-        let (licence, name) = line.split_once('\t').expect("a licence and a name");
-        assert!(is_permissive(licence), "{name}: `{licence}`");
+    for package in ["interlock", "interlock-shared"] {
+        let arguments = ["--package", package, "--prefix", "none", "--format"];
+        let tree = tree(&[&arguments[..], &["{l}\t{p}"]].concat());
+        for line in tree.lines() {
+            let (licence, name) = line.split_once('\t').expect("a licence and a name");
+            assert!(is_permissive(licence), "{name}: `{licence}`");
+        }
+    }
+}
+
+/// A single user builds and starts nothing of what a team needs.
+#[test]
+fn the_program_itself_knows_no_server() {
+    let tree = tree(&["--package", "interlock", "--prefix", "none"]);
+    let found: BTreeSet<&str> = tree.lines().map(first_word).collect();
+    for part in ["interlock-shared", "tokio-postgres", "postgres-types"] {
+        assert!(!found.contains(part), "`{part}` is built with `interlock`");
     }
 }
 

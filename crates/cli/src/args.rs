@@ -403,6 +403,24 @@ An agent is held to a run by a bearer token of `interlock token RUN`, or by the 
 Exit code: that of the line; 126 if nothing was started."
     )]
     Exec(ExecArgs),
+    /// Keep the runs of a team in a PostgreSQL database (a program of its own, installed beside this one).
+    #[command(after_help = "Examples:
+  interlock shared init --database postgres://interlock@db.example/interlock
+  interlock shared doctor
+  interlock shared export --local 01j -o run.jsonl
+  interlock shared import run.jsonl
+
+The program is `interlock-shared`: build it with `cargo build --release -p interlock-shared`, and put it beside
+`interlock`. This help is all there is until then.")]
+    Shared {
+        /// What is passed on to it.
+        #[arg(
+            trailing_var_arg = true,
+            allow_hyphen_values = true,
+            value_name = "ARGUMENTS"
+        )]
+        arguments: Vec<std::ffi::OsString>,
+    },
     /// Serve MCP on standard input and output, with MCP servers behind it (started by the client).
     #[command(
         after_help = "The servers are those of `[mcp.NAME]` in `.interlock/config.toml` and in your own configuration, or only the

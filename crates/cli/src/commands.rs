@@ -27,6 +27,7 @@ pub(crate) mod prove;
 pub(crate) mod run;
 pub(crate) mod schema;
 pub(crate) mod serve;
+mod shared;
 pub(crate) mod simulate;
 pub(crate) mod start;
 pub(crate) mod status;
@@ -66,6 +67,11 @@ pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {
         && !asks_for_help(before_line(&arguments))
     {
         return exec::run_line(arguments.get(2..).unwrap_or_default());
+    }
+    if arguments.get(1).map(OsString::as_os_str) == Some(OsStr::new("shared"))
+        && let Some(code) = shared::start(arguments.get(2..).unwrap_or_default())
+    {
+        return code;
     }
     complete::answer();
     let read = args::command().try_get_matches_from(arguments);
@@ -148,6 +154,7 @@ fn dispatch(app: &App, command: Command) -> Done {
         Command::Demo(args) => demo::run(app, &args),
         Command::Tools(args) => tools::run(app, &args),
         Command::Serve(args) => serve::run(app, args),
+        Command::Shared { arguments } => shared::run(&arguments),
         Command::Export(args) => export::run(app, &args),
         Command::Passkey(args) => passkey::run(app, args),
         Command::Token(args) => token::run(app, &args),

@@ -135,6 +135,7 @@ fn every_command_has_help() {
         "demo",
         "token",
         "gateway",
+        "shared",
         "hook",
         "completions",
         "man",
@@ -146,6 +147,44 @@ fn every_command_has_help() {
             "`{name}` is not in the list of commands"
         );
     }
+}
+
+/// The program of a team is found beside this one, and only there.
+#[test]
+fn shared_is_a_program_beside_this_one() {
+    let room = room();
+    let place = room.path("bin");
+    std::fs::create_dir_all(&place).unwrap();
+    let (own, shared) = (place.join("interlock"), place.join("interlock-shared"));
+    if std::fs::hard_link(INTERLOCK, &own).is_err() {
+        std::fs::copy(INTERLOCK, &own).unwrap();
+    }
+    let call = |path: &str| {
+        let mut command = room.command(own.to_str().unwrap());
+        command.args(["shared", "doctor", "--json"]);
+        command.env("PATH", path).output().unwrap()
+    };
+    let elsewhere = room.path("elsewhere");
+    std::fs::create_dir_all(&elsewhere).unwrap();
+    let script = "#!/bin/sh\necho \"called with $*\"\nexit 3\n";
+    let write = |at: &std::path::Path| {
+        use std::os::unix::fs::PermissionsExt as _;
+        std::fs::write(at, script).unwrap();
+        std::fs::set_permissions(at, std::fs::Permissions::from_mode(0o755)).unwrap();
+    };
+    write(&elsewhere.join("interlock-shared"));
+    let path = format!("{}:/usr/bin:/bin", elsewhere.display());
+    err(
+        &call(&path),
+        2,
+        &[
+            "`interlock-shared`",
+            "not in",
+            "cargo build --release -p interlock-shared",
+        ],
+    );
+    write(&shared);
+    assert_eq!(out(&call(&path), 3), "called with doctor --json\n");
 }
 
 #[test]

@@ -440,7 +440,6 @@ fn keep_output(guarded: &Guarded, events: &[RunEvent], response: &Value) -> Resu
     };
     guarded
         .log
-        .folder()
         .keep_output(call, &text)
         .map_err(|error| error.to_string())
 }

@@ -277,7 +277,7 @@ impl Builder {
             },
             secrets: Secrets::of_environment(environment.texts()),
             servers,
-            messages: log.folder().messages(),
+            messages: log.messages(),
             home: environment.home.clone(),
             place: place.resolved(&RealDisk),
             decided,

@@ -30,8 +30,21 @@ impl SqliteRun {
         Ok(())
     }
 
-    /// Returns the machine that the run moved to last; `None`: it follows the one it began with.
-    pub(crate) fn adopted(&self) -> Result<Option<Machine>, StoreError> {
+    /// Returns the bytes of every machine that was kept, by its hash.
+    pub(crate) fn kept_machines(&self) -> Result<Vec<Vec<u8>>, StoreError> {
+        if !self.has_machines()? {
+            return Ok(Vec::new());
+        }
+        let failed = self.failed();
+        let mut select = self
+            .connection
+            .prepare("SELECT machine FROM machines ORDER BY hash")
+            .map_err(&failed)?;
+        let machines = select.query_map([], |row| row.get(0)).map_err(&failed)?;
+        machines.collect::<Result<_, _>>().map_err(&failed)
+    }
+
+    fn has_machines(&self) -> Result<bool, StoreError> {
         let has_any: Option<i64> = self
             .connection
             .query_row(
@@ -41,7 +54,12 @@ impl SqliteRun {
             )
             .optional()
             .map_err(self.failed())?;
-        if has_any.is_none() {
+        Ok(has_any.is_some())
+    }
+
+    /// Returns the machine that the run moved to last; `None`: it follows the one it began with.
+    pub(crate) fn adopted(&self) -> Result<Option<Machine>, StoreError> {
+        if !self.has_machines()? {
             return Ok(None);
         }
         let adopted = self.load()?.adopted;

@@ -36,8 +36,15 @@ impl ChainHash {
     }
 
     /// Takes stored bytes; `None` when they are not a hash.
-    pub(crate) fn from_bytes(bytes: &[u8]) -> Option<Self> {
+    #[must_use]
+    pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
         bytes.try_into().ok().map(Self)
+    }
+
+    /// Takes lower-case hex, as it is shown; `None` when it is not a hash.
+    #[must_use]
+    pub fn from_hex(text: &str) -> Option<Self> {
+        from_hex(text).and_then(|bytes| Self::from_bytes(&bytes))
     }
 
     /// Returns the bytes.
@@ -70,6 +77,22 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
         })
 }
 
+/// Returns the bytes that lower-case hex stands for.
+pub(crate) fn from_hex(text: &str) -> Option<Vec<u8>> {
+    let digit = |byte: &u8| match byte {
+        b'0'..=b'9' => Some(byte - b'0'),
+        b'a'..=b'f' => Some(byte - b'a' + 10),
+        _ => None,
+    };
+    let (pairs, rest) = text.as_bytes().as_chunks::<2>();
+    let byte = |[high, low]: &[u8; 2]| Some(digit(high)? << 4 | digit(low)?);
+    if rest.is_empty() {
+        pairs.iter().map(byte).collect()
+    } else {
+        None
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -81,6 +104,16 @@ mod tests {
             first.to_string(),
             "84d553b85a6e1ca9a7ed31e5a54e621e1e19567b6e7d5a20c42cacd0da938d82"
         );
+    }
+
+    #[test]
+    fn a_hash_is_read_from_what_it_is_shown_as() {
+        let hash = ChainHash::of_parts(&[b"x"]);
+        let text = hash.to_string();
+        assert_eq!(ChainHash::from_hex(&text), Some(hash));
+        for wrong in [text.to_uppercase(), format!("{text}0"), String::new()] {
+            assert_eq!(ChainHash::from_hex(&wrong), None, "{wrong}");
+        }
     }
 
     #[test]

@@ -11,7 +11,9 @@ pub enum Durability {
 }
 
 impl Durability {
-    pub(crate) const fn word(self) -> &'static str {
+    /// Returns the word that a store keeps of it.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
         match self {
             Self::Process => "process",
             Self::Power => "power",
@@ -19,7 +21,8 @@ impl Durability {
     }
 
     /// Finds the setting a word stands for.
-    pub(crate) fn from_word(word: &str) -> Option<Self> {
+    #[must_use]
+    pub fn from_word(word: &str) -> Option<Self> {
         [Self::Process, Self::Power]
             .into_iter()
             .find(|durability| durability.word() == word)

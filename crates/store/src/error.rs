@@ -174,6 +174,9 @@ pub enum StoreError {
         /// How often it was tried.
         tries: u32,
     },
+    /// A store that is not in files failed; its own error says what to do.
+    #[error(transparent)]
+    Elsewhere(Box<dyn std::error::Error + Send + Sync>),
     /// The system gives no random bytes.
     #[error("the system gives no random bytes: {what}")]
     NoRandom {

@@ -1,7 +1,7 @@
 //! The folder of a run on this machine: what lies beside its log.
 
 use std::{
-    fs,
+    fs, io,
     path::{Path, PathBuf},
 };
 
@@ -11,10 +11,14 @@ use crate::{chain::ChainHash, durability::Durability, error::StoreError, files, 
 
 /// Directory, below the state directory, of the folders that programs of runs work in.
 pub(crate) const WORK: &str = "work";
+/// Directory, below the folder that a run's programs work in, of the texts that calls returned.
+const OUTPUT: &str = "output";
+/// The most bytes of one such text.
+const OUTPUT_BYTES_MAX: u64 = 256 * 1024 * 1024;
 
 /// The folder of a run on this machine.
 ///
-/// Holds what the log names by its digest, and what concerns this machine alone.
+/// Holds what concerns this machine alone; where the log is a file, also what belongs to the log.
 /// What its programs write while it goes on lies apart, in the folder that they work in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunFolder {
@@ -57,17 +61,61 @@ impl RunFolder {
         Ok(&self.work)
     }
 
-    /// Keeps the text that a call returned.
-    ///
-    /// The file is `output/HASH.txt`, with the SHA-256 of the call's id.
-    ///
-    /// # Errors
-    /// The file cannot be written.
-    pub fn keep_output(&self, call: &CallId, text: &str) -> Result<(), StoreError> {
-        let directory = self.work.join("output");
-        files::make_directory(&directory)?;
-        let name = ChainHash::of_parts(&[call.as_str().as_bytes()]);
-        let path = directory.join(format!("{name}.txt"));
+    /// Says what is recorded in place of absolute paths in what this folder keeps.
+    #[must_use]
+    pub fn with_marks(mut self, marks: Marks) -> Self {
+        self.marks = marks;
+        self
+    }
+
+    /// Keeps the text that a call returned, in `output/HASH.txt` with the SHA-256 of the call's id.
+    pub(crate) fn keep_output(&self, call: &CallId, text: &str) -> Result<(), StoreError> {
+        let path = self.output_file(call);
+        files::make_directory(path.parent().unwrap_or(&path))?;
         fs::write(&path, text).map_err(|error| StoreError::io("write", &path, error))
+    }
+
+    /// Returns the text that was kept of a call; `None`: nothing was.
+    pub(crate) fn output(&self, call: &CallId) -> Result<Option<String>, StoreError> {
+        let path = self.output_file(call);
+        match fs::read_to_string(&path) {
+            Ok(text) => Ok(Some(text)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(StoreError::io("read", &path, error)),
+        }
+    }
+
+    /// Lists the texts that were kept of calls, by the SHA-256 of the call's id.
+    pub(crate) fn outputs(&self) -> Result<Vec<(String, String)>, StoreError> {
+        let folder = self.work.join(OUTPUT);
+        let entries = match fs::read_dir(&folder) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            entries => entries.map_err(|error| StoreError::io("read", &folder, error))?,
+        };
+        let mut outputs = Vec::new();
+        for entry in entries {
+            let path = entry
+                .map_err(|error| StoreError::io("read", &folder, error))?
+                .path();
+            let stem = path.file_stem().and_then(|stem| stem.to_str());
+            // Programs of the run write to this folder, too.
+            let Some(name) = stem.filter(|stem| ChainHash::from_hex(stem).is_some()) else {
+                continue;
+            };
+            let Some(bytes) = files::read_bytes(&path, OUTPUT_BYTES_MAX)? else {
+                continue;
+            };
+            outputs.push((
+                name.to_owned(),
+                String::from_utf8_lossy(&bytes).into_owned(),
+            ));
+        }
+        outputs.sort_unstable();
+        Ok(outputs)
+    }
+
+    fn output_file(&self, call: &CallId) -> PathBuf {
+        let name = ChainHash::of_parts(&[call.as_str().as_bytes()]);
+        self.work.join(OUTPUT).join(format!("{name}.txt"))
     }
 }

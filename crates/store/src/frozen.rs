@@ -127,7 +127,7 @@ impl RunFolder {
     ///
     /// # Errors
     /// They cannot be kept: what was kept before counts.
-    pub(crate) fn freeze_again(&self, machine: &Machine) -> Result<(), StoreError> {
+    pub fn freeze_again(&self, machine: &Machine) -> Result<(), StoreError> {
         let patterns = frozen_patterns(machine);
         let path = self.path().join(FILE);
         if patterns.is_empty() {

@@ -14,6 +14,7 @@ use crate::{
     listed::{RunSummary, Which},
     run_log::RunLog,
     runs::Runs,
+    sqlite_run::SqliteRun,
     state_directory::StateDirectory,
 };
 
@@ -131,6 +132,11 @@ impl Home {
     /// Returns the directory of `run`, which must be there.
     pub(crate) fn present_directory(&self, run: &RunId) -> Result<PathBuf, StoreError> {
         self.directory.present_directory(run)
+    }
+
+    /// Opens the file of a run of this machine, wherever the runs are kept otherwise.
+    pub(crate) fn local_run(&self, run: &RunId) -> Result<SqliteRun, StoreError> {
+        self.directory.open_file(run)
     }
 
     /// Opens a run that exists.

@@ -44,7 +44,10 @@ pub(crate) fn is_prefix(text: &str) -> bool {
 }
 
 /// Refuses what is not the id of a run, so that no id can lead out of the directory of runs.
-pub(crate) fn check(run: &RunId) -> Result<(), StoreError> {
+///
+/// # Errors
+/// It is not one.
+pub fn check(run: &RunId) -> Result<(), StoreError> {
     let text = run.as_str();
     if text.len() == ID_LENGTH && is_prefix(text) {
         Ok(())

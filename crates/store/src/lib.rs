@@ -1,6 +1,6 @@
 //! Everything below the state directory: runs, bindings, notes, the person's token.
 //!
-//! The only crate that knows a database. Judges nothing: it keeps events, folds
+//! The only crate that knows the database of one machine. Judges nothing: it keeps events, folds
 //! them with [`interlock_core::evolve`] and hands them back. What exists and
 //! cannot be read is an error, never absent; nothing damaged is deleted or
 //! written over.
@@ -40,6 +40,8 @@
 //! **Invariant.** An event that was acknowledged is in the log, once, and chained
 //! by its hash to all before it, back to the pinned workflow.
 
+pub mod record;
+
 mod adopted;
 mod baseline;
 mod bindings;
@@ -74,14 +76,17 @@ mod presence;
 mod records;
 mod report_files;
 mod revision;
+mod rows;
 mod run_log;
 mod run_store;
 mod runs;
 mod session_parents;
 mod snapshot;
 mod sqlite;
+mod sqlite_pin;
 mod sqlite_run;
 mod sqlite_runs;
+mod sqlite_snapshot;
 mod start;
 mod state_directory;
 mod submit;
@@ -90,6 +95,7 @@ mod tickets;
 mod token;
 mod token_seen;
 mod tool_pins;
+mod transfer;
 mod trust;
 mod verify;
 
@@ -113,7 +119,7 @@ pub use id::{random_word, run_id};
 pub use list::RunList;
 pub use listed::{Listed, RunCard, RunSummary, Which};
 pub use log::{AppendError, EventLog, Recorded};
-pub use messages::Messages;
+pub use messages::{Blobs, Messages};
 pub use mods::ClientMod;
 pub use names::name_fault;
 pub use notes::{NOTE_AGE_MAX_MS, Note, NotedTool};

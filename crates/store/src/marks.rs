@@ -16,7 +16,7 @@ const NAMES: [&str; 3] = ["run", "project", "home"];
 
 /// The places of a run on this machine.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Marks {
+pub struct Marks {
     /// Each place by the index of its name, as it stands within a JSON string; empty: there is none.
     places: [String; NAMES.len()],
     /// The indexes of the places that are encoded, the longest place first.
@@ -25,7 +25,8 @@ pub(crate) struct Marks {
 
 impl Marks {
     /// Takes the places of a run. One that is empty, relative or the root of the file system has no mark.
-    pub(crate) fn new(run: &str, project: &str, home: &str) -> Self {
+    #[must_use]
+    pub fn new(run: &str, project: &str, home: &str) -> Self {
         let places = [run, project, home].map(|place| {
             let is_absolute = Path::new(place).is_absolute();
             let place = if is_absolute {
@@ -43,7 +44,8 @@ impl Marks {
     }
 
     /// Encodes JSON text.
-    pub(crate) fn encode<'a>(&self, json: &'a [u8]) -> Cow<'a, [u8]> {
+    #[must_use]
+    pub fn encode<'a>(&self, json: &'a [u8]) -> Cow<'a, [u8]> {
         let is_marked = |at: &usize| self.mark_at(json, *at, None).is_some();
         let candidates = json
             .iter()
@@ -83,7 +85,7 @@ impl Marks {
     ///
     /// # Errors
     /// An `@` in it is neither a mark nor doubled.
-    pub(crate) fn decode<'a>(&self, json: &'a [u8]) -> Result<Cow<'a, [u8]>, UnknownMark> {
+    pub fn decode<'a>(&self, json: &'a [u8]) -> Result<Cow<'a, [u8]>, UnknownMark> {
         let Some(first) = json.iter().position(|byte| *byte == b'@') else {
             return Ok(Cow::Borrowed(json));
         };
@@ -123,7 +125,8 @@ impl Marks {
     }
 
     /// Encodes a text that is no JSON.
-    pub(crate) fn encode_text(&self, text: &str) -> String {
+    #[must_use]
+    pub fn encode_text(&self, text: &str) -> String {
         let encoded = self.encode(inner_json(text).as_bytes()).into_owned();
         from_inner_json(encoded).unwrap_or_else(|| text.replace('@', "@@"))
     }
@@ -132,7 +135,7 @@ impl Marks {
     ///
     /// # Errors
     /// An `@` in it is neither a mark nor doubled.
-    pub(crate) fn decode_text(&self, text: &str) -> Result<String, UnknownMark> {
+    pub fn decode_text(&self, text: &str) -> Result<String, UnknownMark> {
         let decoded = self.decode(inner_json(text).as_bytes())?.into_owned();
         from_inner_json(decoded).ok_or(UnknownMark)
     }
@@ -161,7 +164,7 @@ impl Marks {
 /// A mark that no version of Interlock writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("it has an `@` that is no mark")]
-pub(crate) struct UnknownMark;
+pub struct UnknownMark;
 
 /// Tells whether a byte goes on with the name of a file: another path than the place itself.
 const fn is_of_name(byte: u8) -> bool {

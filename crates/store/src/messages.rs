@@ -1,10 +1,12 @@
-//! What models said and what they were told: files beside a run's log, named by their digest.
+//! What models said and what they were told, by digest; for most stores files beside a run's log.
 
 use std::{
+    fmt::Debug,
     fs::{self, OpenOptions},
     io::{self, Write as _},
     os::unix::fs::OpenOptionsExt as _,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use interlock_core::names::Digest;
@@ -26,36 +28,91 @@ const NAME_LENGTH: usize = 64;
 /// The most bytes of one such file.
 const BYTES_MAX: u64 = 256 * 1024 * 1024;
 
+/// Bytes that belong to one run's log, each under the digest of itself, whatever keeps them.
+pub trait Blobs: Debug + Send + std::marker::Sync {
+    /// Keeps `bytes` and returns their digest; kept twice, they are there once.
+    ///
+    /// # Errors
+    /// They cannot be written.
+    fn keep(&self, bytes: &[u8]) -> Result<Digest, StoreError>;
+
+    /// Returns the bytes of a digest.
+    ///
+    /// # Errors
+    /// They are not there, cannot be read, or are not what the digest is of.
+    fn read(&self, digest: &Digest) -> Result<Vec<u8>, StoreError>;
+}
+
 /// What models said and what they were told in one run, each under the digest of its bytes.
 ///
-/// Readable by the owner alone. What was kept survives what the run's events survive.
+/// What was kept survives what the run's events survive.
 #[derive(Debug, Clone)]
-pub struct Messages {
+pub struct Messages(Arc<dyn Blobs>);
+
+impl Messages {
+    /// Takes what keeps them.
+    pub fn new(blobs: impl Blobs + 'static) -> Self {
+        Self(Arc::new(blobs))
+    }
+
+    /// Keeps `bytes`, as [`Blobs::keep`] does.
+    ///
+    /// # Errors
+    /// They cannot be written.
+    pub fn keep(&self, bytes: &[u8]) -> Result<Digest, StoreError> {
+        self.0.keep(bytes)
+    }
+
+    /// Returns the bytes of a digest, as [`Blobs::read`] does.
+    ///
+    /// # Errors
+    /// They are not there, cannot be read, or are not what the digest is of.
+    pub fn read(&self, digest: &Digest) -> Result<Vec<u8>, StoreError> {
+        self.0.read(digest)
+    }
+}
+
+/// Messages in a folder, each in a file that its owner alone can read.
+#[derive(Debug)]
+struct MessageFiles {
     folder: PathBuf,
     sync: Sync,
 }
 
 impl RunFolder {
-    /// Returns what models said and what they were told in this run.
-    #[must_use]
-    pub fn messages(&self) -> Messages {
-        Messages {
+    /// Returns what models said and were told, kept in this folder.
+    pub(crate) fn messages(&self) -> Messages {
+        Messages::new(MessageFiles {
             folder: self.path().join(FOLDER),
             sync: match self.durability {
                 Durability::Power => Sync::Now,
                 Durability::Process => Sync::Later,
             },
+        })
+    }
+
+    /// Lists the digests of what is kept in this folder, in their order.
+    pub(crate) fn message_digests(&self) -> Result<Vec<Digest>, StoreError> {
+        let folder = self.path().join(FOLDER);
+        let entries = match fs::read_dir(&folder) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            entries => entries.map_err(|error| StoreError::io("read", &folder, error))?,
+        };
+        let mut digests = Vec::new();
+        for entry in entries {
+            let entry = entry.map_err(|error| StoreError::io("read", &folder, error))?;
+            // What was never finished has another name.
+            let name = entry.file_name().into_string().ok();
+            digests.extend(name.filter(|name| is_name(name)).map(Digest::new));
         }
+        digests.sort_unstable();
+        Ok(digests)
     }
 }
 
-impl Messages {
-    /// Keeps `bytes` and returns their digest; kept twice, they are there once.
-    ///
-    /// # Errors
-    /// They cannot be written.
-    pub fn keep(&self, bytes: &[u8]) -> Result<Digest, StoreError> {
-        let digest = digest(bytes);
+impl Blobs for MessageFiles {
+    fn keep(&self, bytes: &[u8]) -> Result<Digest, StoreError> {
+        let digest = message_digest(bytes);
         let path = self.path(&digest)?;
         if fs::read(&path).is_ok_and(|found| found == bytes) {
             return Ok(digest);
@@ -75,6 +132,20 @@ impl Messages {
         Ok(digest)
     }
 
+    fn read(&self, digest: &Digest) -> Result<Vec<u8>, StoreError> {
+        let path = self.path(digest)?;
+        let Some(bytes) = files::read_bytes(&path, BYTES_MAX)? else {
+            return Err(StoreError::damaged(&path, "it is not there".to_owned()));
+        };
+        if message_digest(&bytes) != *digest {
+            let what = "it is not what the log says it was".to_owned();
+            return Err(StoreError::damaged(&path, what));
+        }
+        Ok(bytes)
+    }
+}
+
+impl MessageFiles {
     fn write(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
         let mut options = OpenOptions::new();
         let mut file = options
@@ -89,27 +160,10 @@ impl Messages {
         }
     }
 
-    /// Returns the bytes of a digest.
-    ///
-    /// # Errors
-    /// They are not there, cannot be read, or are not what the digest is of.
-    pub fn read(&self, digest: &Digest) -> Result<Vec<u8>, StoreError> {
-        let path = self.path(digest)?;
-        let Some(bytes) = files::read_bytes(&path, BYTES_MAX)? else {
-            return Err(StoreError::damaged(&path, "it is not there".to_owned()));
-        };
-        if self::digest(&bytes) != *digest {
-            let what = "it is not what the log says it was".to_owned();
-            return Err(StoreError::damaged(&path, what));
-        }
-        Ok(bytes)
-    }
-
     /// Returns where the bytes of a digest lie; a digest is no path.
     fn path(&self, digest: &Digest) -> Result<PathBuf, StoreError> {
         let name = digest.as_str();
-        let is_name = name.len() == NAME_LENGTH && name.bytes().all(|b| b.is_ascii_hexdigit());
-        if is_name {
+        if is_name(name) {
             return Ok(self.folder.join(name));
         }
         let what = format!("`{name}` is the name of no message");
@@ -117,8 +171,12 @@ impl Messages {
     }
 }
 
+fn is_name(name: &str) -> bool {
+    name.len() == NAME_LENGTH && name.bytes().all(|b| b.is_ascii_hexdigit())
+}
+
 /// Returns the lower-case hexadecimal SHA-256.
-fn digest(bytes: &[u8]) -> Digest {
+pub fn message_digest(bytes: &[u8]) -> Digest {
     Digest::new(hex(&Sha256::digest(bytes)))
 }
 
@@ -129,9 +187,9 @@ mod tests {
 
     use super::*;
 
-    fn room() -> (tempfile::TempDir, Messages) {
+    fn room() -> (tempfile::TempDir, MessageFiles) {
         let room = tempfile::tempdir().unwrap();
-        let messages = Messages {
+        let messages = MessageFiles {
             folder: room.path().join(FOLDER),
             sync: Sync::Now,
         };

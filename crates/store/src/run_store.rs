@@ -2,14 +2,18 @@
 
 use std::fmt::Debug;
 
-use interlock_core::{machine::Machine, names::RunId, run::Run};
+use interlock_core::{
+    machine::Machine,
+    names::{CallId, RunId},
+    run::Run,
+};
 
 use crate::{
     broken::VerifyError, durability::Durability, error::StoreError, folder::RunFolder,
-    log::EventLog, pin::SourceFile,
+    log::EventLog, messages::Messages, pin::SourceFile,
 };
 
-/// One run, open: its log, and the workflow that is pinned with it.
+/// One run, open: its log, and what belongs to the log: pin, machines, messages and outputs.
 ///
 /// A log is chained by its hashes, back to the pin. `load` may begin at a snapshot.
 pub trait RunStore: EventLog + Debug + Send {
@@ -55,7 +59,24 @@ pub trait RunStore: EventLog + Debug + Send {
     /// The first event that is not as it was recorded, or the log cannot be read.
     fn verify(&self) -> Result<u64, VerifyError>;
 
+    /// Returns what models said and what they were told in this run.
+    fn messages(&self) -> Messages;
+
+    /// Keeps the text that a call returned.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    fn keep_output(&self, call: &CallId, text: &str) -> Result<(), StoreError>;
+
+    /// Returns the text that was kept of a call; `None`: nothing was.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    fn output(&self, call: &CallId) -> Result<Option<String>, StoreError>;
+
     /// Returns the run's folder on this machine.
+    ///
+    /// It has what concerns this machine alone: scratch, notes, the baseline, process groups.
     fn folder(&self) -> &RunFolder;
 
     /// Prepares for many appends through this one handle.

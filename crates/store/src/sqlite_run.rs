@@ -2,7 +2,6 @@
 
 #[cfg(test)]
 mod tests;
-mod walk;
 
 use std::{
     cell::Cell,
@@ -14,26 +13,31 @@ use std::{
 };
 
 use interlock_core::{
-    event::Event, evolve, machine::Machine, names::RunId, run::Run, substance::FrozenChange,
+    event::Event,
+    machine::Machine,
+    names::{CallId, RunId},
+    run::Run,
+    substance::FrozenChange,
 };
 use rusqlite::{Connection, OptionalExtension as _};
 
 use crate::{
-    broken::{Broken, VerifyError},
+    broken::VerifyError,
     chain::ChainHash,
     durability::Durability,
     error::StoreError,
     folder::{RunFolder, WORK},
     log::{AppendError, EventLog, Recorded},
     marks::Marks,
-    pin::{Pin, PinHead, SourceFile},
+    messages::Messages,
+    pin::{Pin, SourceFile},
+    rows::{self, LogOf, Row, Rows, Walk},
     run_store::RunStore,
     snapshot::{self, Since, Snapshot},
     sqlite::{self, Begin, Transaction},
+    sqlite_pin::PinHead,
+    sqlite_snapshot,
 };
-
-pub(crate) use walk::Row;
-use walk::{PAGE, Walk};
 
 /// Name of a run's database in the run's directory.
 pub(crate) const FILE_NAME: &str = "run.db";
@@ -167,26 +171,12 @@ impl SqliteRun {
 
     fn first_machine(&self) -> Result<Machine, StoreError> {
         let machine = self.pin()?.machine(&self.path)?;
-        if let Some(row) = self.row(0)? {
-            row.read(0, self.head.digest, self.marks())
-                .and_then(|(event, _)| self.check_start(&event, &machine))
-                .map_err(|broken| self.broken(0, &broken))?;
-        }
+        rows::check_first(self, &machine)?;
         Ok(machine)
     }
 
     pub(crate) fn pin(&self) -> Result<Pin, StoreError> {
         Pin::read(&self.connection, &self.path)
-    }
-
-    /// Checks that the first event is the start of this run with the pinned machine.
-    pub(crate) fn check_start(&self, event: &Event, machine: &Machine) -> Result<(), Broken> {
-        match event {
-            Event::RunStarted { run, .. } if *run != self.run => Err(Broken::OfRun(run.clone())),
-            Event::RunStarted { hash, .. } if *hash != machine.hash => Err(Broken::OtherMachine),
-            Event::RunStarted { .. } => Ok(()),
-            other => Err(Broken::NotAStart(other.name())),
-        }
     }
 
     pub(crate) fn damaged(&self, what: impl Into<String>) -> StoreError {
@@ -200,34 +190,6 @@ impl SqliteRun {
 
     fn transaction(&self, begin: Begin) -> Result<Transaction<'_>, StoreError> {
         Transaction::begin(&self.connection, begin).map_err(self.failed())
-    }
-
-    /// Says where the log is not as it was recorded.
-    fn broken(&self, seq: u64, broken: &Broken) -> StoreError {
-        self.damaged(format!("event {seq} {broken}"))
-    }
-
-    /// Reads up to `limit` rows from number `from` on.
-    pub(crate) fn rows(&self, from: u64, limit: usize) -> Result<Vec<Row>, StoreError> {
-        let failed = self.failed();
-        let mut select = self
-            .connection
-            .prepare_cached(
-                "SELECT seq, at_ms, body, hash FROM events WHERE seq >= ?1 ORDER BY seq LIMIT ?2",
-            )
-            .map_err(&failed)?;
-        let from = sqlite::to_integer(from, &self.path)?;
-        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-        let mut found = select.query([from, limit]).map_err(&failed)?;
-        let mut rows = Vec::new();
-        while let Some(row) = found.next().map_err(&failed)? {
-            rows.push(self.row_of(row)?);
-        }
-        Ok(rows)
-    }
-
-    pub(crate) fn row(&self, seq: u64) -> Result<Option<Row>, StoreError> {
-        Ok(self.rows(seq, 1)?.pop().filter(|row| row.seq == seq))
     }
 
     fn row_of(&self, row: &rusqlite::Row<'_>) -> Result<Row, StoreError> {
@@ -272,60 +234,10 @@ impl SqliteRun {
 
     /// Folds the log from the newest snapshot that can be used, or from the start.
     pub(crate) fn fold(&self) -> Result<Snapshot, StoreError> {
-        let begin = snapshot::newest(&self.connection, &self.path, &self.run, self.marks())?;
-        let (mut folded, size) = begin.unwrap_or_else(|| (self.unfolded(), 0));
-        let mut since = Since {
-            seq: folded.run.seq,
-            size,
-            grown: 0,
-        };
-        loop {
-            let rows = self.rows(folded.run.seq, PAGE)?;
-            if rows.is_empty() {
-                self.since.set(Some((folded.run.seq, since)));
-                return Ok(folded);
-            }
-            for row in &rows {
-                let bytes = u64::try_from(row.body.len()).unwrap_or(u64::MAX);
-                since.grown = since.grown.saturating_add(bytes);
-                folded = self.fold_row(folded, row)?;
-            }
-        }
-    }
-
-    /// Returns the run before its first event.
-    pub(crate) fn unfolded(&self) -> Snapshot {
-        Snapshot {
-            run: Run::new(self.run.clone()),
-            head: self.head.digest,
-        }
-    }
-
-    fn fold_row(&self, folded: Snapshot, row: &Row) -> Result<Snapshot, StoreError> {
-        let seq = folded.run.seq;
-        let (event, head) = row
-            .read(seq, folded.head, self.marks())
-            .map_err(|broken| self.broken(seq, &broken))?;
-        self.fold_event(folded, &event, head)
-    }
-
-    /// Folds an event that was read and checked.
-    pub(crate) fn fold_event(
-        &self,
-        folded: Snapshot,
-        event: &Event,
-        head: ChainHash,
-    ) -> Result<Snapshot, StoreError> {
-        let seq = folded.run.seq;
-        let run = evolve(folded.run, event);
-        if run.seq == seq + 1 && run.id == self.run {
-            return Ok(Snapshot { run, head });
-        }
-        Err(StoreError::Diverged {
-            path: self.path.clone(),
-            seq,
-            what: format!("run `{}` has then {} events", run.id, run.seq),
-        })
+        let begin = sqlite_snapshot::newest(&self.connection, &self.path, &self.run, self.marks())?;
+        let (folded, since) = rows::fold(self, begin)?;
+        self.since.set(Some((folded.run.seq, since)));
+        Ok(folded)
     }
 
     /// Writes an event; returns its hash and its bytes.
@@ -336,31 +248,20 @@ impl SqliteRun {
         prev: ChainHash,
         event: &Event,
     ) -> Result<(ChainHash, u64), StoreError> {
-        let unwritable = |what: String| StoreError::Unwritable {
-            path: self.path.clone(),
-            what,
-        };
-        let body = serde_json::to_vec(event).map_err(|error| unwritable(error.to_string()))?;
-        // INVARIANT: no event is recorded that could not be read back, such as one nested too deep.
-        match serde_json::from_slice::<Event>(&body) {
-            Ok(again) if again == *event => {}
-            Ok(_) => return Err(unwritable(format!("`{}` without a change", event.name()))),
-            Err(error) => return Err(unwritable(format!("this `{}` ({error})", event.name()))),
-        }
-        let body = self.marks().encode(&body);
-        let hash = ChainHash::link(prev, seq, at_ms, &body);
+        let body = rows::body_of(event, self.log_of())?;
+        let (row, hash) = Row::chained(seq, at_ms, prev, body);
         self.connection
             .prepare_cached("INSERT INTO events (seq, at_ms, body, hash) VALUES (?1, ?2, ?3, ?4)")
             .and_then(|mut insert| {
                 insert.execute(rusqlite::params![
                     sqlite::to_integer(seq, &self.path).unwrap_or(i64::MAX),
                     sqlite::to_integer(at_ms, &self.path).unwrap_or(i64::MAX),
-                    body,
-                    hash.as_bytes()
+                    row.body,
+                    row.hash
                 ])
             })
             .map_err(self.failed())?;
-        Ok((hash, u64::try_from(body.len()).unwrap_or(u64::MAX)))
+        Ok((hash, u64::try_from(row.body.len()).unwrap_or(u64::MAX)))
     }
 
     /// Returns what came since the newest snapshot, when the log has `count` events.
@@ -370,6 +271,35 @@ impl SqliteRun {
             Some((known, since)) if known == count => Ok(since),
             _ => Since::read(&self.connection, &self.path),
         }
+    }
+}
+
+impl Rows for SqliteRun {
+    fn log_of(&self) -> LogOf<'_> {
+        LogOf {
+            run: &self.run,
+            place: &self.path,
+            pin: self.head.digest,
+            marks: self.marks(),
+        }
+    }
+
+    fn rows(&self, from: u64, limit: usize) -> Result<Vec<Row>, StoreError> {
+        let failed = self.failed();
+        let mut select = self
+            .connection
+            .prepare_cached(
+                "SELECT seq, at_ms, body, hash FROM events WHERE seq >= ?1 ORDER BY seq LIMIT ?2",
+            )
+            .map_err(&failed)?;
+        let from = sqlite::to_integer(from, &self.path)?;
+        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+        let mut found = select.query([from, limit]).map_err(&failed)?;
+        let mut rows = Vec::new();
+        while let Some(row) = found.next().map_err(&failed)? {
+            rows.push(self.row_of(row)?);
+        }
+        Ok(rows)
     }
 }
 
@@ -412,6 +342,18 @@ impl RunStore for SqliteRun {
 
     fn verify(&self) -> Result<u64, VerifyError> {
         self.verified()
+    }
+
+    fn messages(&self) -> Messages {
+        self.folder.messages()
+    }
+
+    fn keep_output(&self, call: &CallId, text: &str) -> Result<(), StoreError> {
+        self.folder.keep_output(call, text)
+    }
+
+    fn output(&self, call: &CallId) -> Result<Option<String>, StoreError> {
+        self.folder.output(call)
     }
 
     fn folder(&self) -> &RunFolder {
@@ -493,7 +435,8 @@ impl EventLog for SqliteRun {
             snapshot::EVERY
         };
         if since.is_due(seq, every) {
-            since = snapshot::write(&self.connection, &self.path, &self.fold()?, self.marks())?;
+            since =
+                sqlite_snapshot::write(&self.connection, &self.path, &self.fold()?, self.marks())?;
         }
         transaction.commit().map_err(self.failed())?;
         self.since.set(Some((seq, since)));

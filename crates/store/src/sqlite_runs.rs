@@ -14,10 +14,11 @@ use crate::{
     listed::{RunSummary, Which},
     log::{AppendError, EventLog as _},
     marks::Marks,
-    pin::{NewRun, Pin, PinHead},
+    pin::{NewRun, Pin},
     run_log::RunLog,
     runs::{Runs, UnpublishedRun},
     sqlite,
+    sqlite_pin::PinHead,
     sqlite_run::{FILE_NAME, SqliteRun, work_of},
     state_directory::StateDirectory,
 };

@@ -26,6 +26,8 @@ mod damaged_bindings;
 mod duplicate_calls;
 #[path = "store/durable.rs"]
 mod durable;
+#[path = "store/files.rs"]
+mod files;
 #[path = "store/home.rs"]
 mod home;
 #[path = "store/log.rs"]
@@ -56,3 +58,10 @@ mod waiting_runs;
 mod world;
 #[path = "store/writers.rs"]
 mod writers;
+
+mod stores {
+    crate::suite::stores! {
+        sqlite: crate::world::World::new(),
+        memory: crate::world::World::in_memory(),
+    }
+}

@@ -48,6 +48,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
             "tools",
             "gateway",
             "serve",
+            "shared",
             "telemetry",
             "completions",
             "man",

@@ -226,10 +226,7 @@ fn compares(person: &Sitting, one: &str, two: &str) {
     // What differs is marked in both graphs, and the contexts stand beside each other.
     person.keys(&["n"]);
     person.waits(".context", "differs");
-    person.tell(
-        "counts",
-        json!({ "of": "svg.graph .differs", "number": 2 }),
-    );
+    person.tell("counts", json!({ "of": "svg.graph .differs", "number": 2 }));
     // The same by mouse.
     person.tell(
         "click",

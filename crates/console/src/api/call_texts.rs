@@ -41,7 +41,7 @@ pub(super) fn handed_in(
     let Some((digest, at)) = found else {
         return Ok(None);
     };
-    let Ok(bytes) = log.folder().messages().read(&digest) else {
+    let Ok(bytes) = log.messages().read(&digest) else {
         return Ok(None);
     };
     let kept: Option<KeptAnswer> = serde_json::from_slice(&bytes).ok();

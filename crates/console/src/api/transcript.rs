@@ -277,7 +277,7 @@ fn model(log: &RunLog, entry: &Entry) -> Result<Option<String>, Problem> {
 
 /// Reads what lies beside the log; `None`: it is not there, or is not what it was.
 fn read<T: DeserializeOwned>(log: &RunLog, digest: &Digest) -> Option<T> {
-    let bytes = log.folder().messages().read(digest).ok()?;
+    let bytes = log.messages().read(digest).ok()?;
     serde_json::from_slice(&bytes).ok()
 }
 

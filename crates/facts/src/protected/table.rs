@@ -386,6 +386,8 @@ pub(super) const FILES: &[Row] = &[
 
 /// The name of Interlock's own command.
 pub(super) const PROGRAM: &str = "interlock";
+/// Name of the program behind `interlock shared`.
+pub(super) const SHARED: &str = "interlock-shared";
 
 /// How the names of packages begin that hold Interlock or a plugin of it.
 pub(super) const OWN_PACKAGES: &[&str] = &["@interlock-cli/"];
@@ -457,6 +459,7 @@ pub(super) const ACTS: &[&str] = &[
     "schema",
     "send",
     "serve",
+    "shared",
     "start",
     "telemetry",
     "token",

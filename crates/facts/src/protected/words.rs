@@ -2,7 +2,7 @@
 
 use super::{
     Guarded, clients, folded, named,
-    table::{ACTS, ANSWERS, FILES, PROGRAM, READERS, Row, Under},
+    table::{ACTS, ANSWERS, FILES, PROGRAM, READERS, Row, SHARED, Under},
 };
 
 /// The longest line that is searched; no shell can be started with a longer one as its text.
@@ -78,8 +78,11 @@ pub(super) fn own_command(lower: &str) -> Option<String> {
         .filter(|token| !token.is_empty())
         .peekable();
     while let Some(token) = tokens.next() {
-        if token.rsplit('/').next() != Some(PROGRAM) {
-            continue;
+        match token.rsplit('/').next() {
+            Some(PROGRAM) => {}
+            // It reports nothing that an agent needs.
+            Some(SHARED) => return Some(format!("the command `{SHARED}`")),
+            _ => continue,
         }
         let mut rest = tokens.clone().filter(|token| !token.starts_with('-'));
         match rest.next() {

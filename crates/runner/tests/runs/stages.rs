@@ -108,7 +108,7 @@ pub(crate) fn stages(room: &Room, models: &Arc<Scripted>, people: People) -> Arc
         tools: Tool::PIPELINE.to_vec(),
         secrets: interlock_tools::Secrets::default(),
         servers: None,
-        messages: room.log().folder().messages(),
+        messages: room.log().messages(),
         home: room.home(),
         place,
         decided: interlock_confine::Decided::default(),

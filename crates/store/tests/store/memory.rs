@@ -8,13 +8,22 @@ use std::{
     time::Duration,
 };
 
-use interlock_core::{event::Event, evolve, machine::Machine, names::RunId, run::Run};
+use interlock_core::{
+    event::Event,
+    evolve,
+    machine::Machine,
+    names::{CallId, Digest, RunId},
+    run::Run,
+};
 use interlock_store::{
-    AppendError, Broken, ChainHash, Durability, EventLog, FirstBroken, Listed, NewRun, Recorded,
-    RunCard, RunFolder, RunList, RunLog, RunStore, RunSummary, Runs, SourceFile, StoreError,
-    UnpublishedRun, VerifyError, Which,
+    AppendError, Blobs, Broken, ChainHash, Durability, EventLog, FirstBroken, Listed, Messages,
+    NewRun, Recorded, RunCard, RunFolder, RunList, RunLog, RunStore, RunSummary, Runs, SourceFile,
+    StoreError, UnpublishedRun, VerifyError, Which,
 };
 use interlock_view::report::{state_paths, status};
+use sha2::{Digest as _, Sha256};
+
+use crate::world::World;
 
 /// All runs, and where their folders are.
 #[derive(Debug, Clone)]
@@ -38,6 +47,8 @@ struct Kept {
     machines: Vec<Machine>,
     pin: ChainHash,
     rows: Vec<Row>,
+    messages: BTreeMap<Digest, Vec<u8>>,
+    outputs: BTreeMap<CallId, String>,
 }
 
 #[derive(Clone)]
@@ -103,6 +114,27 @@ impl Kept {
     }
 }
 
+/// The messages of one run.
+#[derive(Debug)]
+struct Said(Arc<Shared>);
+
+impl Blobs for Said {
+    fn keep(&self, bytes: &[u8]) -> Result<Digest, StoreError> {
+        let digest = Digest::new(format!("{:x}", Sha256::digest(bytes)));
+        let mut kept = self.0.kept();
+        kept.messages.insert(digest.clone(), bytes.to_owned());
+        Ok(digest)
+    }
+
+    fn read(&self, digest: &Digest) -> Result<Vec<u8>, StoreError> {
+        let found = self.0.kept().messages.get(digest).cloned();
+        found.ok_or_else(|| StoreError::Damaged {
+            path: PathBuf::from("memory"),
+            what: format!("message `{digest}` is not there"),
+        })
+    }
+}
+
 impl Runs for MemoryRuns {
     fn write(
         &self,
@@ -123,6 +155,8 @@ impl Runs for MemoryRuns {
             machines: vec![new.machine.clone()],
             pin: ChainHash::of_parts(&[run.as_str().as_bytes(), new.machine.hash.as_bytes()]),
             rows: Vec::new(),
+            messages: BTreeMap::new(),
+            outputs: BTreeMap::new(),
         };
         for event in events {
             kept.push(new.at_ms, event)?;
@@ -319,6 +353,20 @@ impl RunStore for MemoryRun {
         Ok(kept.rows.len() as u64)
     }
 
+    fn messages(&self) -> Messages {
+        Messages::new(Said(self.shared.clone()))
+    }
+
+    fn keep_output(&self, call: &CallId, text: &str) -> Result<(), StoreError> {
+        let mut kept = self.shared.kept();
+        kept.outputs.insert(call.clone(), text.to_owned());
+        Ok(())
+    }
+
+    fn output(&self, call: &CallId) -> Result<Option<String>, StoreError> {
+        Ok(self.shared.kept().outputs.get(call).cloned())
+    }
+
     fn folder(&self) -> &RunFolder {
         &self.folder
     }
@@ -341,5 +389,14 @@ impl MemoryRuns {
             runs: Arc::default(),
             folders,
         }
+    }
+}
+
+impl World {
+    /// One whose runs are kept in memory.
+    pub(crate) fn in_memory() -> Self {
+        let world = Self::new();
+        let runs = MemoryRuns::at(world.home.path().join("folders"));
+        world.with_runs(runs)
     }
 }

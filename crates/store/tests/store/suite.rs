@@ -1,7 +1,7 @@
 //! What every store of runs does: the same tests for each.
 //!
 //! A test takes the world it plays in; [`stores!`] makes one of it for each store. Another
-//! store is put through all of it by one more line there.
+//! store is put through all of it by one call of that, in its own crate.
 
 use std::{path::Path, time::Duration};
 
@@ -11,7 +11,7 @@ use interlock_core::{
     event::Event,
     evolve,
     machine::{Machine, Object},
-    names::{EventName, FramePath, RunId, StateName},
+    names::{CallId, Digest, EventName, FramePath, RunId, StateName},
     run::Run,
 };
 use interlock_store::{
@@ -25,42 +25,43 @@ use crate::world::{NOW, PROJECT, World, machine, pause, propose, source};
 
 pub(crate) const OTHER: &str = "/projects/other";
 
-/// Makes a test of each name for each store.
+/// Makes a test of each name for each store; one that is not to be had here is `None`, and has said so.
 macro_rules! stores {
-    ([$($store:ident: $world:expr),+ $(,)?] $tests:tt) => {
-        $(stores!(@one $store, $world, $tests);)+
+    ($($store:ident: $world:expr),+ $(,)?) => {
+        $(crate::suite::stores!(@one $store, $world, [
+            what_was_appended_is_read_back_in_another_process_life,
+            events_are_read_from_any_point_on,
+            an_append_where_another_writer_was_first_changes_nothing,
+            an_event_that_would_read_back_otherwise_is_not_recorded,
+            several_events_are_appended_whole_or_not_at_all,
+            waiting_ends_when_there_are_more_events,
+            a_command_is_decided_again_when_others_were_first,
+            a_run_that_cannot_be_kept_is_not_made,
+            a_run_follows_the_version_it_moved_to,
+            what_models_said_is_kept_by_its_digest,
+            what_a_call_returned_is_kept_with_the_run,
+            messages_belong_to_one_run,
+            a_run_is_found_by_id_prefix_or_name,
+            several_that_fit_are_named,
+            a_name_is_looked_for_in_the_project_first,
+            without_a_word_the_newest_of_the_project_is_meant,
+            the_list_says_how_runs_stand,
+        ]);)+
     };
     (@one $store:ident, $world:expr, [$($test:ident),+ $(,)?]) => {
         mod $store {
-            use crate::world::World;
-
             $(#[test]
             fn $test() {
-                super::$test(&$world);
+                let world: Option<crate::world::World> = $world.into();
+                if let Some(world) = world {
+                    crate::suite::$test(&world);
+                }
             })+
         }
     };
 }
 
-stores! {
-    [sqlite: World::new(), memory: World::in_memory()]
-    [
-        what_was_appended_is_read_back_in_another_process_life,
-        events_are_read_from_any_point_on,
-        an_append_where_another_writer_was_first_changes_nothing,
-        an_event_that_would_read_back_otherwise_is_not_recorded,
-        several_events_are_appended_whole_or_not_at_all,
-        waiting_ends_when_there_are_more_events,
-        a_command_is_decided_again_when_others_were_first,
-        a_run_that_cannot_be_kept_is_not_made,
-        a_run_follows_the_version_it_moved_to,
-        a_run_is_found_by_id_prefix_or_name,
-        several_that_fit_are_named,
-        a_name_is_looked_for_in_the_project_first,
-        without_a_word_the_newest_of_the_project_is_meant,
-        the_list_says_how_runs_stand,
-    ]
-}
+pub(crate) use stores;
 
 pub(crate) fn all(log: &RunLog) -> Vec<Recorded> {
     log.events(0).collect::<Result<_, _>>().unwrap()
@@ -97,7 +98,7 @@ impl World {
     }
 }
 
-fn what_was_appended_is_read_back_in_another_process_life(world: &World) {
+pub(crate) fn what_was_appended_is_read_back_in_another_process_life(world: &World) {
     let log = world.start_with_events(5);
     let events = all(&log);
     let run = log.run().clone();
@@ -113,7 +114,7 @@ fn what_was_appended_is_read_back_in_another_process_life(world: &World) {
     assert_eq!(log.count().unwrap(), 5);
 }
 
-fn events_are_read_from_any_point_on(world: &World) {
+pub(crate) fn events_are_read_from_any_point_on(world: &World) {
     let log = world.start_with_events(300);
     let events = all(&log);
     assert_eq!(events.len(), 300);
@@ -123,7 +124,7 @@ fn events_are_read_from_any_point_on(world: &World) {
     }
 }
 
-fn an_append_where_another_writer_was_first_changes_nothing(world: &World) {
+pub(crate) fn an_append_where_another_writer_was_first_changes_nothing(world: &World) {
     let mut log = world.start_with_events(3);
     let mut other = world.home.open_run(log.run()).unwrap();
     other.append(3, NOW, &[pause(3)]).unwrap();
@@ -145,7 +146,7 @@ fn an_append_where_another_writer_was_first_changes_nothing(world: &World) {
     assert_eq!(log.verify().unwrap(), 4);
 }
 
-fn an_event_that_would_read_back_otherwise_is_not_recorded(world: &World) {
+pub(crate) fn an_event_that_would_read_back_otherwise_is_not_recorded(world: &World) {
     let mut log = world.start(1);
     // What a library writes a number as, taken for one when it is read.
     let mimic = serde_json::json!({"$serde_json::private::Number": "1"});
@@ -168,7 +169,7 @@ fn an_event_that_would_read_back_otherwise_is_not_recorded(world: &World) {
     assert_eq!(log.verify().unwrap(), 1);
 }
 
-fn several_events_are_appended_whole_or_not_at_all(world: &World) {
+pub(crate) fn several_events_are_appended_whole_or_not_at_all(world: &World) {
     let mut log = world.start(1);
     let error = log.append(1, NOW, &[pause(1), too_deep(), pause(3)]);
     assert!(
@@ -185,7 +186,7 @@ fn several_events_are_appended_whole_or_not_at_all(world: &World) {
     assert_eq!(log.load().unwrap(), folded(&log));
 }
 
-fn waiting_ends_when_there_are_more_events(world: &World) {
+pub(crate) fn waiting_ends_when_there_are_more_events(world: &World) {
     let log = world.start_with_events(3);
     assert!(log.wait(2, Duration::ZERO).unwrap());
     assert!(!log.wait(3, Duration::ZERO).unwrap());
@@ -202,7 +203,7 @@ fn waiting_ends_when_there_are_more_events(world: &World) {
     });
 }
 
-fn a_command_is_decided_again_when_others_were_first(world: &World) {
+pub(crate) fn a_command_is_decided_again_when_others_were_first(world: &World) {
     let log = world.start(1);
     let mut run = log.load().unwrap();
     let mut crowded = Crowded { log, others: 3 };
@@ -220,7 +221,7 @@ fn a_command_is_decided_again_when_others_were_first(world: &World) {
     assert_eq!(run, crowded.load().unwrap());
 }
 
-fn a_run_is_found_by_id_prefix_or_name(world: &World) {
+pub(crate) fn a_run_is_found_by_id_prefix_or_name(world: &World) {
     let fix = world.named("fix", PROJECT, NOW);
     // Far apart in time, so that the prefixes differ.
     let nightly = world.named("nightly", PROJECT, NOW * 2);
@@ -239,7 +240,7 @@ fn a_run_is_found_by_id_prefix_or_name(world: &World) {
     }
 }
 
-fn several_that_fit_are_named(world: &World) {
+pub(crate) fn several_that_fit_are_named(world: &World) {
     let first = world.named("fix", PROJECT, NOW);
     let second = world.named("fix", PROJECT, NOW * 2);
     for wanted in ["fix", "0"] {
@@ -257,7 +258,7 @@ fn several_that_fit_are_named(world: &World) {
     );
 }
 
-fn a_name_is_looked_for_in_the_project_first(world: &World) {
+pub(crate) fn a_name_is_looked_for_in_the_project_first(world: &World) {
     let here = world.named("fix", PROJECT, NOW);
     let there = world.named("fix", OTHER, NOW + 1);
     let only = world.named("only", OTHER, NOW + 2);
@@ -269,7 +270,7 @@ fn a_name_is_looked_for_in_the_project_first(world: &World) {
     assert_eq!(world.find("only").unwrap(), only);
 }
 
-fn without_a_word_the_newest_of_the_project_is_meant(world: &World) {
+pub(crate) fn without_a_word_the_newest_of_the_project_is_meant(world: &World) {
     let newest = |root: &str| world.home.find_run(None, root.as_ref());
     let error = newest(PROJECT).unwrap_err();
     assert!(matches!(error, StoreError::NoRunHere { .. }), "{error:?}");
@@ -281,7 +282,7 @@ fn without_a_word_the_newest_of_the_project_is_meant(world: &World) {
     assert!(newest("/projects").is_err());
 }
 
-fn the_list_says_how_runs_stand(world: &World) {
+pub(crate) fn the_list_says_how_runs_stand(world: &World) {
     let older = world.named("fix", PROJECT, NOW);
     let newer = world.named("next", OTHER, NOW + 1);
     let ids: Vec<RunId> = world
@@ -314,7 +315,7 @@ fn the_list_says_how_runs_stand(world: &World) {
     assert!(card.is_over());
 }
 
-fn a_run_that_cannot_be_kept_is_not_made(world: &World) {
+pub(crate) fn a_run_that_cannot_be_kept_is_not_made(world: &World) {
     let (sealed, source) = (machine(1), source());
     let unsealed = Machine {
         hash: String::new(),
@@ -344,7 +345,7 @@ fn a_run_that_cannot_be_kept_is_not_made(world: &World) {
     assert_eq!(world.home.list_runs().unwrap(), []);
 }
 
-fn a_run_follows_the_version_it_moved_to(world: &World) {
+pub(crate) fn a_run_follows_the_version_it_moved_to(world: &World) {
     let mut log = world.start(1);
     let (begun_with, other) = (log.machine().unwrap(), machine(2));
     log.keep_machine(&other).unwrap();
@@ -362,6 +363,44 @@ fn a_run_follows_the_version_it_moved_to(world: &World) {
     assert_eq!(again.machine().unwrap(), other);
     assert_eq!(again.machine_of(&again.load().unwrap()).unwrap(), other);
     assert_eq!(again.verify().unwrap(), 2);
+}
+
+pub(crate) fn what_models_said_is_kept_by_its_digest(world: &World) {
+    let log = world.start(1);
+    let messages = log.messages();
+    let said: [&[u8]; 3] = [b"{\"text\":\"hello\"}", b"", &[0, 0xff, 0xfe]];
+    for bytes in said {
+        let digest = messages.keep(bytes).unwrap();
+        assert_eq!(messages.keep(bytes).unwrap(), digest);
+        let again = world.home.open_run(log.run()).unwrap();
+        assert_eq!(again.messages().read(&digest).unwrap(), bytes);
+    }
+    for unknown in [&"0".repeat(64), "../../token.json", ""] {
+        let read = messages.read(&Digest::new(unknown));
+        assert!(
+            matches!(read, Err(StoreError::Damaged { .. })),
+            "{unknown}: {read:?}"
+        );
+    }
+}
+
+pub(crate) fn messages_belong_to_one_run(world: &World) {
+    let (one, other) = (world.start(1), world.start(1));
+    let digest = one.messages().keep(b"said in one").unwrap();
+    assert!(other.messages().read(&digest).is_err());
+}
+
+pub(crate) fn what_a_call_returned_is_kept_with_the_run(world: &World) {
+    let log = world.start(1);
+    let (call, other) = (CallId::new("toolu/../1"), CallId::new("toolu_2"));
+    log.keep_output(&call, "12 passed\n\0é").unwrap();
+    let again = world.home.open_run(log.run()).unwrap();
+    let kept = again.output(&call).unwrap();
+    assert_eq!(kept.as_deref(), Some("12 passed\n\0é"));
+    assert_eq!(again.output(&other).unwrap(), None);
+    // What is kept again replaces it.
+    log.keep_output(&call, "").unwrap();
+    assert_eq!(again.output(&call).unwrap().as_deref(), Some(""));
 }
 
 /// An event that could be written and never be read again.

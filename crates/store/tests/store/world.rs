@@ -1,26 +1,20 @@
 //! A state directory of its own for each test, and runs to keep in it.
 
-use std::{
-    path::{Path, PathBuf},
-    process::{Child, Command, Stdio},
-    sync::Arc,
-};
+use std::{path::Path, sync::Arc};
 
 use interlock_core::{
     call::{CallFacts, CallKind, ToolCall},
-    command::{Command as Asked, CommandKind},
+    command::{Command, CommandKind},
     event::Event,
     machine::{Machine, Object},
-    names::{CallId, Digest, RunId},
+    names::{CallId, Digest},
 };
 use interlock_store::{
-    Durability, EventLog as _, Home, NewRun, Prepared, PreparedFor, RunLog, SessionKey, SourceFile,
+    Durability, EventLog as _, Home, NewRun, Prepared, PreparedFor, RunLog, Runs, SessionKey,
+    SourceFile,
 };
-use rusqlite::Connection;
 use serde_json::json;
 use tempfile::TempDir;
-
-use crate::memory::MemoryRuns;
 
 pub(crate) const PROJECT: &str = "/projects/shop";
 pub(crate) const NOW: u64 = 1_700_000_000_000;
@@ -35,12 +29,10 @@ impl World {
         Self::at(TempDir::new().unwrap(), "state/interlock")
     }
 
-    /// One whose runs are kept by a store of another kind.
-    pub(crate) fn in_memory() -> Self {
-        let mut world = Self::new();
-        let runs = MemoryRuns::at(world.home.path().join("folders"));
-        world.home = world.home.with_runs(Arc::new(runs));
-        world
+    /// The same, with its runs kept by a store of another kind.
+    pub(crate) fn with_runs(mut self, runs: impl Runs + 'static) -> Self {
+        self.home = self.home.with_runs(Arc::new(runs));
+        self
     }
 
     pub(crate) fn at(directory: TempDir, place: &str) -> Self {
@@ -103,37 +95,6 @@ impl World {
         }
         log
     }
-
-    pub(crate) fn database(&self, run: &RunId) -> PathBuf {
-        self.directory(run).join("run.db")
-    }
-
-    pub(crate) fn directory(&self, run: &RunId) -> PathBuf {
-        self.home.path().join("runs").join(run.as_str())
-    }
-
-    /// Opens a run's database behind the store's back, with all of it in one file.
-    pub(crate) fn raw(&self, run: &RunId) -> Connection {
-        let connection = Connection::open(self.database(run)).unwrap();
-        let mode: String = connection
-            .query_row("PRAGMA journal_mode = DELETE", [], |row| row.get(0))
-            .unwrap();
-        assert_eq!(mode, "delete");
-        connection
-    }
-
-    /// Starts a process that plays `role` of [`crate::writers::child`].
-    pub(crate) fn process(&self, role: &str, run: &RunId) -> Child {
-        Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "writers::child", "--nocapture"])
-            .env("STORE_TEST_ROLE", role)
-            .env("STORE_TEST_HOME", self.home.path())
-            .env("STORE_TEST_RUN", run.as_str())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::inherit())
-            .spawn()
-            .unwrap()
-    }
 }
 
 pub(crate) fn source() -> SourceFile {
@@ -160,7 +121,7 @@ pub(crate) fn machine(calls: u64) -> Machine {
     .unwrap()
 }
 
-pub(crate) fn propose(id: &str) -> Asked {
+pub(crate) fn propose(id: &str) -> Command {
     let call = ToolCall {
         id: CallId::new(id),
         tool: "Read".to_owned(),
@@ -175,7 +136,7 @@ pub(crate) fn propose(id: &str) -> Asked {
         prompts_in: None,
         facts: CallFacts::default(),
     };
-    Asked {
+    Command {
         at_ms: NOW,
         kind: CommandKind::Propose(Box::new(call)),
     }

@@ -38,7 +38,7 @@ pub(super) struct Conversation {
 pub(super) fn conversations(log: &RunLog) -> Result<Vec<Conversation>, Failure> {
     let mut reading = Reading {
         machine: log.machine()?,
-        kept: log.folder().messages(),
+        kept: log.messages(),
         run: Run::new(log.run().clone()),
         all: Vec::new(),
     };

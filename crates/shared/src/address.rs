@@ -1,0 +1,169 @@
+//! The address of a database, of which nothing but the place is ever shown.
+
+use std::{fmt, str::FromStr as _, time::Duration};
+
+use tokio_postgres::{
+    Config,
+    config::{Host, SslMode},
+};
+
+use crate::{error::SharedError, tenant::Tenant};
+
+/// How long a connection may take: a hook that waits for it says no after that.
+pub(crate) const CONNECT_MAX: Duration = Duration::from_secs(2);
+
+/// Where a shared log is, and who connects to it.
+#[derive(Clone)]
+pub struct Address {
+    config: Config,
+    place: String,
+}
+
+impl fmt::Debug for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Address").field(&self.place).finish()
+    }
+}
+
+impl Address {
+    /// Reads `postgres://USER@HOST:PORT/DATABASE`, or the same as `host=… dbname=…`.
+    ///
+    /// `password` is used where the address has none.
+    ///
+    /// # Errors
+    /// It is none, or leads to another machine without encryption.
+    pub fn new(text: &str, password: Option<&str>) -> Result<Self, SharedError> {
+        let mut config = Config::from_str(text).map_err(|_| SharedError::BadAddress)?;
+        if config.get_hosts().is_empty() || config.get_user().is_none() {
+            return Err(SharedError::BadAddress);
+        }
+        if let (None, Some(password)) = (config.get_password(), password) {
+            config.password(password);
+        }
+        config
+            .connect_timeout(CONNECT_MAX)
+            .tcp_user_timeout(Duration::from_secs(10))
+            .application_name("interlock");
+        let mut address = Self {
+            place: place(&config),
+            config,
+        };
+        if !address.is_here() && address.config.get_ssl_mode() != SslMode::Disable {
+            // Never in the clear because somebody between has answered that there is no TLS.
+            address.config.ssl_mode(SslMode::Require);
+        }
+        if cfg!(not(feature = "tls")) && address.wants_tls() {
+            let place = address.place;
+            return Err(SharedError::NoTls { place });
+        }
+        Ok(address)
+    }
+
+    /// Returns `postgres://HOST:PORT/DATABASE`, for messages.
+    #[must_use]
+    pub fn place(&self) -> &str {
+        &self.place
+    }
+
+    /// Tells whether a connection has to be encrypted.
+    pub(crate) fn wants_tls(&self) -> bool {
+        self.config.get_ssl_mode() == SslMode::Require
+    }
+
+    /// Tells whether every host of it is this machine.
+    fn is_here(&self) -> bool {
+        let mut hosts = self.config.get_hosts().iter();
+        hosts.all(|host| match host {
+            Host::Unix(_) => true,
+            Host::Tcp(name) => {
+                let address = name.parse::<std::net::IpAddr>();
+                name == "localhost" || address.is_ok_and(|address| address.is_loopback())
+            }
+        })
+    }
+
+    /// Returns how to connect as `tenant`.
+    pub(crate) fn config_for(&self, tenant: &Tenant) -> Config {
+        let mut config = self.config.clone();
+        let own = config.get_options().unwrap_or_default();
+        // Last, so that nothing in the address overrules it. What is acknowledged is on the disk.
+        let options = format!(
+            "{own} -c interlock.tenant={tenant} -c synchronous_commit=on -c lock_timeout=5s \
+             -c statement_timeout=10s -c idle_in_transaction_session_timeout=10s"
+        );
+        config.options(options.trim_start());
+        config
+    }
+}
+
+/// Returns the place without user and password.
+fn place(config: &Config) -> String {
+    let ports = config.get_ports();
+    let hosts: Vec<String> = config
+        .get_hosts()
+        .iter()
+        .enumerate()
+        .map(|(at, host)| {
+            let name = match host {
+                Host::Tcp(name) => name.clone(),
+                Host::Unix(path) => path.display().to_string(),
+            };
+            let port = ports.get(at).or_else(|| ports.first()).copied();
+            match port {
+                Some(port) if port != 5432 => format!("{name}:{port}"),
+                _ => name,
+            }
+        })
+        .collect();
+    let database = config.get_dbname().or_else(|| config.get_user());
+    format!(
+        "postgres://{}/{}",
+        hosts.join(","),
+        database.unwrap_or_default()
+    )
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a failed test panics")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_password_is_never_shown() {
+        let text = "postgres://ana:s3cret%40x@127.0.0.1:5433/team?connect_timeout=3";
+        let address = Address::new(text, None).unwrap();
+        assert_eq!(address.place(), "postgres://127.0.0.1:5433/team");
+        assert!(!format!("{address:?}").contains("s3cret"));
+        let words = "host=/run/postgresql user=ana password=s3cret dbname=team";
+        let address = Address::new(words, None).unwrap();
+        assert_eq!(address.place(), "postgres:///run/postgresql/team");
+        // What is wrong with an address may be a piece of its password.
+        for text in [
+            "postgres://ana:s3cret@host/team?s3cret=1",
+            "postgres://ana:s3cret@host:port/team",
+            "s3cret",
+            "postgres://",
+            "",
+        ] {
+            let error = Address::new(text, None).unwrap_err();
+            assert!(!error.to_string().contains("s3c"), "{error}");
+            assert!(!format!("{error:?}").contains("s3c"), "{error:?}");
+        }
+    }
+
+    #[test]
+    fn another_machine_is_not_spoken_to_in_the_clear_by_accident() {
+        let refused = Address::new("postgres://ana@db.example/team", None);
+        assert_eq!(
+            matches!(refused, Err(SharedError::NoTls { .. })),
+            cfg!(not(feature = "tls"))
+        );
+        for text in [
+            "postgres://ana@db.example/team?sslmode=disable",
+            "postgres://ana@localhost/team",
+            "postgres://ana@[::1]/team",
+        ] {
+            assert!(Address::new(text, None).is_ok(), "{text}");
+        }
+    }
+}

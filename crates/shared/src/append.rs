@@ -1,0 +1,300 @@
+//! Appending: one transaction that locks the run, compares, and writes.
+
+use std::sync::Arc;
+
+use futures_util::future::join;
+use interlock_core::names::RunId;
+use interlock_store::{ChainHash, record::Row};
+use tokio_postgres::types::{ToSql, Type};
+
+use crate::{
+    database::{Database, End, Leased, Value},
+    error::{SharedError, failed},
+};
+
+/// A command that is recorded once, however often it is asked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CommandKey {
+    /// Its id, chosen by who asks.
+    pub id: String,
+    /// The digest of all that was asked.
+    pub digest: [u8; 32],
+    /// What is answered, now and whenever it is asked again.
+    pub reply: Vec<u8>,
+}
+
+/// What became of an append.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Appended {
+    /// The events were recorded.
+    Recorded,
+    /// The command was recorded before; nothing was written.
+    Repeated {
+        /// What was answered then.
+        reply: Vec<u8>,
+        /// How many events the log had after it.
+        seq: u64,
+    },
+    /// The log has another number of events; nothing was written.
+    Conflict {
+        /// How many it has.
+        found: u64,
+    },
+}
+
+/// Events to be appended, as bytes.
+#[derive(Debug, Clone)]
+pub(crate) struct Batch {
+    pub(crate) run: RunId,
+    pub(crate) expected_seq: u64,
+    pub(crate) at_ms: u64,
+    pub(crate) bodies: Vec<Vec<u8>>,
+    pub(crate) command: Option<CommandKey>,
+    /// The epoch of a carrier.
+    pub(crate) epoch: Option<u64>,
+}
+
+/// Where a run stands, while its row is locked.
+struct Tip {
+    seq: u64,
+    hash: ChainHash,
+    epoch: u64,
+}
+
+impl Database {
+    /// Appends a batch, whole or not at all.
+    pub(crate) fn append(&self, batch: Batch) -> Result<Appended, SharedError> {
+        let tenant = self.tenant().clone();
+        self.write(move |leased| async move {
+            let Some(tip) = tip(&leased, tenant.as_str(), &batch.run).await? else {
+                let run = batch.run;
+                return Err(SharedError::NoRun { tenant, run });
+            };
+            if let Some(command) = &batch.command
+                && let Some(repeated) = repeated(&leased, tenant.as_str(), &batch, command).await?
+            {
+                return Ok(End::Rollback(repeated));
+            }
+            if let Some(held) = batch.epoch.filter(|held| *held != tip.epoch) {
+                return Err(SharedError::StaleEpoch {
+                    run: batch.run,
+                    held,
+                    current: tip.epoch,
+                });
+            }
+            if tip.seq != batch.expected_seq {
+                return Ok(End::Rollback(Appended::Conflict { found: tip.seq }));
+            }
+            if batch.bodies.is_empty() && batch.command.is_none() {
+                return Ok(End::Rollback(Appended::Recorded));
+            }
+            insert(&leased, tenant.as_str(), batch, &tip).await?;
+            Ok(End::Commit(Appended::Recorded))
+        })
+    }
+
+    /// Gives the run to a new carrier; whoever carried it before can append nothing more.
+    ///
+    /// # Errors
+    /// There is no such run, or the database cannot be written.
+    pub fn take_epoch(&self, run: &RunId, holder: &str) -> Result<u64, SharedError> {
+        let (tenant, run, holder) = (self.tenant().clone(), run.clone(), holder.to_owned());
+        self.write(move |leased| async move {
+            let taken = leased
+                .query(
+                    "UPDATE interlock.runs SET epoch = epoch + 1, holder = $3 \
+                     WHERE tenant = $1 AND run = $2 RETURNING epoch",
+                    &[
+                        tenant.as_str().into(),
+                        run.as_str().into(),
+                        Value::Text(holder),
+                    ],
+                )
+                .await?;
+            match taken.first() {
+                Some(row) => Ok(End::Commit(number(&leased, row.try_get(0))?)),
+                None => Err(SharedError::NoRun { tenant, run }),
+            }
+        })
+    }
+}
+
+/// Locks the run and returns where it stands; `None`: the tenant has no such run.
+async fn tip(leased: &Leased, tenant: &str, run: &RunId) -> Result<Option<Tip>, SharedError> {
+    let found = leased
+        .query(
+            "SELECT seq, tip_hash, epoch FROM interlock.runs \
+             WHERE tenant = $1 AND run = $2 FOR UPDATE",
+            &[tenant.into(), run.as_str().into()],
+        )
+        .await?;
+    let Some(row) = found.first() else {
+        return Ok(None);
+    };
+    let hash: Vec<u8> = row
+        .try_get(1)
+        .map_err(|error| failed(leased.place(), &error))?;
+    let hash = ChainHash::from_bytes(&hash).ok_or_else(|| SharedError::Foreign {
+        place: leased.place().to_owned(),
+        what: format!("run `{run}` has no hash"),
+    })?;
+    Ok(Some(Tip {
+        seq: number(leased, row.try_get(0))?,
+        hash,
+        epoch: number(leased, row.try_get(2))?,
+    }))
+}
+
+/// Returns what was answered when the command was recorded before.
+async fn repeated(
+    leased: &Leased,
+    tenant: &str,
+    batch: &Batch,
+    command: &CommandKey,
+) -> Result<Option<Appended>, SharedError> {
+    let found = leased
+        .query(
+            "SELECT digest, reply, seq FROM interlock.commands \
+             WHERE tenant = $1 AND run = $2 AND id = $3",
+            &[
+                tenant.into(),
+                batch.run.as_str().into(),
+                command.id.as_str().into(),
+            ],
+        )
+        .await?;
+    let Some(row) = found.first() else {
+        return Ok(None);
+    };
+    let bytes = |at: usize| -> Result<Vec<u8>, SharedError> {
+        row.try_get(at)
+            .map_err(|error| failed(leased.place(), &error))
+    };
+    if bytes(0)? != command.digest {
+        let id = command.id.clone();
+        return Err(SharedError::OtherCommand { id });
+    }
+    Ok(Some(Appended::Repeated {
+        reply: bytes(1)?,
+        seq: number(leased, row.try_get(2))?,
+    }))
+}
+
+/// Rows in columns, as one statement takes them.
+#[derive(Default)]
+pub(crate) struct Columns {
+    seqs: Vec<i64>,
+    times: Vec<i64>,
+    prevs: Vec<Vec<u8>>,
+    hashes: Vec<Vec<u8>>,
+    bodies: Vec<Vec<u8>>,
+}
+
+impl Columns {
+    pub(crate) fn push(&mut self, row: Row, prev: ChainHash) {
+        self.seqs.push(integer(row.seq));
+        self.times.push(integer(row.at_ms));
+        self.prevs.push(prev.as_bytes().to_vec());
+        self.hashes.push(row.hash);
+        self.bodies.push(row.body);
+    }
+
+    /// Inserts them as events of `run`.
+    pub(crate) async fn insert(
+        self,
+        leased: &Leased,
+        tenant: &str,
+        run: &str,
+    ) -> Result<(), SharedError> {
+        if self.seqs.is_empty() {
+            return Ok(());
+        }
+        let values: [(&(dyn ToSql + Sync), Type); 7] = [
+            (&tenant, Type::TEXT),
+            (&run, Type::TEXT),
+            (&self.seqs, Type::INT8_ARRAY),
+            (&self.times, Type::INT8_ARRAY),
+            (&self.prevs, Type::BYTEA_ARRAY),
+            (&self.hashes, Type::BYTEA_ARRAY),
+            (&self.bodies, Type::BYTEA_ARRAY),
+        ];
+        let inserted = leased
+            .client
+            .query_typed(
+                "INSERT INTO interlock.events (tenant, run, seq, at_ms, prev, hash, body) \
+                 SELECT $1, $2, seq, at_ms, prev, hash, body \
+                 FROM unnest($3, $4, $5, $6, $7) AS row (seq, at_ms, prev, hash, body)",
+                &values,
+            )
+            .await;
+        inserted
+            .map(drop)
+            .map_err(|error| failed(leased.place(), &error))
+    }
+}
+
+async fn insert(
+    leased: &Arc<Leased>,
+    tenant: &str,
+    batch: Batch,
+    tip: &Tip,
+) -> Result<(), SharedError> {
+    let (mut seq, mut hash) = (tip.seq, tip.hash);
+    let mut columns = Columns::default();
+    for body in batch.bodies {
+        let (row, next) = Row::chained(seq, batch.at_ms, hash, body);
+        columns.push(row, hash);
+        (seq, hash) = (seq + 1, next);
+    }
+    let run = batch.run.as_str();
+    let values = [
+        tenant.into(),
+        run.into(),
+        seq.into(),
+        hash.as_bytes().to_vec().into(),
+        batch.at_ms.into(),
+    ];
+    let moved = leased.query(
+        "UPDATE interlock.runs SET seq = $3, tip_hash = $4, last_ms = $5 \
+         WHERE tenant = $1 AND run = $2",
+        &values,
+    );
+    // Sent together: one wait for the answers of both.
+    let (inserted, moved) = join(columns.insert(leased, tenant, run), moved).await;
+    inserted?;
+    moved?;
+    if let Some(command) = batch.command {
+        leased
+            .query(
+                "INSERT INTO interlock.commands (tenant, run, id, digest, reply, seq) \
+                 VALUES ($1, $2, $3, $4, $5, $6)",
+                &[
+                    tenant.into(),
+                    run.into(),
+                    command.id.as_str().into(),
+                    command.digest.to_vec().into(),
+                    command.reply.into(),
+                    seq.into(),
+                ],
+            )
+            .await?;
+    }
+    Ok(())
+}
+
+/// Takes a number into the database; the caller has checked that it fits.
+pub(crate) fn integer(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+/// Takes a number out of the database.
+pub(crate) fn number(
+    leased: &Leased,
+    found: Result<i64, tokio_postgres::Error>,
+) -> Result<u64, SharedError> {
+    let found = found.map_err(|error| failed(leased.place(), &error))?;
+    u64::try_from(found).map_err(|_| SharedError::Foreign {
+        place: leased.place().to_owned(),
+        what: format!("{found} stands where a count should"),
+    })
+}

@@ -1,0 +1,125 @@
+//! The command line of `interlock shared`.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+
+/// Keep the runs of a team in one PostgreSQL database.
+///
+/// Every machine keeps its own folders; the log is in the database. The address has no password if you set
+/// PGPASSWORD.
+#[derive(Debug, Parser)]
+#[command(
+    name = "interlock shared",
+    bin_name = "interlock shared",
+    version,
+    max_term_width = 100,
+    after_help = "Examples:
+  export INTERLOCK_DATABASE=postgres://interlock@db.example/interlock
+  interlock shared init --tenant acme
+  interlock shared doctor --tenant acme
+
+Exit codes: 0 done, 1 refused or errors found, 2 usage."
+)]
+pub(crate) struct Cli {
+    #[command(flatten)]
+    pub(crate) target: Target,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// Which database, and whose runs.
+#[derive(Debug, Args)]
+pub(crate) struct Target {
+    /// The database: postgres://USER@HOST:PORT/DATABASE.
+    #[arg(
+        long,
+        global = true,
+        env = "INTERLOCK_DATABASE",
+        hide_env_values = true,
+        value_name = "ADDRESS"
+    )]
+    pub(crate) database: Option<String>,
+    /// The tenant that the runs belong to.
+    #[arg(
+        long,
+        global = true,
+        env = "INTERLOCK_TENANT",
+        default_value = "default",
+        value_name = "NAME"
+    )]
+    pub(crate) tenant: String,
+    /// Print JSON.
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Make the tables and the tenant in a database.
+    #[command(after_help = "Examples:
+  createdb interlock
+  interlock shared init --database postgres://interlock@db.example/interlock
+  interlock shared init --tenant acme          another tenant in the same database
+
+What is there already is left as it is. The user must not be a superuser, because row-level security does
+not hold one; it needs the right to create a schema.")]
+    Init,
+    /// Bring the tables of a database to the format of this program.
+    #[command(after_help = "Examples:
+  interlock shared migrate
+
+Migrations only go forward, each in one transaction. Programs of an older version refuse the log afterwards.")]
+    Migrate,
+    /// Check the database, its settings and the tables.
+    #[command(after_help = "Examples:
+  interlock shared doctor
+  interlock shared doctor --json | jq '.[] | select(.ok | not)'
+
+The exit code is 1 if something is not as it should be.")]
+    Doctor,
+    /// List the runs of the tenant.
+    #[command(after_help = "Examples:
+  interlock shared runs
+  interlock shared runs --json | jq -r .run")]
+    Runs,
+    /// Check the whole log of a run.
+    #[command(after_help = "Examples:
+  interlock shared verify 01j
+  interlock shared verify 01j --json | jq -r .hash")]
+    Verify {
+        /// The run: its id, a unique prefix, or its name.
+        run: String,
+    },
+    /// Write a run into a file, with its hashes.
+    #[command(after_help = "Examples:
+  interlock shared export 01j -o run.jsonl
+  interlock shared export --local 01j | ssh db.example interlock shared import -
+
+The same run gives the same bytes, whether it is read from a database or from this machine. Secrets that
+a run has recorded are in the file.")]
+    Export {
+        /// The run: its id, a unique prefix, or its name.
+        run: String,
+        /// Take a run of this machine instead of one of the database.
+        #[arg(long)]
+        local: bool,
+        /// The file to write; standard output without it.
+        #[arg(short, long, value_name = "FILE")]
+        output: Option<PathBuf>,
+    },
+    /// Take a run from a file into the database, with its hashes.
+    #[command(after_help = "Examples:
+  interlock shared import run.jsonl
+  interlock shared import run.jsonl --project ~/shop
+  interlock shared import -                    from standard input
+
+Every line is checked against the hashes. All of the run is imported, or nothing.")]
+    Import {
+        /// The file; `-` is standard input.
+        file: PathBuf,
+        /// Where the project of the run is on this machine; this folder without it.
+        #[arg(long, value_name = "DIR")]
+        project: Option<PathBuf>,
+    },
+}

@@ -1,0 +1,300 @@
+//! What each command of `interlock shared` does and prints.
+
+use std::{
+    env,
+    error::Error,
+    fs::{self, File},
+    io::{self, BufReader, BufWriter, Write},
+    os::unix::fs::OpenOptionsExt as _,
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
+
+use interlock_core::{names::RunId, visible::visible_lines};
+use interlock_shared::{Address, Database, FORMAT, ImportDone, SharedRuns, Tenant};
+use interlock_store::{
+    EventLog as _, Home, Listed, RunList, RunStore as _, Runs as _, StoreError, Which,
+};
+use serde_json::{Value, json};
+
+use crate::args::{Cli, Command, Target};
+
+type Done = Result<ExitCode, Box<dyn Error>>;
+
+/// Prints why nothing was done.
+pub(crate) fn refused(error: &dyn Error) -> ExitCode {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(deeper) = cause {
+        let more = deeper.to_string();
+        if !text.contains(&more) {
+            text.push_str(": ");
+            text.push_str(&more);
+        }
+        cause = deeper.source();
+    }
+    let _ = writeln!(io::stderr(), "interlock: {}", visible_lines(&text));
+    ExitCode::FAILURE
+}
+
+pub(crate) fn run(cli: Cli) -> Done {
+    let target = &cli.target;
+    match cli.command {
+        Command::Init => init(target),
+        Command::Migrate => migrate(target),
+        Command::Doctor => doctor(target),
+        Command::Runs => runs(target),
+        Command::Verify { run } => verify(target, &run),
+        Command::Export {
+            run,
+            local: true,
+            output,
+        } => {
+            let home = home()?;
+            let run = home.find_run(Some(&run), &env::current_dir()?)?;
+            export(target, output.as_deref(), &mut |to, file| {
+                Ok(home.export_run(&run, to, file)?)
+            })
+        }
+        Command::Export { run, output, .. } => {
+            let runs = opened(target)?;
+            let run = found(&runs, &run)?;
+            export(target, output.as_deref(), &mut |to, file| {
+                Ok(runs.export(&run, to, file)?)
+            })
+        }
+        Command::Import { file, project } => import(target, &file, project),
+    }
+}
+
+/// Says something for people, or the same as JSON.
+fn say(target: &Target, text: &str, value: &Value) -> io::Result<()> {
+    let mut to = io::stdout().lock();
+    let said = if target.json {
+        writeln!(to, "{value}")
+    } else {
+        writeln!(to, "{}", visible_lines(text))
+    };
+    match said {
+        // A reader that went away ends the program quietly.
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        said => said,
+    }
+}
+
+fn home() -> Result<Home, Box<dyn Error>> {
+    Ok(Home::locate(|name| env::var_os(name))?)
+}
+
+fn person_home() -> Option<PathBuf> {
+    env::var_os("HOME").map(PathBuf::from)
+}
+
+fn address(target: &Target) -> Result<(Address, Tenant), Box<dyn Error>> {
+    let text = target.database.as_deref().ok_or(
+        "no database is named: set `INTERLOCK_DATABASE`, or say `--database postgres://USER@HOST/DATABASE`",
+    )?;
+    let password = env::var("PGPASSWORD").ok();
+    let address = Address::new(text, password.as_deref())?;
+    Ok((address, Tenant::new(&target.tenant)?))
+}
+
+/// Takes the database, whatever is in it.
+fn database(target: &Target) -> Result<Database, Box<dyn Error>> {
+    let (address, tenant) = address(target)?;
+    Ok(Database::at(address, tenant)?)
+}
+
+/// Opens the log.
+fn opened(target: &Target) -> Result<SharedRuns, Box<dyn Error>> {
+    let (address, tenant) = address(target)?;
+    let database = Database::open(address, tenant)?;
+    let home = home()?;
+    let person = person_home();
+    Ok(SharedRuns::new(database, home.path(), person.as_deref()))
+}
+
+/// Finds the run that is meant.
+fn found(runs: &SharedRuns, wanted: &str) -> Result<RunId, Box<dyn Error>> {
+    match runs.find(Some(wanted), &env::current_dir()?) {
+        Err(StoreError::NoSuchRun { wanted, .. }) => {
+            let tenant = runs.database().tenant();
+            let shows = "`interlock shared runs` shows them all";
+            Err(format!("no run of tenant `{tenant}` is called `{wanted}`: {shows}").into())
+        }
+        found => Ok(found?),
+    }
+}
+
+fn init(target: &Target) -> Done {
+    let database = database(target)?;
+    let done = database.init()?;
+    let (place, tenant) = (database.place(), database.tenant());
+    let made = |made: bool| if made { "made" } else { "there already" };
+    let text = format!(
+        "log in {place}: {}\ntenant {tenant}: {}",
+        made(done.made_tables),
+        made(done.made_tenant)
+    );
+    let value = json!({
+        "database": place, "tenant": tenant.as_str(), "format": FORMAT,
+        "made_tables": done.made_tables, "made_tenant": done.made_tenant,
+    });
+    say(target, &text, &value)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn migrate(target: &Target) -> Done {
+    let database = database(target)?;
+    let from = database.migrate()?;
+    let place = database.place();
+    let text = if from == FORMAT {
+        format!("log in {place}: has format {FORMAT} already")
+    } else {
+        format!("log in {place}: from format {from} to {FORMAT}")
+    };
+    say(
+        target,
+        &text,
+        &json!({ "database": place, "from": from, "to": FORMAT }),
+    )?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn doctor(target: &Target) -> Done {
+    let checks = database(target)?.doctor();
+    let mut lines = Vec::new();
+    for check in &checks {
+        let mark = if check.ok { "ok  " } else { "FAIL" };
+        lines.push(format!("{mark} {:<11} {}", check.check, check.seen));
+        if let Some(advice) = &check.advice {
+            lines.push(format!("     {:<11} {advice}", ""));
+        }
+    }
+    say(target, &lines.join("\n"), &json!(checks))?;
+    Ok(if checks.iter().all(|check| check.ok) {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    })
+}
+
+fn runs(target: &Target) -> Done {
+    for run in opened(target)?.list(Which::ALL, &mut RunList::default())? {
+        let (text, value) = match &run.listed {
+            Listed::Known(card) => {
+                let name = card.name.as_deref().unwrap_or("-");
+                let text = format!(
+                    "{} {} {name} {} {} events",
+                    run.id,
+                    card.workflow,
+                    json!(card.status).as_str().unwrap_or_default(),
+                    card.events
+                );
+                let mut value = json!(card);
+                if let Some(fields) = value.as_object_mut() {
+                    fields.insert("run".to_owned(), json!(run.id));
+                }
+                (text, value)
+            }
+            Listed::Damaged { why } => {
+                let text = format!("{} damaged: {why}", run.id);
+                (text, json!({ "run": run.id, "damaged": why }))
+            }
+        };
+        say(target, &text, &value)?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn verify(target: &Target, wanted: &str) -> Done {
+    let runs = opened(target)?;
+    let run = found(&runs, wanted)?;
+    let log = runs.open_run(&run)?;
+    let events = log.verify()?;
+    let last = log.events(events.saturating_sub(1)).last().transpose()?;
+    let hash = last.map(|last| last.hash.to_string()).unwrap_or_default();
+    let text =
+        format!("run {run}: {events} events, as they were recorded; the last hash is {hash}");
+    say(
+        target,
+        &text,
+        &json!({ "run": run, "events": events, "hash": hash }),
+    )?;
+    Ok(ExitCode::SUCCESS)
+}
+
+type WriteRun<'a> = &'a mut dyn FnMut(
+    &mut dyn Write,
+    &Path,
+) -> Result<interlock_store::record::Imported, Box<dyn Error>>;
+
+fn export(target: &Target, output: Option<&Path>, write: WriteRun<'_>) -> Done {
+    let Some(path) = output else {
+        write(&mut io::stdout().lock(), Path::new("standard output"))?;
+        return Ok(ExitCode::SUCCESS);
+    };
+    // Whoever reads the file reads a whole run.
+    let mut name = path.as_os_str().to_owned();
+    name.push(".new");
+    let beside = PathBuf::from(name);
+    let failed = |error: io::Error| format!("cannot write `{}`: {error}", path.display());
+    // Readable by its owner alone: a log may hold secrets.
+    let mut options = File::options();
+    options.write(true).create(true).truncate(true).mode(0o600);
+    let mut file = BufWriter::new(options.open(&beside).map_err(failed)?);
+    let written = write(&mut file, path).and_then(|done| {
+        file.flush().map_err(failed)?;
+        file.get_ref().sync_all().map_err(failed)?;
+        fs::rename(&beside, path).map_err(failed)?;
+        Ok(done)
+    });
+    if written.is_err() {
+        let _ = fs::remove_file(&beside);
+    }
+    let done = written?;
+    let text = format!(
+        "run {}: {} events in {}; the last hash is {}",
+        done.run,
+        done.events,
+        path.display(),
+        done.hash
+    );
+    say(target, &text, &json!(done))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn import(target: &Target, file: &Path, project: Option<PathBuf>) -> Done {
+    let runs = opened(target)?;
+    let project = match project {
+        Some(project) => std::path::absolute(project)?,
+        None => env::current_dir()?,
+    };
+    let person = person_home();
+    let done = if file == Path::new("-") {
+        let name = Path::new("standard input");
+        runs.import(&mut io::stdin().lock(), name, &project, person.as_deref())?
+    } else {
+        let opened = File::open(file)
+            .map_err(|error| format!("cannot read `{}`: {error}", file.display()))?;
+        let mut from = BufReader::new(opened);
+        runs.import(&mut from, file, &project, person.as_deref())?
+    };
+    let (done, made) = match done {
+        ImportDone::Made(done) => (done, true),
+        ImportDone::There(done) => (done, false),
+    };
+    let text = format!(
+        "run {}: {} events, {}; the last hash is {}",
+        done.run,
+        done.events,
+        if made { "imported" } else { "there already" },
+        done.hash
+    );
+    let mut value = json!(done);
+    if let Some(fields) = value.as_object_mut() {
+        fields.insert("imported".to_owned(), json!(made));
+    }
+    say(target, &text, &value)?;
+    Ok(ExitCode::SUCCESS)
+}

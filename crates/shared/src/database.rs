@@ -1,0 +1,340 @@
+//! Connections to a database, and transactions on them.
+
+use std::{
+    fmt,
+    future::Future,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use tokio::{
+    sync::{OwnedSemaphorePermit, Semaphore},
+    time::timeout,
+};
+use tokio_postgres::{
+    Client, Row,
+    types::{ToSql, Type},
+};
+
+use crate::{
+    address::{Address, CONNECT_MAX},
+    connect,
+    error::{SharedError, failed},
+    runtime::Runtime,
+    tenant::Tenant,
+};
+
+/// Connections of one process to one database.
+const CONNECTIONS_MAX: usize = 16;
+/// How long one transaction may take, whatever the database says.
+const TRANSACTION_MAX: Duration = Duration::from_secs(20);
+
+/// Begins a transaction that writes.
+const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED";
+const COMMIT: &str = "COMMIT";
+
+/// A database with a shared log, as one tenant sees it. Clones share their connections.
+#[derive(Clone)]
+pub struct Database {
+    // Before the runtime, which its connections live on.
+    pool: Arc<Pool>,
+    runtime: Arc<Runtime>,
+}
+
+impl fmt::Debug for Database {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Database")
+            .field("place", &self.place())
+            .field("tenant", &self.tenant().as_str())
+            .finish_non_exhaustive()
+    }
+}
+
+struct Pool {
+    address: Address,
+    tenant: Tenant,
+    idle: Mutex<Vec<Client>>,
+    permits: Arc<Semaphore>,
+}
+
+/// A connection in use. Dropped, it is closed; [`Leased::put_back`] keeps it for the next.
+pub(crate) struct Leased {
+    pub(crate) client: Client,
+    pool: Arc<Pool>,
+    is_reused: bool,
+    _permit: OwnedSemaphorePermit,
+}
+
+impl Leased {
+    /// Keeps a connection on which no transaction is open.
+    pub(crate) fn put_back(self) {
+        let mut idle = self
+            .pool
+            .idle
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        idle.push(self.client);
+    }
+
+    pub(crate) fn place(&self) -> &str {
+        self.pool.address.place()
+    }
+
+    /// Answers one statement.
+    pub(crate) async fn query(
+        &self,
+        statement: &str,
+        values: &[Value],
+    ) -> Result<Vec<Row>, SharedError> {
+        let values: Vec<_> = values.iter().map(Value::typed).collect();
+        let answer = self.client.query_typed(statement, &values).await;
+        answer.map_err(|error| failed(self.place(), &error))
+    }
+}
+
+/// A value of a statement.
+#[derive(Debug, Clone)]
+pub(crate) enum Value {
+    Text(String),
+    MaybeText(Option<String>),
+    Integer(i64),
+    Bytes(Vec<u8>),
+}
+
+impl Value {
+    fn typed(&self) -> (&(dyn ToSql + Sync), Type) {
+        match self {
+            Self::Text(text) => (text, Type::TEXT),
+            Self::MaybeText(text) => (text, Type::TEXT),
+            Self::Integer(number) => (number, Type::INT8),
+            Self::Bytes(bytes) => (bytes, Type::BYTEA),
+        }
+    }
+}
+
+impl From<&str> for Value {
+    fn from(text: &str) -> Self {
+        Self::Text(text.to_owned())
+    }
+}
+
+impl From<u64> for Value {
+    fn from(number: u64) -> Self {
+        // Whoever records a number has checked that it fits.
+        Self::Integer(i64::try_from(number).unwrap_or(i64::MAX))
+    }
+}
+
+impl From<Vec<u8>> for Value {
+    fn from(bytes: Vec<u8>) -> Self {
+        Self::Bytes(bytes)
+    }
+}
+
+impl Pool {
+    async fn lease(self: &Arc<Self>, fresh: bool) -> Result<Leased, SharedError> {
+        let busy = || SharedError::Busy {
+            place: self.address.place().to_owned(),
+            what: format!("all {CONNECTIONS_MAX} connections of this process are in use"),
+        };
+        let permit = timeout(CONNECT_MAX, Arc::clone(&self.permits).acquire_owned()).await;
+        let permit = permit.ok().and_then(Result::ok).ok_or_else(busy)?;
+        let idle = || {
+            let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+            if fresh {
+                idle.clear();
+            }
+            idle.retain(|client| !client.is_closed());
+            idle.pop()
+        };
+        let found = idle();
+        let is_reused = found.is_some();
+        let client = match found {
+            Some(client) => client,
+            None => connect::connect(&self.address, &self.tenant).await?,
+        };
+        Ok(Leased {
+            client,
+            pool: Arc::clone(self),
+            is_reused,
+            _permit: permit,
+        })
+    }
+
+    /// Leases a connection with a transaction that `begin` has begun.
+    async fn begun(self: &Arc<Self>, begin: &'static str) -> Result<Leased, SharedError> {
+        for fresh in [false, true] {
+            let leased = self.lease(fresh).await?;
+            match leased.client.batch_execute(begin).await {
+                Ok(()) => return Ok(leased),
+                // The server was started again since this connection was used last.
+                Err(_) if leased.is_reused && !fresh => {}
+                Err(error) => return Err(failed(leased.place(), &error)),
+            }
+        }
+        Err(self.closed())
+    }
+
+    fn closed(&self) -> SharedError {
+        SharedError::Away {
+            place: self.address.place().to_owned(),
+            what: "the connection was closed".to_owned(),
+        }
+    }
+}
+
+/// How a transaction ends.
+pub(crate) enum End<T> {
+    /// With what it wrote.
+    Commit(T),
+    /// Without.
+    Rollback(T),
+}
+
+impl Database {
+    /// Takes a database, whatever is in it. Connects to nothing.
+    ///
+    /// # Errors
+    /// No thread can be started.
+    pub fn at(address: Address, tenant: Tenant) -> Result<Self, SharedError> {
+        let runtime = Runtime::start().map_err(|error| SharedError::Failed {
+            place: address.place().to_owned(),
+            what: format!("no thread for its connections: {error}"),
+        })?;
+        Ok(Self {
+            pool: Arc::new(Pool {
+                address,
+                tenant,
+                idle: Mutex::default(),
+                permits: Arc::new(Semaphore::new(CONNECTIONS_MAX)),
+            }),
+            runtime: Arc::new(runtime),
+        })
+    }
+
+    /// Returns `postgres://HOST:PORT/DATABASE`, for messages.
+    #[must_use]
+    pub fn place(&self) -> &str {
+        self.pool.address.place()
+    }
+
+    /// Returns whose runs it shows.
+    #[must_use]
+    pub fn tenant(&self) -> &Tenant {
+        &self.pool.tenant
+    }
+
+    /// Answers one statement that only reads, or that may be repeated.
+    pub(crate) fn select(
+        &self,
+        statement: &'static str,
+        values: Vec<Value>,
+    ) -> Result<Vec<Row>, SharedError> {
+        let pool = Arc::clone(&self.pool);
+        self.wait(async move {
+            for fresh in [false, true] {
+                let leased = pool.lease(fresh).await?;
+                match leased.query(statement, &values).await {
+                    Ok(rows) => {
+                        leased.put_back();
+                        return Ok(rows);
+                    }
+                    // The server was started again since this connection was used last.
+                    Err(SharedError::Away { .. }) if leased.is_reused && !fresh => {}
+                    Err(error) => return Err(error),
+                }
+            }
+            Err(pool.closed())
+        })
+    }
+
+    /// Reads in one transaction.
+    pub(crate) fn read<T, F, R>(&self, act: F) -> Result<T, SharedError>
+    where
+        T: Send + 'static,
+        F: FnOnce(Arc<Leased>) -> R + Send + 'static,
+        R: Future<Output = Result<T, SharedError>> + Send,
+    {
+        self.act(
+            "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
+            move |leased| {
+                let read = act(leased);
+                async move { read.await.map(End::Rollback) }
+            },
+        )
+    }
+
+    /// Writes in one transaction.
+    ///
+    /// Where it fails before the commit, nothing was written.
+    pub(crate) fn write<T, F, R>(&self, act: F) -> Result<T, SharedError>
+    where
+        T: Send + 'static,
+        F: FnOnce(Arc<Leased>) -> R + Send + 'static,
+        R: Future<Output = Result<End<T>, SharedError>> + Send,
+    {
+        self.act(BEGIN, act)
+    }
+
+    fn act<T, F, R>(&self, begin: &'static str, act: F) -> Result<T, SharedError>
+    where
+        T: Send + 'static,
+        F: FnOnce(Arc<Leased>) -> R + Send + 'static,
+        R: Future<Output = Result<End<T>, SharedError>> + Send,
+    {
+        let pool = Arc::clone(&self.pool);
+        self.wait(async move {
+            let leased = Arc::new(pool.begun(begin).await?);
+            let end = act(Arc::clone(&leased)).await?;
+            let (statement, result) = match end {
+                End::Commit(result) => (COMMIT, result),
+                End::Rollback(result) => ("ROLLBACK", result),
+            };
+            finish(leased, statement).await?;
+            Ok(result)
+        })
+    }
+
+    /// Begins a transaction that its caller writes in, statement by statement.
+    ///
+    /// Dropped instead of [committed](Self::commit), nothing was written.
+    pub(crate) fn begin(&self) -> Result<Arc<Leased>, SharedError> {
+        let pool = Arc::clone(&self.pool);
+        self.wait(async move { pool.begun(BEGIN).await.map(Arc::new) })
+    }
+
+    /// Commits a transaction that was [begun](Self::begin).
+    pub(crate) fn commit(&self, leased: Arc<Leased>) -> Result<(), SharedError> {
+        self.wait(finish(leased, COMMIT))
+    }
+
+    /// Waits for an answer of the database, but not for ever.
+    pub(crate) fn wait<T: Send + 'static>(
+        &self,
+        work: impl Future<Output = Result<T, SharedError>> + Send + 'static,
+    ) -> Result<T, SharedError> {
+        let place = self.place().to_owned();
+        let done = self.runtime.wait(async move {
+            let done = timeout(TRANSACTION_MAX, work).await;
+            done.unwrap_or(Err(SharedError::Unanswered { place }))
+        });
+        done.unwrap_or_else(|| Err(self.pool.closed()))
+    }
+}
+
+/// Ends a transaction, and keeps its connection for the next.
+async fn finish(leased: Arc<Leased>, statement: &'static str) -> Result<(), SharedError> {
+    if let Err(error) = leased.client.batch_execute(statement).await {
+        return Err(match failed(leased.place(), &error) {
+            // Whether it was committed is not known.
+            SharedError::Away { place, .. } if statement == COMMIT => {
+                SharedError::Unanswered { place }
+            }
+            other => other,
+        });
+    }
+    if let Some(leased) = Arc::into_inner(leased) {
+        leased.put_back();
+    }
+    Ok(())
+}

@@ -1,0 +1,41 @@
+//! The log of a team: runs of many machines in one PostgreSQL database.
+//!
+//! Behind the traits of `interlock-store`: [`SharedRuns`] is its `Runs`, [`SharedRun`] its `RunStore`. Rows
+//! keep their bytes as they were written and the hash before them, in the same chain as in a SQLite file, so
+//! that a run is carried between both with its hashes.
+//!
+//! An append is one transaction: it locks the run, answers a command that is known with its stored reply,
+//! compares the carrier's epoch and the number of events, and writes. What concerns one machine (scratch,
+//! notes, baseline, process groups) stays in a folder on it.
+//!
+//! **Invariant.** What was acknowledged is on the database's disk. No statement sees rows of another tenant,
+//! even one that forgets to say whose it wants.
+
+mod address;
+mod append;
+mod blobs;
+mod connect;
+mod database;
+mod doctor;
+mod error;
+mod export;
+mod import;
+mod places;
+mod rows;
+mod run;
+mod runs;
+mod runtime;
+mod schema;
+mod tenant;
+mod tls;
+
+pub use address::Address;
+pub use append::{Appended, CommandKey};
+pub use database::Database;
+pub use doctor::Check;
+pub use error::SharedError;
+pub use import::ImportDone;
+pub use run::SharedRun;
+pub use runs::SharedRuns;
+pub use schema::{FORMAT, InitDone, Standing};
+pub use tenant::{BadTenant, Tenant};

@@ -1,0 +1,38 @@
+//! A shared log on a real PostgreSQL: every test of the store, and what only a database can do wrong.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::string_slice,
+    clippy::print_stdout,
+    reason = "a failed test panics, and one that is left out says so"
+)]
+
+#[path = "shared/appends.rs"]
+mod appends;
+#[path = "shared/carried.rs"]
+mod carried;
+#[path = "shared/cluster.rs"]
+mod cluster;
+#[path = "shared/isolation.rs"]
+mod isolation;
+#[path = "shared/killed.rs"]
+mod killed;
+#[path = "shared/program.rs"]
+mod program;
+#[path = "shared/server.rs"]
+mod server;
+#[path = "../../store/tests/store/suite.rs"]
+mod suite;
+#[path = "shared/trouble.rs"]
+mod trouble;
+#[expect(dead_code, reason = "the store's own tests use more of it")]
+#[path = "../../store/tests/store/world.rs"]
+mod world;
+
+mod stores {
+    crate::suite::stores! {
+        postgres: crate::server::world(),
+    }
+}

@@ -1,0 +1,219 @@
+//! The built program, as a person calls it.
+
+use std::{
+    os::unix::fs::PermissionsExt as _,
+    process::{Command, Output},
+};
+
+use interlock_store::RunLog;
+use serde_json::Value;
+
+use crate::{
+    server::{ROLE, Server, server},
+    world::World,
+};
+
+struct Place<'a> {
+    server: &'a Server,
+    database: String,
+    world: World,
+}
+
+impl Place<'_> {
+    fn new() -> Option<Self> {
+        let server = server()?;
+        let database = server.new_database();
+        let world = World::at(tempfile::tempdir().unwrap(), "state/interlock");
+        Some(Self {
+            server,
+            database,
+            world,
+        })
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_interlock-shared"));
+        let state = self.world.home.path().parent().unwrap();
+        command
+            .args(arguments)
+            .env_clear()
+            .env("XDG_STATE_HOME", state)
+            .env("HOME", state)
+            .current_dir(state)
+            .env(
+                "INTERLOCK_DATABASE",
+                self.server.words(&self.database, ROLE),
+            )
+            .env("INTERLOCK_TENANT", "acme");
+        command
+    }
+
+    #[track_caller]
+    fn call(&self, arguments: &[&str], code: i32) -> (String, String) {
+        let Output {
+            status,
+            stdout,
+            stderr,
+        } = self.command(arguments).output().unwrap();
+        let (out, err) = (
+            String::from_utf8(stdout).unwrap(),
+            String::from_utf8(stderr).unwrap(),
+        );
+        assert_eq!(status.code(), Some(code), "{arguments:?}\n{out}\n{err}");
+        assert!(!format!("{out}{err}").contains(&format!("password={ROLE}")));
+        (out, err)
+    }
+
+    #[track_caller]
+    fn json(&self, arguments: &[&str], code: i32) -> Value {
+        let arguments = [arguments, &["--json"]].concat();
+        serde_json::from_str(&self.call(&arguments, code).0).unwrap()
+    }
+}
+
+impl Drop for Place<'_> {
+    fn drop(&mut self) {
+        self.server.drop_database(&self.database);
+    }
+}
+
+#[test]
+fn a_run_goes_from_this_machine_to_the_log_and_back() {
+    let Some(place) = Place::new() else { return };
+    let state = place.world.home.path().parent().unwrap().to_owned();
+    std::fs::create_dir_all(&state).unwrap();
+    let log: RunLog = place.world.start_with_events(5);
+    let run = log.run().as_str().to_owned();
+
+    let (_, err) = place.call(&["runs"], 1);
+    assert!(err.contains("interlock shared init"), "{err}");
+    let made = place.json(&["init"], 0);
+    assert_eq!(made["made_tables"], Value::Bool(true));
+    let (out, _) = place.call(&["init"], 0);
+    assert!(out.contains("there already"), "{out}");
+    assert_eq!(place.json(&["migrate"], 0)["from"], made["format"]);
+
+    let checks = place.json(
+        &["doctor"],
+        if std::env::var_os("DATABASE_URL").is_some() {
+            0
+        } else {
+            1
+        },
+    );
+    let failed = |check: &&Value| check["ok"] == Value::Bool(false);
+    for check in checks.as_array().unwrap().iter().filter(failed) {
+        // The server of the tests writes faster than it should.
+        assert_eq!(check["check"], "durable", "{check}");
+    }
+
+    place.call(&["export", "--local", &run, "-o", "run.jsonl"], 0);
+    let mode = std::fs::metadata(state.join("run.jsonl"))
+        .unwrap()
+        .permissions()
+        .mode();
+    assert_eq!(mode & 0o777, 0o600);
+    let imported = place.json(&["import", "run.jsonl"], 0);
+    assert_eq!(imported["imported"], Value::Bool(true));
+    assert_eq!(
+        place.json(&["import", "run.jsonl"], 0)["imported"],
+        Value::Bool(false)
+    );
+    let verified = place.json(&["verify", &run[..12]], 0);
+    assert_eq!(
+        (&verified["events"], &verified["hash"]),
+        (&Value::from(5), &imported["hash"])
+    );
+    assert_eq!(place.json(&["runs"], 0)["run"], Value::from(run.as_str()));
+    let (piped, _) = place.call(&["export", &run], 0);
+    assert_eq!(
+        piped,
+        std::fs::read_to_string(state.join("run.jsonl")).unwrap()
+    );
+
+    std::fs::write(
+        state.join("changed.jsonl"),
+        piped.replacen("\"seq\":3", "\"seq\":4", 1),
+    )
+    .unwrap();
+    let (_, err) = place.call(&["import", "changed.jsonl", "--tenant", "acme"], 1);
+    assert!(
+        err.contains("`changed.jsonl`, line 5: event 3 is missing"),
+        "{err}"
+    );
+    for (arguments, word) in [
+        (
+            &["verify", "zzzz"][..],
+            "no run of tenant `acme` is called `zzzz`",
+        ),
+        (&["runs", "--tenant", "nobody"], "init --tenant nobody"),
+        (&["runs", "--tenant", "Not one"], "cannot name a tenant"),
+        (&["import", "nosuch.jsonl"], "cannot read `nosuch.jsonl`"),
+        (
+            &["runs", "--database", "postgres://u:s3cret@h:p/x"],
+            "the address of the database",
+        ),
+    ] {
+        let (_, err) = place.call(arguments, 1);
+        assert!(err.contains(word), "{arguments:?}: {err}");
+        assert!(!err.contains("s3cret"), "{err}");
+    }
+}
+
+/// Every command of the book's page that can be called here, as printed.
+#[test]
+fn the_page_of_the_book_is_true() {
+    let Some(place) = Place::new() else { return };
+    let page = include_str!("../../../../docs/src/shared.md");
+    let state = place.world.home.path().parent().unwrap().to_owned();
+    let run = place.world.start_with_events(3).run().as_str().to_owned();
+    let mut called = 0;
+    for line in page.lines() {
+        let Some(line) = line.strip_prefix("interlock shared ") else {
+            continue;
+        };
+        let line = line
+            .replace("01k9", &run)
+            .replace("~/shop", state.to_str().unwrap());
+        let words: Vec<&str> = line.split(' ').collect();
+        let said = place.command(&words).output().unwrap();
+        let text = String::from_utf8(said.stdout).unwrap();
+        // The server of the tests writes faster than it should, which `doctor` says.
+        let is_well =
+            said.status.success() || words[0] == "doctor" && text.contains("FAIL durable");
+        assert!(
+            is_well,
+            "{line}\n{text}\n{}",
+            String::from_utf8_lossy(&said.stderr)
+        );
+        called += 1;
+    }
+    assert!(called > 6, "only {called} commands were found");
+    let (first, second) = (state.join("run.jsonl"), state.join("again.jsonl"));
+    assert_eq!(
+        std::fs::read(first).unwrap(),
+        std::fs::read(second).unwrap()
+    );
+}
+
+#[test]
+fn every_command_has_help_with_examples() {
+    let place = [
+        "init", "migrate", "doctor", "runs", "verify", "export", "import",
+    ];
+    for command in place {
+        let help = Command::new(env!("CARGO_BIN_EXE_interlock-shared"))
+            .args([command, "--help"])
+            .output()
+            .unwrap();
+        let text = String::from_utf8(help.stdout).unwrap();
+        assert!(
+            help.status.success() && text.contains("Examples:"),
+            "{command}: {text}"
+        );
+        assert!(
+            text.contains(&format!("Usage: interlock shared {command}")),
+            "{text}"
+        );
+    }
+}
