@@ -124,7 +124,7 @@ fn stages(room: &TempDir, machine: &Machine) -> Stages {
         tools: Tool::PIPELINE.to_vec(),
         secrets: Secrets::default(),
         servers: Some(Arc::new(Away)),
-        messages: log.folder().messages(),
+        messages: log.messages(),
         home,
         place: CallContext::of_project(project.to_str().unwrap()).resolved(&RealDisk),
         decided: interlock_confine::Decided::default(),
