@@ -124,6 +124,23 @@ fn an_answer_without_a_name_is_for_one_place() {
 }
 
 #[test]
+fn the_name_of_a_state_means_every_call_that_waits_there() {
+    for name in ["a", "f/a/a1"] {
+        let mut played = Played::new();
+        for (at, branch) in ["a", "b", "a"].into_iter().enumerate() {
+            played.proposes(branch, &format!("c{at}"), &format!("Tool{at}"));
+        }
+        let reply = played.ask(CommandKind::Approve(Answer {
+            by: "ana".to_owned(),
+            path: Some(name.to_owned()),
+            ..Answer::default()
+        }));
+        assert_eq!(reply, Reply::Accepted, "{name}");
+        assert_eq!(played.waiting(), ["b"], "{name}");
+    }
+}
+
+#[test]
 fn a_call_that_runs_settles_no_question_of_another_branch() {
     for (first, second) in [("a", "b"), ("b", "a")] {
         let mut played = Played::new();

@@ -463,6 +463,40 @@ fn where_lines_met_the_output_of_each_can_be_edited() {
     assert_eq!(said, ["go", "begun", "from b", "corrected"]);
 }
 
+#[test]
+fn an_edit_is_for_its_own_line_where_lines_have_not_met() {
+    let branch = |name: &str| json!({ "initial": name, "terminal": "end" });
+    let states = json!({
+        "a": { "on": to("after") },
+        "after": {
+            "activity": { "parallel": { "over": { "branches": { "b": branch("b"), "c": branch("c") } }, "join": "settled", "merge": "conversation" } },
+            "data": null, "on": to("end"),
+        },
+        "b": { "on": to("d") },
+        "c": { "on": to("d") },
+        "d": { "on": to("end"), "approval_before": { "message": [], "no": "cancels" } },
+        "end": end(),
+    });
+    let mut driven = Driven::begin(machine("a", false, states), "go");
+    driven.ends(None, "begun");
+    driven.ends(Some("b"), "from b");
+    driven.ends(Some("c"), "from c");
+    let [line, beside] = ["b", "c"].map(|name| FramePath::root().child(name));
+    let reply = driven.ask(CommandKind::Approve(Answer {
+        by: "ana".to_owned(),
+        path: Some(line.to_string()),
+        edit: Some("corrected".to_owned()),
+        ..Answer::default()
+    }));
+    assert_eq!(reply, Reply::Accepted);
+    for (path, waits) in [(line, false), (beside, true)] {
+        let frame = driven.run.frame(&path).unwrap();
+        let asked = frame.stay.entry_request().is_some();
+        assert_eq!((frame.at.as_str(), asked), ("d", waits), "{path}");
+        assert_eq!(frame.stay.effect().is_some(), !waits, "{path}");
+    }
+}
+
 /// A stage in mode `yolo` whose model has proposed `calls` in one message.
 fn stage_with(calls: Vec<MessageCall>) -> Driven {
     let states = json!({ "a": stage(true, json!(null)), "end": end() });

@@ -380,6 +380,12 @@ fn a_guard_says_what_it_saw_and_what_it_wanted() {
             json!(null),
             "code: it is none, wanted 3".into(),
         ),
+        // Nothing that failed is no failure of code 0.
+        (
+            json!({ "inline": { "code": 0 } }),
+            json!(null),
+            "code: it is none, wanted 0".into(),
+        ),
         (
             json!({ "inline": "uncancelled" }),
             json!(null),

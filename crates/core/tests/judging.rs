@@ -114,6 +114,27 @@ fn what_holds_protected_things_is_not_removed_by_any_tool() {
 }
 
 #[test]
+fn a_listed_program_writes_its_result_where_nothing_may_be_written_and_removes_nothing() {
+    let policy = json!({"allowed_tools": ["Bash"], "allowed_commands": [{"text": "make", "words": ["make"]}]});
+    for (class, by, removes, wanted) in [
+        ("project_code", "make", false, ""),
+        ("unknown", "make", false, ""),
+        ("project_code", "make", true, "shell_write"),
+        ("unknown", "make", true, "shell_write"),
+        ("project_code", "other", false, "shell_write"),
+    ] {
+        let command = json!({"words": [{"literal": "make"}], "class": class, "opaque": "it runs the project's code"});
+        let line = json!({
+            "shell": {"commands": [command]},
+            "writes": [{"path": "/p/a", "relative": "a", "place": "project", "by": by, "removes": removes,
+                "recursive": false, "lines": null, "before": null}],
+        });
+        let found = judged(&policy, CallKind::Shell, "Bash", &line);
+        assert_eq!(found, wanted, "{class} {by} {removes}");
+    }
+}
+
+#[test]
 fn an_edit_of_unknown_size_passes_no_limit() {
     let limited = json!({"allowed_tools": ["Edit"], "edit_lines_max": 3});
     for (kind, lines, wanted) in [

@@ -285,6 +285,19 @@ fn a_yes_counts_for_nothing_but_an_open_question_of_its_asker() {
 }
 
 #[test]
+fn of_more_than_64_questions_the_oldest_is_dropped() {
+    let mut played = Played::new();
+    for number in 0..64 {
+        played.asks("s", Some(&format!("sub{number}")), &format!("t{number}"));
+    }
+    let open = played.open();
+    assert_eq!(open.len(), 64);
+    played.asks("s", Some("sub64"), "t64");
+    let (kept, newest) = (played.open(), &open[1..]);
+    assert_eq!((&kept[..63], kept.len()), (newest, 64));
+}
+
+#[test]
 fn what_its_asker_does_next_closes_it() {
     let cases: [(Option<&str>, Option<&str>, PromptEnd, bool); 6] = [
         (None, Some("t2"), PromptEnd::NextCall, true),

@@ -88,6 +88,24 @@ fn a_failed_run_goes_on_at_the_branches_that_failed() {
 }
 
 #[test]
+fn a_run_that_failed_fast_goes_on_at_every_branch_that_had_not_succeeded() {
+    let mut driven = Driven::start(fork("fail_fast", 3, &json!({ "done": to("handler") })));
+    driven.done("par/x", "kept");
+    driven.failed("par/z", 5, "");
+    assert_eq!(driven.code(), Some(5));
+    driven.accept(CommandKind::Reopen {
+        by: "ana".to_owned(),
+    });
+    assert_eq!(running_paths(&driven), ["par/y", "par/z"]);
+    driven.done("par/y", "");
+    driven.done("par/z", "");
+    assert_eq!(
+        driven.running(),
+        [("handler".to_owned(), "kept".to_owned())]
+    );
+}
+
+#[test]
 fn branches_that_failed_go_on_no_more_at_once_than_they_may() {
     let mut driven = Driven::start(fork("settled", 1, &json!({ "done": to("handler") })));
     driven.failed("par/x", 4, "");
