@@ -257,3 +257,26 @@ pub(crate) fn stamp(path: &Path) -> Option<Stamp> {
         about.ctime_nsec(),
     ))
 }
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a failed test panics")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn where_nothing_is_tracked_a_new_file_is_a_change() {
+        let room = tempfile::tempdir().unwrap();
+        let project = room.path().canonicalize().unwrap();
+        fs::write(project.join("old.txt"), "x").unwrap();
+        let looked = Files::look(&project).unwrap();
+        assert_eq!(looked.changed(), Vec::<String>::new());
+        // What a build leaves behind counts nowhere.
+        fs::create_dir(project.join("target")).unwrap();
+        fs::write(project.join("target/made"), "x").unwrap();
+        assert_eq!(looked.changed(), Vec::<String>::new());
+        fs::write(project.join("new.txt"), "x").unwrap();
+        assert_eq!(looked.changed(), ["new.txt"]);
+        fs::remove_file(project.join("old.txt")).unwrap();
+        assert_eq!(looked.changed(), ["old.txt", "new.txt"]);
+    }
+}

@@ -369,3 +369,6 @@ fn is_old(about: &fs::Metadata) -> bool {
     let changed = u64::try_from(about.ctime()).unwrap_or(u64::MAX);
     changed.saturating_add(3) < now.as_secs()
 }
+
+#[cfg(test)]
+mod tests;

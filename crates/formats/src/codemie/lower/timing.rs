@@ -73,4 +73,18 @@ mod tests {
         assert_eq!((read.attempts, read.wait_ms, read.jitter), (3, 2_500, true));
         assert_eq!((read.backoff.as_str(), read.wait_max_ms), ("2", 128_000));
     }
+
+    #[test]
+    fn every_field_of_a_state_comes_before_that_of_the_workflow() {
+        let all = |number: u64| Retry {
+            max_attempts: Some(number),
+            initial_interval: Some(number.to_string()),
+            max_interval: Some((10 * number).to_string()),
+            backoff_factor: Some(number.to_string()),
+            jitter: Some(number == 3),
+        };
+        let read = retry(&all(3), &all(2));
+        assert_eq!((read.attempts, read.wait_ms, read.jitter), (3, 3_000, true));
+        assert_eq!((read.backoff.as_str(), read.wait_max_ms), ("3", 30_000));
+    }
 }
