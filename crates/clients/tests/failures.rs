@@ -7,10 +7,17 @@ use std::{
 };
 
 use interlock_clients::{ClientId, failure_stops, hook::respond, read};
-use interlock_core::{machine::Object, names::RunId};
+use interlock_core::{
+    command::{Command, CommandKind},
+    machine::Object,
+    names::RunId,
+};
 use interlock_formats::{NoWorkflows, Source, load};
 use interlock_project::Environment;
-use interlock_store::{Binding, ClientProcess, Durability, Home, NewRun, SessionKey, SourceFile};
+use interlock_store::{
+    Binding, ClientProcess, Durability, EventLog as _, Home, Lookup, NewRun, SessionKey,
+    SourceFile, submit,
+};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -256,6 +263,32 @@ fn a_run_is_not_taken_from_the_session_of_another_process() {
     assert!(why.contains(run.as_str()), "{why}");
     // The same client may begin its conversation anew.
     begins("s", "after a clear").unwrap();
+}
+
+#[test]
+fn a_session_stays_with_its_run_that_has_ended_while_no_other_run_waits() {
+    let place = Place::new();
+    let run = place.guard("s");
+    let (home, project) = (Home::at(place.state()), place.project());
+    let bindings = home.lock_bindings().unwrap();
+    bindings.hold_every(&run, &project, None).unwrap();
+    drop(bindings);
+    place.ask("s", "UserPromptSubmit").unwrap();
+    let mut log = home.open_run(&run).unwrap();
+    let (machine, mut standing) = (log.machine().unwrap(), log.load().unwrap());
+    let cancel = Command {
+        at_ms: 2,
+        kind: CommandKind::Cancel {
+            by: "ana".to_owned(),
+        },
+    };
+    submit(&mut log, &machine, &mut standing, &cancel).unwrap();
+    assert!(standing.is_over());
+    place.ask("s", "UserPromptSubmit").unwrap();
+    let key = SessionKey::new("claude-code", "s");
+    let found = home.look_up(&key, &project).unwrap();
+    let bound = matches!(&found, Lookup::Bound(binding) if binding.run == run);
+    assert!(bound, "{found:?}");
 }
 
 #[test]

@@ -73,25 +73,25 @@ impl Story {
             fs::write(path, text.as_str().unwrap()).unwrap();
         }
         let variable = |name: &str, value: &str| (name.into(), value.into());
-        let environment = Environment {
-            // A story that tells of carried lines names the program that carries them.
-            program: told["program"].as_str().map(Into::into),
-            variables: vec![
-                variable("HOME", base.join("home").to_str().unwrap()),
-                variable("SHELL", "/bin/bash"),
-            ]
-            .into_iter()
-            .chain(
-                told["environment"]
-                    .as_object()
-                    .into_iter()
-                    .flatten()
-                    .map(|(name, value)| variable(name, value.as_str().unwrap())),
-            )
-            .collect(),
-            at_ms: 1_000,
-            ..Environment::at(Home::at(base.join("state")))
-        };
+        let environment =
+            Environment {
+                // A story that tells of carried lines names the program that carries them.
+                program: told["program"].as_str().map(Into::into),
+                variables: vec![
+                    variable("HOME", base.join("home").to_str().unwrap()),
+                    variable("SHELL", "/bin/bash"),
+                ]
+                .into_iter()
+                .chain(told["environment"].as_object().into_iter().flatten().map(
+                    |(name, value)| {
+                        let root = project.to_str().unwrap();
+                        variable(name, &value.as_str().unwrap().replace("ROOT", root))
+                    },
+                ))
+                .collect(),
+                at_ms: 1_000,
+                ..Environment::at(Home::at(base.join("state")))
+            };
         let story = Self {
             client,
             room,

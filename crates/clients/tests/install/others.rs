@@ -121,3 +121,24 @@ fn a_server_of_the_same_name_that_is_not_ours_is_not_replaced() {
     project.remove();
     assert_eq!(text(&project.servers()).as_deref(), Some(theirs));
 }
+
+#[test]
+fn a_file_of_a_person_that_has_our_name_is_neither_replaced_nor_taken_away() {
+    let project = Project::of(ClientId::Opencode);
+    let plugin = project.settings();
+    fs::create_dir_all(plugin.parent().unwrap()).unwrap();
+    let theirs = "// mine\nexport const Mine = async () => ({})\n";
+    fs::write(&plugin, theirs).unwrap();
+    let said = project.refusal().to_string();
+    assert!(
+        said.contains("somebody else's file has this name"),
+        "{said}"
+    );
+    project.remove();
+    assert_eq!(text(&plugin).as_deref(), Some(theirs));
+    fs::remove_file(&plugin).unwrap();
+    project.install();
+    assert!(plugin.exists());
+    project.remove();
+    assert!(!plugin.exists());
+}
