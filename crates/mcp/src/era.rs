@@ -299,3 +299,33 @@ pub fn with_subscription(params: Option<Object>, id: Value) -> Object {
     }
     params
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_log_message_is_wanted_from_the_severity_that_was_asked_for_on() {
+        for (wanted, level, is_wanted) in [
+            (Some("warning"), Some("notice"), false),
+            (Some("warning"), Some("warning"), true),
+            (Some("warning"), Some("error"), true),
+            (Some("emergency"), Some("alert"), false),
+            (Some("debug"), Some("debug"), true),
+            // One without a severity may be important.
+            (Some("emergency"), None, true),
+            (None, Some("emergency"), false),
+            (None, None, false),
+        ] {
+            let client = Introduced {
+                log_level: wanted.map(str::to_owned),
+                ..Introduced::nobody()
+            };
+            assert_eq!(
+                client.wants_logged(level),
+                is_wanted,
+                "{wanted:?} {level:?}"
+            );
+        }
+    }
+}

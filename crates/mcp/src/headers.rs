@@ -330,3 +330,30 @@ fn decode(value: &str) -> Option<String> {
         None => Some(value.to_owned()),
     }
 }
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a failed test panics")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_integer_is_the_same_however_its_zeros_are_written() {
+        for (body, sent, same) in [
+            ("42", "42.0", true),
+            ("42.0", "42", true),
+            ("42.00", "42.0", true),
+            ("-42", "-42.0", true),
+            ("42.05", "42", false),
+            ("42", "42.05", false),
+            ("42", "43", false),
+            ("42", "42.0x", false),
+            ("9007199254740991", "9007199254740991.0", true),
+            ("9007199254740992", "9007199254740992.0", false),
+            ("\"42\"", "42", false),
+        ] {
+            let value: Value = serde_json::from_str(body).unwrap();
+            assert_eq!(same_integer(Some(&value), sent), same, "{body} {sent}");
+        }
+        assert!(!same_integer(None, "42"));
+    }
+}

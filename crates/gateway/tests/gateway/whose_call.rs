@@ -111,6 +111,17 @@ fn a_project_policy_guards_a_session_that_no_hook_sees() {
 }
 
 #[test]
+fn a_session_under_a_policy_may_begin_with_a_pause() {
+    let world = by_policy();
+    let mut session = Session::new(&world);
+    let answer = session.own("interlock_pause", r#"{"reason": "which key?"}"#);
+    assert_eq!(answer["structuredContent"]["status"], "paused", "{answer}");
+    let paused = world.runs().into_iter().map(|run| world.run(&run).paused);
+    let reasons: Vec<Option<String>> = paused.map(|paused| paused?.reason).collect();
+    assert_eq!(reasons, [Some("which key?".to_owned())]);
+}
+
+#[test]
 fn each_session_has_a_run_of_the_policy_for_itself() {
     let world = by_policy();
     let mut sessions: Vec<Session> = (0..3)
