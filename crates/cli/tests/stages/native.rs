@@ -161,3 +161,15 @@ fn where_an_agent_is_held_too_each_stage_is_carried_out_when_the_run_stands_in_i
     assert_eq!(place.count("TransitionTaken"), 3);
     assert_eq!(place.provider.asked().len(), 3, "the plan is made once");
 }
+
+#[test]
+fn resumed_for_the_next_session_the_run_waits_and_its_stage_is_not_carried_out() {
+    let place = Place::new("anthropic", HOLDS_AN_AGENT, script());
+    place.call(&["start", "flow"]).ended(0);
+    place.by_person(&["pause"]).ended(0);
+    place.by_person(&["resume", "--next"]).ended(0);
+    assert_eq!(place.status()["status"], "running");
+    assert!(place.provider.asked().is_empty());
+    place.by_person(&["resume", "--headless"]).ended(0);
+    assert_eq!(place.provider.asked().len(), 1, "the plan");
+}

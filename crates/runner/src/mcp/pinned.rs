@@ -131,3 +131,20 @@ impl State {
         Ok(false)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_kept_with_one_run_is_not_kept_with_another_later() {
+        let home = Home::at("/nowhere");
+        let pinned = PinnedTools::new(None);
+        assert_eq!(pinned.run(), None);
+        for run in ["r1", "r2"] {
+            let kept = pinned.keep_with(&home, RunId::new(run));
+            assert!(kept.is_ok(), "{kept:?}");
+            assert_eq!(pinned.run().as_deref(), Some("r1"));
+        }
+    }
+}

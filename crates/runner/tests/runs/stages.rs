@@ -244,6 +244,51 @@ fn a_stage_shows_as_much_of_a_result_as_it_says_itself() {
     assert_eq!(shown(3), 200);
 }
 
+/// Returns whose request it is, of two stages that look at a file each.
+fn of(asked: &ModelRequest) -> &'static str {
+    let is_one = asked.body.to_string().contains("Look at one.txt");
+    if is_one { "one" } else { "two" }
+}
+
+#[test]
+fn of_two_stages_at_once_each_hears_its_own_events_alone() {
+    let fork = json!({
+        "over": {"branches": {
+            "one": {"initial": "one", "terminal": ""},
+            "two": {"initial": "two", "terminal": ""},
+        }},
+        "join": "settled", "merge": "captured",
+    });
+    let room = Room::new(machine(json!({
+        "a": {"activity": {"parallel": fork}, "on": {"done": {"transitions": [to(None)]}}},
+        "one": stage("Look at one.txt", &["Read"], None),
+        "two": stage("Look at two.txt", &["Read"], None),
+    })));
+    for name in ["one", "two"] {
+        let text = format!("what {name} holds\n");
+        fs::write(room.project().join(format!("{name}.txt")), text).unwrap();
+    }
+    let script = Script::new(|asked| {
+        let file = format!("{}.txt", of(asked));
+        Reply::say(match asked.turn {
+            0 | 1 => vec![call("Read", &json!({ "file_path": file }))],
+            _ => submit("seen"),
+        })
+    });
+    let models = Scripted::new(Kind::Anthropic, script);
+    assert_eq!(drive(&room, &models, People::default()), Halt::Over);
+    let asked = models.asked();
+    for (own, other) in [("one", "two"), ("two", "one")] {
+        let own_requests = asked.iter().filter(|asked| of(asked) == own);
+        let turns: Vec<usize> = own_requests.clone().map(|asked| asked.turn).collect();
+        assert_eq!(turns, [0, 1, 2], "{own}");
+        let foreign = format!("what {other} holds");
+        for asked in own_requests {
+            assert!(!asked.body.to_string().contains(&foreign), "{own}");
+        }
+    }
+}
+
 #[test]
 fn a_token_that_reaches_a_model_is_void() {
     for kind in Kind::ALL {

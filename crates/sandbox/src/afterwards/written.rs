@@ -107,3 +107,20 @@ fn beginning(pattern: &str) -> PathBuf {
         .take_while(|part| !part.contains(['*', '?', '[', '{', '\\']) && *part != "..")
         .collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_that_may_lack_something_says_so() {
+        let nowhere = Path::new("/nowhere");
+        let mut looked = Written::look(nowhere, &["*.txt".to_owned()]);
+        assert_eq!((looked.compare(nowhere), looked.unseen()), (vec![], None));
+        // Once cut short, it lacks something for good.
+        looked.is_whole = false;
+        assert_eq!(looked.compare(nowhere), Vec::<String>::new());
+        let why = looked.unseen().unwrap_or_default();
+        assert!(why.contains("more than 50000 files"), "{why}");
+    }
+}

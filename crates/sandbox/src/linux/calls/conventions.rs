@@ -72,3 +72,65 @@ pub(super) fn conventions(calls: Calls, unix: bool) -> BpfProgram {
     }
     program
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Reachable, filters};
+    use super::*;
+    use crate::plan::Network;
+
+    /// A convention that is none of the machines that Interlock runs on: that of 32 bit x86.
+    const OF_32_BIT: u32 = 0x4000_0003;
+    /// `getppid` of that convention.
+    const GETPPID: u32 = 64;
+
+    /// Follows a filter for a call that comes by that convention.
+    fn answer(program: &BpfProgram, number: u32) -> Option<u32> {
+        let (mut at, mut loaded) = (0, 0);
+        loop {
+            let step = program.get(at)?;
+            at += 1;
+            let holds = match step.code {
+                LOAD if step.k == AT_CONVENTION => {
+                    loaded = OF_32_BIT;
+                    continue;
+                }
+                LOAD if step.k == AT_NUMBER => {
+                    loaded = number;
+                    continue;
+                }
+                RETURN => return Some(step.k),
+                IF_EQUAL => loaded == step.k,
+                IF_AT_LEAST => loaded >= step.k,
+                _ => return None,
+            };
+            at += usize::from(if holds { step.jt } else { step.jf });
+        }
+    }
+
+    #[test]
+    fn sockets_of_32_bit_are_let_through_only_where_every_socket_is() {
+        let refused = ERRNO | libc::EPERM.unsigned_abs();
+        for (unix, closed, wanted) in [
+            (true, false, ALLOW),
+            (true, true, refused),
+            (false, false, refused),
+            (false, true, refused),
+        ] {
+            let reachable = Reachable {
+                network: Network::On,
+                unix,
+                closed,
+            };
+            let made = filters(Calls::Working, reachable).unwrap_or_default();
+            assert_eq!(made.len(), 1);
+            for program in &made {
+                for number in SOCKETS_OF_32_BIT {
+                    let found = answer(program, *number);
+                    assert_eq!(found, Some(wanted), "{unix} {closed} {number}");
+                }
+                assert_eq!(answer(program, GETPPID), Some(ALLOW), "{unix} {closed}");
+            }
+        }
+    }
+}
