@@ -180,3 +180,29 @@ fn own(parent: &OwnedFd, name: &Path, owner: (u32, u32)) {
         AtFlags::AT_SYMLINK_NOFOLLOW,
     );
 }
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+
+    use super::*;
+
+    #[test]
+    fn a_file_is_put_back_below_directories_that_were_removed() -> io::Result<()> {
+        let room = tempfile::tempdir()?;
+        let root = room.path().canonicalize()?;
+        let about = root.metadata()?;
+        let owner = (about.uid(), about.gid());
+        let path = root.join("removed/too/file");
+        file(
+            &path,
+            b"as before",
+            0o640,
+            owner,
+            &Quarantine::new(None, &root),
+        )?;
+        assert_eq!(std::fs::read(&path)?, b"as before");
+        assert_eq!(path.metadata()?.permissions().mode() & 0o777, 0o640);
+        Ok(())
+    }
+}
