@@ -116,7 +116,12 @@ fn npx_runs_the_demo_from_the_packages_of_npm() {
 fn hooks_start_the_program_and_not_node() {
     let room = with_npm();
     let mut init = room.command("npx");
-    ran(init.args(["--offline", "interlock", "init", "--yes", "claude-code"]));
+    let shown = ran(init.args(["--offline", "interlock", "init", "--yes", "claude-code"]));
+    // `interlock` is on the PATH, and starts Node: nobody is told to put it there.
+    assert!(
+        shown.contains("which others do not have: use `--local`"),
+        "{shown}"
+    );
     let settings = room.read(".claude/settings.json").unwrap();
     let program = room
         .project()

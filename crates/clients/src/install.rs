@@ -13,7 +13,7 @@ mod settings_edit;
 pub(crate) mod trust;
 mod write;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 pub use baseline_rules::BaselineRules;
 use edit::{Edit, What};
@@ -204,17 +204,18 @@ pub fn plan(site: &Site, request: &Request<'_>) -> Result<Plan, InstallError> {
                 .extend(unheard.map(|client| untrusted(*client, site)));
         }
         if request.scope == Scope::Project && !site.by_name && !plan.changes.is_empty() {
+            // What npm puts on the PATH starts Node before the program, at every call.
+            let remedy = if lies_in(&site.program, "node_modules") {
+                "use `--local`"
+            } else {
+                "put `interlock` on your PATH first, or use `--local`"
+            };
             plan.notes.push(format!(
-                "these files name {} by its path, which others do not have: put `interlock` on your PATH first, or use `--local`",
+                "these files name {} by its path, which others do not have: {remedy}",
                 site.program.display()
             ));
         }
-        if !plan.changes.is_empty()
-            && site
-                .program
-                .components()
-                .any(|part| part.as_os_str() == "_npx")
-        {
+        if !plan.changes.is_empty() && lies_in(&site.program, "_npx") {
             plan.notes.push(format!(
                 "{} lies in the cache of `npx`, which npm empties: `npm install --global interlock` first",
                 site.program.display()
@@ -228,6 +229,11 @@ pub fn plan(site: &Site, request: &Request<'_>) -> Result<Plan, InstallError> {
         }));
     }
     Ok(plan)
+}
+
+/// Tells whether a directory of this name is above a file.
+fn lies_in(file: &Path, name: &str) -> bool {
+    file.components().any(|part| part.as_os_str() == name)
 }
 
 /// Names the files that a person keeps for himself in git's own list of what it leaves out.
