@@ -5,7 +5,7 @@ use std::{io::Write, path::Path};
 use interlock_core::names::{Digest, RunId};
 use interlock_store::{
     Durability, RunStore as _, StoreError,
-    record::{self, Imported, Pin, Transfer, TransferError},
+    record::{self, Imported, Pin, Rows as _, Transfer, TransferError},
 };
 
 use crate::{run::SharedRun, runs::SharedRuns};
@@ -45,10 +45,12 @@ impl Transfer for SharedRun {
 
     fn outputs(&self) -> Result<Vec<(String, String)>, StoreError> {
         let outputs = self.database.outputs(self.run())?;
-        let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
-        Ok(outputs
+        let text = |bytes: Vec<u8>| {
+            String::from_utf8(bytes).map_err(|_| self.log_of().damaged("an output is not text"))
+        };
+        outputs
             .into_iter()
-            .map(|(call, bytes)| (call, text(bytes)))
-            .collect())
+            .map(|(call, bytes)| Ok((call, text(bytes)?)))
+            .collect()
     }
 }

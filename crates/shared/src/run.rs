@@ -15,8 +15,8 @@ use interlock_core::{
     substance::FrozenChange,
 };
 use interlock_store::{
-    AppendError, ChainHash, Durability, EventLog, Messages, Recorded, RunFolder, RunStore,
-    SourceFile, StoreError, VerifyError,
+    AppendError, Broken, ChainHash, Durability, EventLog, FirstBroken, Messages, Recorded,
+    RunFolder, RunStore, SourceFile, StoreError, VerifyError,
     record::{self, LogOf, Marks, Pin, Row, Rows, Since, Snapshot, StoredSnapshot, Walk},
 };
 
@@ -321,6 +321,9 @@ impl RunStore for SharedRun {
 
     fn verify(&self) -> Result<u64, VerifyError> {
         let machine = self.checked_pin()?.machine(&self.place)?;
+        // Read before the events: what others append meanwhile is no fault.
+        let tip = self.database.tip_of(&self.run).map_err(StoreError::from)?;
+        let (seq, hash) = tip.ok_or_else(|| self.log_of().damaged("the run is missing"))?;
         let stored = self
             .database
             .snapshots(&self.run)
@@ -331,13 +334,16 @@ impl RunStore for SharedRun {
         let snapshots: Vec<Snapshot> = whole.map(|(snapshot, _)| snapshot).collect();
         let count = record::verify(self, &machine, &snapshots)?;
         // What the run's row says of its log: events that went from its end show here.
-        let head = self.database.head(&self.run).map_err(StoreError::from)?;
-        let head = head.ok_or_else(|| self.log_of().damaged("the run is missing"))?;
-        if head.seq > count {
-            return Err(VerifyError::Broken(interlock_store::FirstBroken {
-                seq: count,
-                broken: interlock_store::Broken::Missing,
-            }));
+        let broken = |seq, broken| VerifyError::Broken(FirstBroken { seq, broken });
+        if seq > count {
+            return Err(broken(count, Broken::Missing));
+        }
+        let last = match seq.checked_sub(1) {
+            Some(last) => record::row(self, last)?.map(|row| row.hash),
+            None => Some(self.pin.as_bytes().to_vec()),
+        };
+        if last.as_deref() != Some(&hash.as_bytes()[..]) {
+            return Err(broken(seq.saturating_sub(1), Broken::Hash));
         }
         Ok(count)
     }
