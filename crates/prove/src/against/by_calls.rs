@@ -63,10 +63,19 @@ pub(super) fn compare(sides: [Side; 2], max: usize, lines: Option<&Lines>) -> Co
     found
 }
 
+/// Runs of the old version that came of the same calls.
+#[derive(Debug, Clone, Copy)]
+struct Beside {
+    /// The list of the runs themselves.
+    runs: usize,
+    /// Its number where what was used up of limits does not count.
+    plain: usize,
+}
+
 /// A run of the new version, and where the old one may be after the same calls.
 struct Node {
     new: u32,
-    old: usize,
+    old: Beside,
     from: u32,
     act: Act,
     times: u64,
@@ -90,8 +99,10 @@ struct Search<'a> {
     keys: Set<(u32, usize)>,
     nodes: Vec<Node>,
     waiting: VecDeque<usize>,
-    /// Sets of runs of the old version, none like another, with every event taken that may be.
-    beside: Map<Vec<u32>, Vec<u32>>,
+    /// Lists of runs of the old version, with every event taken that may be.
+    beside: Set<Vec<u32>>,
+    /// The same lists where what was used up of limits does not count.
+    plain: Set<Vec<u32>>,
     /// The calls that are worth trying, by the state of the new version and those of the old one.
     tries: Map<(Standing, Vec<Standing>), Rc<[Usable]>>,
     first: Option<First>,
@@ -115,7 +126,8 @@ impl Search<'_> {
             keys: Set::default(),
             nodes: Vec::new(),
             waiting: VecDeque::new(),
-            beside: Map::default(),
+            beside: Set::default(),
+            plain: Set::default(),
             tries: Map::default(),
             first: None,
         };
@@ -139,8 +151,8 @@ impl Search<'_> {
         }
     }
 
-    fn enter(&mut self, new: u32, old: usize, from: u32, act: Act, times: u64) {
-        let key = (self.versions[0].plain(new), old);
+    fn enter(&mut self, new: u32, old: Beside, from: u32, act: Act, times: u64) {
+        let key = (self.versions[0].plain(new), old.plain);
         if self.keys.contains(&key) {
             return;
         }
@@ -161,43 +173,54 @@ impl Search<'_> {
 
     /// Adds everything that the old version reaches by events, and keeps the whole once.
     ///
-    /// What was used up of limits that are not reached tells no runs apart.
-    fn closed(&mut self, runs: Vec<u32>) -> usize {
+    /// What was used up of limits that are not reached tells no pairs apart. A pair keeps the runs that came of its own
+    /// calls, so that what it shows to be refused is refused after them.
+    fn closed(&mut self, runs: Vec<u32>) -> Beside {
         let runs = self.reached(runs, false);
         let plain = runs.iter().map(|run| self.versions[1].plain(*run));
-        let mut name: Vec<u32> = plain.collect();
-        name.sort_unstable();
-        match self.beside.get_index_of(&name) {
-            Some(known) => known,
-            None => self.beside.insert_full(name, runs).0,
+        let mut plain: Vec<u32> = plain.collect();
+        plain.sort_unstable();
+        plain.dedup();
+        Beside {
+            runs: self.beside.insert_full(runs).0,
+            plain: self.plain.insert_full(plain).0,
         }
     }
 
-    /// Adds everything that the old version reaches by events; with `counts`, what was used up of limits tells runs apart.
+    /// Adds everything that the old version reaches by events.
+    ///
+    /// With `counts`, what was used up of limits tells runs apart; without, a run is left out where one like it has used
+    /// up no more, since that one permits all that it would.
     fn reached(&mut self, runs: Vec<u32>, counts: bool) -> Vec<u32> {
         let old = &mut self.versions[1];
-        let mut all = Vec::new();
+        let mut all: Map<u32, Vec<u32>> = Map::default();
         let mut waiting: VecDeque<u32> = runs.into();
-        let mut known: Set<u32> = Set::default();
+        let mut known = 0;
         while let Some(run) = waiting.pop_front() {
-            if !known.insert(if counts { run } else { old.plain(run) }) {
+            let alike = all.entry(old.plain(run)).or_default();
+            let is_known = |other: &u32| *other == run || !counts && old.uses_no_more(*other, run);
+            if alike.iter().any(is_known) {
                 continue;
             }
-            if known.len() > BESIDE_MAX {
+            if !counts {
+                alike.retain(|other| !old.uses_no_more(run, *other));
+            }
+            alike.push(run);
+            known += 1;
+            if known > BESIDE_MAX {
                 self.bound = Some(format!(
                     "bound: after the same calls, one version may be in more than {BESIDE_MAX} states"
                 ));
                 break;
             }
             waiting.extend(old.events(run).iter().map(|(to, _)| *to));
-            all.push(run);
         }
-        all
+        all.into_values().flatten().collect()
     }
 
-    fn old_runs(&self, number: usize) -> &[u32] {
-        let found = self.beside.get_index(number);
-        found.map_or(&[], |(_, runs)| runs.as_slice())
+    fn old_runs(&self, old: Beside) -> &[u32] {
+        let found = self.beside.get_index(old.runs);
+        found.map_or(&[], Vec::as_slice)
     }
 
     fn expand(&mut self, number: usize) {
@@ -232,7 +255,7 @@ impl Search<'_> {
     }
 
     /// Lets a person answer; the old version may be answered, too, where it asks, or was not asking.
-    fn answers(&mut self, number: usize, (new, old): (u32, usize), leaf: usize) {
+    fn answers(&mut self, number: usize, (new, old): (u32, Beside), leaf: usize) {
         let data = self.versions[0].side.model.cells.data.len();
         let all = (0..data).map(Try::Yes).chain([Try::No]);
         for what in all {

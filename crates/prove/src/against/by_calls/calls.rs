@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, rc::Rc};
 
-use super::{CALLS_MAX, First, Search, states};
+use super::{Beside, CALLS_MAX, First, Search, states};
 use crate::{
     against::brief,
     atlas::Leaf,
@@ -15,7 +15,12 @@ use crate::{
 
 impl Search<'_> {
     /// Makes every call at a leaf of a run of the new version, in both.
-    pub(super) fn calls(&mut self, number: usize, (new, old): (u32, usize), place: (usize, &Leaf)) {
+    pub(super) fn calls(
+        &mut self,
+        number: usize,
+        (new, old): (u32, Beside),
+        place: (usize, &Leaf),
+    ) {
         let (index, leaf) = place;
         let beside = self.old_runs(old).to_vec();
         let mut repeats = None;

@@ -36,6 +36,8 @@ struct Known {
     run: Run,
     /// Its number where what was used up of limits does not count.
     plain: u32,
+    /// What its parts have used up, as the atlas numbers it.
+    used: Box<[u32]>,
     leaves: Rc<[Leaf]>,
     events: Option<Rc<[(u32, Act)]>>,
 }
@@ -86,6 +88,7 @@ impl Version {
         let known = Known {
             run,
             plain,
+            used: state.used.into(),
             leaves,
             events: None,
         };
@@ -107,6 +110,19 @@ impl Version {
     /// Returns its number where what was used up of limits does not count.
     pub(super) fn plain(&self, run: u32) -> u32 {
         self.known(run).map_or(u32::MAX, |known| known.plain)
+    }
+
+    /// Tells whether a run that is like another but for its limits has used up no more of each than that one.
+    pub(super) fn uses_no_more(&self, run: u32, other: u32) -> bool {
+        let (Some(run), Some(other)) = (self.known(run), self.known(other)) else {
+            return false;
+        };
+        let atlas = &self.side.atlas;
+        let pairs = run.used.iter().zip(&other.used);
+        let mut pairs = pairs.map(|(one, two)| (atlas.used(*one), atlas.used(*two)));
+        pairs.all(|(one, two)| {
+            one.len() == two.len() && one.iter().zip(two).all(|(one, two)| one <= two)
+        })
     }
 
     /// Returns where a run stands.
