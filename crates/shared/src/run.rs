@@ -334,18 +334,14 @@ impl RunStore for SharedRun {
         let snapshots: Vec<Snapshot> = whole.map(|(snapshot, _)| snapshot).collect();
         let count = record::verify(self, &machine, &snapshots)?;
         // What the run's row says of its log: events that went from its end show here.
-        let broken = |seq, broken| VerifyError::Broken(FirstBroken { seq, broken });
         if seq > count {
-            return Err(broken(count, Broken::Missing));
+            let (seq, broken) = (count, Broken::Missing);
+            return Err(VerifyError::Broken(FirstBroken { seq, broken }));
         }
-        let last = match seq.checked_sub(1) {
-            Some(last) => record::row(self, last)?.map(|row| row.hash),
-            None => Some(self.pin.as_bytes().to_vec()),
-        };
-        if last.as_deref() != Some(&hash.as_bytes()[..]) {
-            return Err(broken(seq.saturating_sub(1), Broken::Hash));
+        match self.broken_tip(seq, hash)? {
+            Some(found) => Err(VerifyError::Broken(found)),
+            None => Ok(count),
         }
-        Ok(count)
     }
 
     fn messages(&self) -> Messages {

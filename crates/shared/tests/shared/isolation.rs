@@ -223,6 +223,10 @@ fn what_an_administrator_changes_is_found_and_named() {
         server.sql(&name, &by_force);
         let said = log.verify().unwrap_err().to_string();
         assert!(said.contains(named), "{fault}: {said}");
+        let mut file = Vec::new();
+        let exported = runs.export(log.run(), &mut file, "run.jsonl".as_ref());
+        let said = exported.unwrap_err().to_string();
+        assert!(said.contains(named), "{fault}: {said}");
     }
     // A damaged run is listed as such and hides no other.
     let odd = world.start(1).run().clone();
