@@ -6,7 +6,10 @@
 use std::{
     fmt,
     future::Future,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
     time::Duration,
 };
 
@@ -95,6 +98,8 @@ pub struct ServerState<L> {
     options: ConnectOptions,
     tried: TriedEra,
     standing: watch::Sender<Standing<L>>,
+    /// Whether it was closed for good.
+    closed: AtomicBool,
     task: Mutex<Option<JoinHandle<()>>>,
 }
 
@@ -122,6 +127,7 @@ impl<L: Send + Sync + 'static> ServerState<L> {
             options,
             tried: TriedEra::default(),
             standing: watch::Sender::new(Standing::Starting),
+            closed: AtomicBool::new(false),
             task: Mutex::default(),
         }
     }
@@ -152,16 +158,30 @@ impl<L: Send + Sync + 'static> ServerState<L> {
         if let Some(task) = task {
             task.abort();
         }
-        let live = self.live_now();
+        // The task may be in the middle of a step, which goes on to its end.
+        self.closed.store(true, Ordering::Release);
         let message = format!("{} is closed", self.options.label);
         let down = Standing::Down(Outcome::error(INTERNAL_ERROR, &message));
-        self.standing.send_replace(down);
-        live
+        match self.standing.send_replace(down) {
+            Standing::Up(live) => Some(live),
+            Standing::Starting | Standing::Down(_) => None,
+        }
+    }
+
+    /// Changes how the server stands, unless it was closed.
+    fn set(&self, standing: Standing<L>) {
+        self.standing.send_if_modified(|known| {
+            let is_open = !self.closed.load(Ordering::Acquire);
+            if is_open {
+                *known = standing;
+            }
+            is_open
+        });
     }
 
     /// Lets callers use a connection.
     pub fn open(&self, live: &Arc<L>) {
-        self.standing.send_replace(Standing::Up(Arc::clone(live)));
+        self.set(Standing::Up(Arc::clone(live)));
     }
 
     /// Waits until the server is up, or is known to be down.
@@ -247,10 +267,10 @@ async fn keep_up<H: Reconnect>(holder: Arc<H>) {
         state.options.notes.tell(&format!("interlock: {said}"));
         let pause = if worked {
             // It is back in a moment: who asks meanwhile waits that long.
-            state.standing.send_replace(Standing::Starting);
+            state.set(Standing::Starting);
             PAUSE
         } else {
-            state.standing.send_replace(Standing::Down(why));
+            state.set(Standing::Down(why));
             PAUSE_FAILED
                 .saturating_mul(1 << failures.min(10).saturating_sub(1))
                 .min(PAUSE_MAX)
@@ -310,4 +330,28 @@ async fn connect_once<H: Reconnect>(holder: &Arc<H>) -> (bool, Outcome) {
 pub fn capability<'a>(about: &'a Object, name: &str) -> Option<&'a Value> {
     let capabilities = about.get("capabilities")?;
     capabilities.get(name).filter(|value| value.is_object())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{notes::Notes, transport::Running};
+
+    #[test]
+    fn what_was_closed_stays_closed() {
+        let state = ServerState::new(ConnectOptions {
+            label: "the server `far`".to_owned(),
+            bytes_max: 1,
+            notes: Notes::to_channel().0,
+            running: Running::new().0,
+        });
+        let live = Arc::new(1);
+        state.open(&live);
+        assert_eq!(state.close(), Some(Arc::clone(&live)));
+        // As a connection that comes up at this very moment does.
+        state.open(&live);
+        assert_eq!(state.live_now(), None);
+        assert!(state.why_away().is_some());
+        assert_eq!(state.close(), None);
+    }
 }

@@ -72,14 +72,17 @@ impl Address {
 
     /// Tells whether every host of it is this machine.
     fn is_here(&self) -> bool {
+        // Where there is one, it is what is connected to, whatever the host's name is.
+        let mut addresses = self.config.get_hostaddrs().iter();
         let mut hosts = self.config.get_hosts().iter();
-        hosts.all(|host| match host {
-            Host::Unix(_) => true,
-            Host::Tcp(name) => {
-                let address = name.parse::<std::net::IpAddr>();
-                name == "localhost" || address.is_ok_and(|address| address.is_loopback())
-            }
-        })
+        addresses.all(|address| address.is_loopback())
+            && hosts.all(|host| match host {
+                Host::Unix(_) => true,
+                Host::Tcp(name) => {
+                    let address = name.parse::<std::net::IpAddr>();
+                    name == "localhost" || address.is_ok_and(|address| address.is_loopback())
+                }
+            })
     }
 
     /// Returns how to connect as `tenant`.
@@ -98,15 +101,16 @@ impl Address {
 
 /// Returns the place without user and password.
 fn place(config: &Config) -> String {
-    let ports = config.get_ports();
+    let (ports, addresses) = (config.get_ports(), config.get_hostaddrs());
     let hosts: Vec<String> = config
         .get_hosts()
         .iter()
         .enumerate()
         .map(|(at, host)| {
-            let name = match host {
-                Host::Tcp(name) => name.clone(),
-                Host::Unix(path) => path.display().to_string(),
+            let name = match (host, addresses.get(at)) {
+                (Host::Tcp(_), Some(address)) => address.to_string(),
+                (Host::Tcp(name), None) => name.clone(),
+                (Host::Unix(path), _) => path.display().to_string(),
             };
             let port = ports.get(at).or_else(|| ports.first()).copied();
             match port {
@@ -153,17 +157,28 @@ mod tests {
 
     #[test]
     fn another_machine_is_not_spoken_to_in_the_clear_by_accident() {
-        let refused = Address::new("postgres://ana@db.example/team", None);
-        assert_eq!(
-            matches!(refused, Err(SharedError::NoTls { .. })),
-            cfg!(not(feature = "tls"))
-        );
+        for text in [
+            "postgres://ana@db.example/team",
+            "postgres://ana@localhost,db.example/team",
+            // The name is of this machine, and what is connected to is not.
+            "host=localhost hostaddr=203.0.113.7 user=ana dbname=team",
+        ] {
+            let is_kept = match Address::new(text, None) {
+                Ok(address) => address.wants_tls(),
+                Err(refused) => {
+                    cfg!(not(feature = "tls")) && matches!(refused, SharedError::NoTls { .. })
+                }
+            };
+            assert!(is_kept, "{text}");
+        }
         for text in [
             "postgres://ana@db.example/team?sslmode=disable",
             "postgres://ana@localhost/team",
             "postgres://ana@[::1]/team",
+            "host=localhost hostaddr=127.0.0.1 user=ana dbname=team",
         ] {
-            assert!(Address::new(text, None).is_ok(), "{text}");
+            let address = Address::new(text, None);
+            assert!(address.is_ok_and(|address| !address.wants_tls()), "{text}");
         }
     }
 }

@@ -131,9 +131,7 @@ async fn tip(leased: &Leased, tenant: &str, run: &RunId) -> Result<Option<Tip>, 
     let Some(row) = found.first() else {
         return Ok(None);
     };
-    let hash: Vec<u8> = row
-        .try_get(1)
-        .map_err(|error| failed(leased.place(), &error))?;
+    let hash: Vec<u8> = row.try_get(1).map_err(|_| other_type(leased))?;
     let hash = ChainHash::from_bytes(&hash).ok_or_else(|| SharedError::Foreign {
         place: leased.place().to_owned(),
         what: format!("run `{run}` has no hash"),
@@ -167,8 +165,7 @@ async fn repeated(
         return Ok(None);
     };
     let bytes = |at: usize| -> Result<Vec<u8>, SharedError> {
-        row.try_get(at)
-            .map_err(|error| failed(leased.place(), &error))
+        row.try_get(at).map_err(|_| other_type(leased))
     };
     if bytes(0)? != command.digest {
         let id = command.id.clone();
@@ -292,9 +289,17 @@ pub(crate) fn number(
     leased: &Leased,
     found: Result<i64, tokio_postgres::Error>,
 ) -> Result<u64, SharedError> {
-    let found = found.map_err(|error| failed(leased.place(), &error))?;
+    let found = found.map_err(|_| other_type(leased))?;
     u64::try_from(found).map_err(|_| SharedError::Foreign {
         place: leased.place().to_owned(),
         what: format!("{found} stands where a count should"),
     })
+}
+
+/// Says that a column has values of another type than Interlock gave it.
+fn other_type(leased: &Leased) -> SharedError {
+    SharedError::Foreign {
+        place: leased.place().to_owned(),
+        what: "a row has a value of another type".to_owned(),
+    }
 }

@@ -14,6 +14,9 @@ use crate::{
 /// How far the clocks may be apart.
 const CLOCK_SLACK_MS: u64 = 60_000;
 
+/// The one condition under which rows are seen and written; any other that permits opens the table.
+const OWN_ROWS: &str = "(tenant = current_setting('interlock.tenant'::text, true))";
+
 /// One thing that was looked at.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Check {
@@ -139,9 +142,11 @@ impl Database {
              JOIN pg_catalog.pg_attribute AS attribute \
              ON attribute.attrelid = class.oid AND attribute.attname = 'tenant' \
              WHERE class.relnamespace = 'interlock'::regnamespace AND class.relkind IN ('r', 'p') \
-             AND NOT (class.relrowsecurity AND class.relforcerowsecurity AND EXISTS \
-             (SELECT 1 FROM pg_catalog.pg_policy WHERE polrelid = class.oid)) ORDER BY 1",
-            Vec::new(),
+             AND NOT (class.relrowsecurity AND class.relforcerowsecurity AND coalesce((SELECT \
+             bool_and(polwithcheck IS NULL AND pg_get_expr(polqual, polrelid) IS NOT DISTINCT FROM $1) \
+             FROM pg_catalog.pg_policy WHERE polrelid = class.oid AND polpermissive), false)) \
+             ORDER BY 1",
+            vec![OWN_ROWS.into()],
         )?;
         let mut open = Vec::new();
         for row in found {
@@ -156,7 +161,8 @@ impl Database {
             "isolation",
             open.is_empty(),
             seen,
-            "enable and force row-level security there again: tenants are kept apart by it",
+            "enable and force row-level security there again, with `own_tenant` as the only policy: \
+             tenants are kept apart by it",
         ))
     }
 }

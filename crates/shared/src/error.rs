@@ -160,7 +160,7 @@ pub enum SharedError {
     },
     /// The run is there already.
     #[error(
-        "tenant `{tenant}` has run `{run}` already, with {events} events and other hashes: nothing was imported"
+        "tenant `{tenant}` has run `{run}` already, and its {events} events are not those of the file: nothing was imported"
     )]
     RunThere {
         /// The tenant.

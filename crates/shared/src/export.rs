@@ -4,8 +4,8 @@ use std::{io::Write, path::Path};
 
 use interlock_core::names::{Digest, RunId};
 use interlock_store::{
-    Durability, RunStore as _, StoreError,
-    record::{self, Imported, Pin, Transfer, TransferError},
+    Broken, ChainHash, Durability, FirstBroken, RunStore as _, StoreError,
+    record::{self, Imported, Pin, Rows as _, Transfer, TransferError},
 };
 
 use crate::{run::SharedRun, runs::SharedRuns};
@@ -25,8 +25,34 @@ impl SharedRuns {
     }
 }
 
+impl SharedRun {
+    /// Returns how the last of `seq` events is not the one with `hash`, as the run's row says it is.
+    pub(crate) fn broken_tip(
+        &self,
+        seq: u64,
+        hash: ChainHash,
+    ) -> Result<Option<FirstBroken>, StoreError> {
+        let Some(last) = seq.checked_sub(1) else {
+            let (seq, broken) = (0, Broken::Hash);
+            return Ok((hash != self.log_of().pin).then_some(FirstBroken { seq, broken }));
+        };
+        let broken = match record::row(self, last)? {
+            Some(row) if row.hash == hash.as_bytes() => return Ok(None),
+            Some(_) => Broken::Hash,
+            None => Broken::Missing,
+        };
+        Ok(Some(FirstBroken { seq: last, broken }))
+    }
+}
+
 impl Transfer for SharedRun {
     fn pinned(&self) -> Result<(Pin, Durability), StoreError> {
+        // Without its last events, a run would be exported as a shorter one that is whole.
+        let tip = self.database.tip_of(self.run())?;
+        let (seq, hash) = tip.ok_or_else(|| self.database.no_run(self.run()))?;
+        if let Some(FirstBroken { seq, broken }) = self.broken_tip(seq, hash)? {
+            return Err(self.log_of().broken(seq, &broken));
+        }
         Ok((self.checked_pin()?, self.durability()))
     }
 
@@ -45,10 +71,12 @@ impl Transfer for SharedRun {
 
     fn outputs(&self) -> Result<Vec<(String, String)>, StoreError> {
         let outputs = self.database.outputs(self.run())?;
-        let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
-        Ok(outputs
+        let text = |bytes: Vec<u8>| {
+            String::from_utf8(bytes).map_err(|_| self.log_of().damaged("an output is not text"))
+        };
+        outputs
             .into_iter()
-            .map(|(call, bytes)| (call, text(bytes)))
-            .collect())
+            .map(|(call, bytes)| Ok((call, text(bytes)?)))
+            .collect()
     }
 }

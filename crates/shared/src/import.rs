@@ -13,7 +13,7 @@ use crate::{
     database::{Leased, Value},
     error::SharedError,
     places::Places,
-    runs::{INSERT_RUN, SharedRuns, Written},
+    runs::{INSERT_RUN, SharedRuns, Written, text},
 };
 
 /// Events that are sent at once.
@@ -42,10 +42,9 @@ impl SharedRuns {
         project_root: &Path,
         person_home: Option<&Path>,
     ) -> Result<ImportDone, TransferError> {
-        let text = |path: &Path| path.to_string_lossy().into_owned();
         let places = Places {
-            project_root: text(project_root),
-            person_home: person_home.map(text).unwrap_or_default(),
+            project_root: text(project_root)?,
+            person_home: person_home.map(text).transpose()?.unwrap_or_default(),
         };
         let mut taking = Taking {
             runs: self,
@@ -131,6 +130,7 @@ impl Taking<'_> {
         let Some(leased) = session.leased else {
             return match session.there {
                 Some((events, hash)) if events == read.events && hash == read.hash => {
+                    self.write_places(&read.run)?;
                     Ok(ImportDone::There(read))
                 }
                 there => Err(SharedError::RunThere {
@@ -142,12 +142,17 @@ impl Taking<'_> {
             };
         };
         database.commit(leased)?;
-        // Where this machine has said so before, it stays.
-        let log = self.runs.open_run(&read.run)?;
+        self.write_places(&read.run)?;
+        Ok(ImportDone::Made(read))
+    }
+
+    /// Records where the run's paths lead to on this machine, unless that is recorded already.
+    fn write_places(&self, run: &RunId) -> Result<(), StoreError> {
+        let log = self.runs.open_run(run)?;
         if Places::read(log.folder().path())?.is_none() {
             self.places.write(log.folder().path())?;
         }
-        Ok(ImportDone::Made(read))
+        Ok(())
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Behind the traits of `interlock-store`: [`SharedRuns`] is its `Runs`, [`SharedRun`] its `RunStore`. Rows
 //! keep their bytes as they were written and the hash before them, in the same chain as in a SQLite file, so
-//! that a run is carried between both with its hashes.
+//! that a run of a machine is imported with its hashes.
 //!
 //! An append is one transaction: it locks the run, answers a command that is known with its stored reply,
 //! compares the carrier's epoch and the number of events, and writes. What concerns one machine (scratch,

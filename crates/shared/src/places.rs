@@ -1,6 +1,10 @@
 //! Where a run's paths lead to on this machine, kept in the run's folder on it.
 
-use std::{fs, path::Path};
+use std::{
+    fs::{self, DirBuilder},
+    os::unix::fs::DirBuilderExt as _,
+    path::Path,
+};
 
 use interlock_store::StoreError;
 use serde::{Deserialize, Serialize};
@@ -43,7 +47,11 @@ impl Places {
         let path = folder.join(FILE);
         let beside = folder.join(format!("{FILE}.new"));
         let text = serde_json::json!(self).to_string();
-        fs::create_dir_all(folder)
+        // As every folder of a run: its owner's alone.
+        DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(folder)
             .and_then(|()| fs::write(&beside, text))
             .and_then(|()| fs::rename(&beside, &path))
             .map_err(|source| StoreError::Io {

@@ -9,7 +9,7 @@ use tokio_postgres::types::FromSql;
 
 use crate::{
     database::{Database, Value},
-    error::{SharedError, failed},
+    error::SharedError,
 };
 
 /// What a run's row says of it, without what is pinned.
@@ -39,7 +39,7 @@ impl<'a> Found<'a> {
 
     pub(crate) fn get<'r, T: FromSql<'r>>(&'r self, at: usize) -> Result<T, SharedError> {
         let found = self.row.try_get(at);
-        found.map_err(|error| failed(self.database.place(), &error))
+        found.map_err(|_| self.wrong("a value of another type"))
     }
 
     pub(crate) fn number(&self, at: usize) -> Result<u64, SharedError> {

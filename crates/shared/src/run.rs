@@ -15,8 +15,8 @@ use interlock_core::{
     substance::FrozenChange,
 };
 use interlock_store::{
-    AppendError, ChainHash, Durability, EventLog, Messages, Recorded, RunFolder, RunStore,
-    SourceFile, StoreError, VerifyError,
+    AppendError, Broken, ChainHash, Durability, EventLog, FirstBroken, Messages, Recorded,
+    RunFolder, RunStore, SourceFile, StoreError, VerifyError,
     record::{self, LogOf, Marks, Pin, Row, Rows, Since, Snapshot, StoredSnapshot, Walk},
 };
 
@@ -321,6 +321,9 @@ impl RunStore for SharedRun {
 
     fn verify(&self) -> Result<u64, VerifyError> {
         let machine = self.checked_pin()?.machine(&self.place)?;
+        // Read before the events: what others append meanwhile is no fault.
+        let tip = self.database.tip_of(&self.run).map_err(StoreError::from)?;
+        let (seq, hash) = tip.ok_or_else(|| self.log_of().damaged("the run is missing"))?;
         let stored = self
             .database
             .snapshots(&self.run)
@@ -331,15 +334,14 @@ impl RunStore for SharedRun {
         let snapshots: Vec<Snapshot> = whole.map(|(snapshot, _)| snapshot).collect();
         let count = record::verify(self, &machine, &snapshots)?;
         // What the run's row says of its log: events that went from its end show here.
-        let head = self.database.head(&self.run).map_err(StoreError::from)?;
-        let head = head.ok_or_else(|| self.log_of().damaged("the run is missing"))?;
-        if head.seq > count {
-            return Err(VerifyError::Broken(interlock_store::FirstBroken {
-                seq: count,
-                broken: interlock_store::Broken::Missing,
-            }));
+        if seq > count {
+            let (seq, broken) = (count, Broken::Missing);
+            return Err(VerifyError::Broken(FirstBroken { seq, broken }));
         }
-        Ok(count)
+        match self.broken_tip(seq, hash)? {
+            Some(found) => Err(VerifyError::Broken(found)),
+            None => Ok(count),
+        }
     }
 
     fn messages(&self) -> Messages {

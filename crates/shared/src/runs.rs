@@ -96,6 +96,7 @@ impl SharedRuns {
     }
 
     fn card(&self, run: &RunId) -> Result<RunCard, StoreError> {
+        record::check_run_id(run)?;
         let head = self.database.head(run)?;
         let head = head.ok_or_else(|| self.database.no_run(run))?;
         let log = self.opened(run, &head)?;
@@ -127,8 +128,9 @@ impl SharedRuns {
         for row in found {
             let row = Found::new(&self.database, row);
             let run = RunId::new(row.get::<String>(0)?);
-            // A folder that cannot be read hides no run.
-            let here = Places::read(&self.folders.join(run.as_str()));
+            // A folder that cannot be read hides no run, and what is no id leads to no folder.
+            let here = record::check_run_id(&run)
+                .and_then(|()| Places::read(&self.folders.join(run.as_str())));
             let project = match here {
                 Ok(Some(here)) => here.project_root,
                 _ => row.get(1)?,
@@ -139,8 +141,17 @@ impl SharedRuns {
     }
 }
 
+/// Tells whether an error is of the database, and not of one run's rows.
+fn is_of_database(error: &StoreError) -> bool {
+    let StoreError::Elsewhere(error) = error else {
+        return false;
+    };
+    let error = error.downcast_ref::<SharedError>();
+    !matches!(error, Some(SharedError::Foreign { .. }))
+}
+
 /// Returns a path as text.
-fn text(path: &Path) -> Result<String, StoreError> {
+pub(crate) fn text(path: &Path) -> Result<String, StoreError> {
     let text = path.to_str().map(str::to_owned);
     text.ok_or_else(|| StoreError::Unwritable {
         path: path.to_owned(),
@@ -236,7 +247,7 @@ impl Runs for SharedRuns {
             let known = match self.card(&id) {
                 Ok(card) => Listed::Known(card),
                 // The database is of all runs: where it is away, the list is, too.
-                Err(error @ StoreError::Elsewhere(_)) => return Err(error),
+                Err(error) if is_of_database(&error) => return Err(error),
                 Err(error) => Listed::Damaged {
                     why: error.to_string(),
                 },

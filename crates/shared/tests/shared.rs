@@ -15,6 +15,8 @@ mod appends;
 mod carried;
 #[path = "shared/cluster.rs"]
 mod cluster;
+#[path = "shared/forged.rs"]
+mod forged;
 #[path = "shared/isolation.rs"]
 mod isolation;
 #[path = "shared/killed.rs"]

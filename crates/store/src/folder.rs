@@ -97,7 +97,8 @@ impl RunFolder {
             let path = entry
                 .map_err(|error| StoreError::io("read", &folder, error))?
                 .path();
-            let stem = path.file_stem().and_then(|stem| stem.to_str());
+            let name = path.file_name().and_then(|name| name.to_str());
+            let stem = name.and_then(|name| name.strip_suffix(".txt"));
             // Programs of the run write to this folder, too.
             let Some(name) = stem.filter(|stem| ChainHash::from_hex(stem).is_some()) else {
                 continue;

@@ -151,7 +151,8 @@ impl LogOf<'_> {
         }
     }
 
-    fn fold_event(
+    /// Folds one more event.
+    pub(crate) fn fold_event(
         &self,
         folded: Snapshot,
         event: &Event,

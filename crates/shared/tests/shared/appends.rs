@@ -176,3 +176,21 @@ fn snapshots_keep_what_is_read_short_and_are_never_believed_over_the_log() {
     assert_eq!(log.load().unwrap(), before);
     assert_eq!(log.verify().unwrap(), 40);
 }
+
+#[test]
+fn what_others_append_meanwhile_is_no_fault_of_a_log_that_is_verified() {
+    let Some((_world, runs, run)) = begun(1) else {
+        return;
+    };
+    let counts = in_parallel(2, |number| {
+        let mut log = runs.open_run(&run).unwrap();
+        if number == 0 {
+            for seq in 1..80 {
+                log.append(seq, NOW, &[pause(seq)]).unwrap();
+            }
+        }
+        while log.verify().unwrap() < 80 {}
+        log.count().unwrap()
+    });
+    assert_eq!(counts, [80, 80]);
+}

@@ -1,6 +1,6 @@
 //! Runs that are carried between a file of this machine and the shared log.
 
-use std::path::Path;
+use std::{fs, os::unix::fs::PermissionsExt as _, path::Path};
 
 use interlock_core::{
     event::Event,
@@ -16,7 +16,7 @@ use crate::{
 };
 
 /// A run of this machine with everything that belongs to a log, and its file.
-fn exported() -> (World, RunId, Vec<u8>) {
+pub(crate) fn exported() -> (World, RunId, Vec<u8>) {
     let local = World::new();
     let mut log = local.start_named(1, Some("fix"), Path::new("/projects/shop"), NOW);
     let other = machine(2);
@@ -40,6 +40,10 @@ fn exported() -> (World, RunId, Vec<u8>) {
     log.messages().keep(&[0, 0xff, 7]).unwrap();
     log.keep_output(&CallId::new("toolu_1"), "12 passed\n")
         .unwrap();
+    // A program of the run leaves a file beside it that is called alike.
+    let outputs = log.folder().work().join("output");
+    let output = fs::read_dir(&outputs).unwrap().next().unwrap().unwrap();
+    fs::write(output.path().with_extension("log"), "none of ours").unwrap();
     let run = log.run().clone();
     let file = local_file(&local, &run);
     (local, run, file)
@@ -54,7 +58,7 @@ fn local_file(local: &World, run: &RunId) -> Vec<u8> {
     file
 }
 
-fn import(runs: &SharedRuns, file: &[u8]) -> Result<ImportDone, TransferError> {
+pub(crate) fn import(runs: &SharedRuns, file: &[u8]) -> Result<ImportDone, TransferError> {
     let place = Path::new("run.jsonl");
     runs.import(&mut &*file, place, Path::new("/elsewhere/shop"), None)
 }
@@ -125,6 +129,17 @@ fn paths_of_the_project_lead_to_where_it_is_on_this_machine() {
     let elsewhere = SharedRuns::new(runs.database().clone(), machine.home.path(), None);
     assert!(reason(&elsewhere).starts_with("/elsewhere/shop/src/a.rs"));
     assert_eq!(elsewhere.open(&run).unwrap().verify().unwrap(), 43);
+    // And with an import, of a run that is there already, too.
+    let there = elsewhere.import(
+        &mut &*file,
+        "run.jsonl".as_ref(),
+        "/third/shop".as_ref(),
+        None,
+    );
+    assert!(matches!(there, Ok(ImportDone::There(_))), "{there:?}");
+    assert!(reason(&elsewhere).starts_with("/third/shop/src/a.rs"));
+    let folders = fs::metadata(machine.home.path().join("shared")).unwrap();
+    assert_eq!(folders.permissions().mode() & 0o777, 0o700);
 }
 
 #[test]

@@ -124,13 +124,19 @@ fn every_table_is_held_by_row_level_security_and_doctor_sees_where_not() {
         "ALTER TABLE interlock.events NO FORCE ROW LEVEL SECURITY",
         "ALTER TABLE interlock.messages DISABLE ROW LEVEL SECURITY",
         "DROP POLICY own_tenant ON interlock.runs",
+        "CREATE POLICY everybody ON interlock.commands USING (true)",
+        "CREATE POLICY writers ON interlock.outputs FOR INSERT WITH CHECK (true)",
+        // One that only takes away opens nothing.
+        "CREATE POLICY fewer ON interlock.machines AS RESTRICTIVE USING (hash <> '')",
     ] {
         server.sql(&name, fault);
     }
     let found = isolation();
     assert!(!found.ok);
     assert!(
-        found.seen.ends_with("events, messages, runs"),
+        found
+            .seen
+            .ends_with("on commands, events, messages, outputs, runs"),
         "{}",
         found.seen
     );
@@ -184,7 +190,7 @@ fn what_an_administrator_changes_is_found_and_named() {
     let database = server.tenant_in(&name, "acme");
     let runs = interlock_shared::SharedRuns::new(database, world.home.path(), None);
     let world = world.with_runs(runs.clone());
-    let cases: [(&str, &str); 5] = [
+    let cases: [(&str, &str); 6] = [
         (
             "UPDATE interlock.events SET body = set_byte(body, 5, 120) WHERE seq = 2",
             "event 2",
@@ -202,6 +208,10 @@ fn what_an_administrator_changes_is_found_and_named() {
             "UPDATE interlock.runs SET source = 'id: other'",
             "pinned workflow was changed",
         ),
+        (
+            "UPDATE interlock.runs SET tip_hash = decode(repeat('00', 32), 'hex')",
+            "event 2 is not what was recorded there",
+        ),
     ];
     for (fault, named) in cases {
         let log = world.start_with_events(3);
@@ -213,11 +223,21 @@ fn what_an_administrator_changes_is_found_and_named() {
         server.sql(&name, &by_force);
         let said = log.verify().unwrap_err().to_string();
         assert!(said.contains(named), "{fault}: {said}");
+        let mut file = Vec::new();
+        let exported = runs.export(log.run(), &mut file, "run.jsonl".as_ref());
+        let said = exported.unwrap_err().to_string();
+        assert!(said.contains(named), "{fault}: {said}");
     }
     // A damaged run is listed as such and hides no other.
+    let odd = world.start(1).run().clone();
+    let fault = format!("UPDATE interlock.runs SET durability = 'none' WHERE run = '{odd}'");
+    server.sql(&name, &fault);
     let whole = world.start(1).run().clone();
     let listed = world.home.list_runs().unwrap();
-    assert_eq!(listed.len(), cases.len() + 1);
+    assert_eq!(listed.len(), cases.len() + 2);
+    let is_odd = |run: &&RunSummary| run.id == odd;
+    let found = listed.iter().find(is_odd).unwrap();
+    assert!(matches!(found.listed, Listed::Damaged { .. }), "{found:?}");
     let known = |run: &&RunSummary| matches!(run.listed, Listed::Known(_));
     assert!(listed.iter().filter(known).any(|run| run.id == whole));
     assert!(listed.iter().filter(known).count() < cases.len());

@@ -107,6 +107,13 @@ fn a_run_goes_from_this_machine_to_the_log_and_back() {
         assert_eq!(check["check"], "durable", "{check}");
     }
 
+    // What lies in the place of the unfinished file is not written into: others might read it.
+    std::fs::write(state.join("run.jsonl.new"), "").unwrap();
+    std::fs::set_permissions(
+        state.join("run.jsonl.new"),
+        std::fs::Permissions::from_mode(0o666),
+    )
+    .unwrap();
     place.call(&["export", "--local", &run, "-o", "run.jsonl"], 0);
     let mode = std::fs::metadata(state.join("run.jsonl"))
         .unwrap()

@@ -1,16 +1,17 @@
 //! Reading a run from a file, and checking every line of it.
 
 use std::{
+    collections::BTreeSet,
     io::{self, BufRead},
     path::Path,
 };
 
-use interlock_core::names::RunId;
+use interlock_core::run::Run;
 use sha2::{Digest as _, Sha256};
 
 use super::{
     Import, Imported, TransferError,
-    line::{EventLine, FORMAT, Line, PinLine},
+    line::{EndLine, EventLine, FORMAT, Line, PinLine},
 };
 use crate::{
     broken::{Broken, FirstBroken},
@@ -20,12 +21,15 @@ use crate::{
     id,
     marks::Marks,
     messages,
-    pin::{Pin, parse_machine},
+    pin::{Pin, check_name, parse_machine},
     rows::{LogOf, Row},
+    snapshot::Snapshot,
 };
 
 /// The most bytes of one line.
 const LINE_BYTES_MAX: u64 = 1024 * 1024 * 1024;
+/// The kind of line that has a machine.
+const MACHINE: &str = "machine";
 
 /// Reads an exported run, which errors call `file`, into `to`, and checks every line of it.
 ///
@@ -38,12 +42,7 @@ pub fn import(
     file: &Path,
     to: &mut dyn Import,
 ) -> Result<Imported, TransferError> {
-    let mut reading = Reading {
-        run: None,
-        seq: 0,
-        hash: ChainHash::of_parts(&[]),
-        machine: String::new(),
-    };
+    let mut reading = Reading::default();
     let mut sha = Sha256::new();
     let mut number = 0;
     loop {
@@ -53,13 +52,7 @@ pub fn import(
             line: number,
             what,
         };
-        let mut bytes = Vec::new();
-        io::Read::take(&mut *from, LINE_BYTES_MAX)
-            .read_until(b'\n', &mut bytes)
-            .map_err(|source| TransferError::File {
-                file: file.to_owned(),
-                source,
-            })?;
+        let bytes = line_bytes(from, file)?;
         if bytes.last() != Some(&b'\n') {
             let what = if bytes.is_empty() {
                 "the file ends before its last line"
@@ -71,18 +64,16 @@ pub fn import(
         let line: Line = serde_json::from_slice(&bytes)
             .map_err(|error| wrong(format!("it is no line of an exported run ({error})")))?;
         if let Line::End(end) = line {
-            let is_whole = end.lines_sha256 == hex(&sha.finalize())
-                && end.events == reading.seq
-                && end.hash == reading.hash.to_string();
-            let run = reading.run.filter(|_| is_whole);
-            let run = run.ok_or_else(|| {
-                wrong("the lines before it are not those that were exported".to_owned())
-            })?;
-            return Ok(Imported {
-                run,
-                events: reading.seq,
-                hash: reading.hash,
-            });
+            let imported = reading.end(&end, &hex(&sha.finalize())).map_err(wrong)?;
+            number += 1;
+            return match line_bytes(from, file)?.as_slice() {
+                [] => Ok(imported),
+                _ => Err(TransferError::Line {
+                    file: file.to_owned(),
+                    line: number,
+                    what: "there is more behind the last line of the run".to_owned(),
+                }),
+            };
         }
         sha.update(&bytes);
         reading.take(line, to).map_err(|fault| match fault {
@@ -92,12 +83,28 @@ pub fn import(
     }
 }
 
+/// Reads up to the end of a line; empty: the file has ended.
+fn line_bytes(from: &mut dyn BufRead, file: &Path) -> Result<Vec<u8>, TransferError> {
+    let mut bytes = Vec::new();
+    io::Read::take(from, LINE_BYTES_MAX)
+        .read_until(b'\n', &mut bytes)
+        .map_err(|source| TransferError::File {
+            file: file.to_owned(),
+            source,
+        })?;
+    Ok(bytes)
+}
+
 /// How far an exported run has been read.
+#[derive(Default)]
 struct Reading {
-    run: Option<RunId>,
-    seq: u64,
-    hash: ChainHash,
+    /// What the events make of the run; `None`: the first line has not been read.
+    folded: Option<Snapshot>,
+    /// The hash of the pin, and that of the machine in it.
+    pin: Option<ChainHash>,
     machine: String,
+    /// Machines, messages and outputs, each by its kind and key.
+    seen: BTreeSet<(&'static str, String)>,
 }
 
 enum Fault {
@@ -113,21 +120,22 @@ impl From<StoreError> for Fault {
 
 impl Reading {
     fn take(&mut self, line: Line, to: &mut dyn Import) -> Result<(), Fault> {
-        let Some(run) = self.run.clone() else {
+        if self.folded.is_none() {
             return match line {
                 Line::Run(pin) => self.begin(pin, to),
                 _ => Err(Fault::Line("the first line should say `run`".to_owned())),
             };
-        };
+        }
         match line {
             Line::Run(_) => Err(Fault::Line("the run begins twice".to_owned())),
-            Line::Event(event) => self.event(event, &run, to),
+            Line::Event(event) => self.event(event, to),
             Line::Machine(machine) => {
                 let read = parse_machine(machine.body.as_bytes()).ok();
                 if read.is_none_or(|read| read.hash != machine.hash) {
                     let what = format!("machine `{}` was changed", machine.hash);
                     return Err(Fault::Line(what));
                 }
+                self.once(MACHINE, &machine.hash)?;
                 Ok(to.machine(&machine.hash, machine.body.as_bytes())?)
             }
             Line::Message(message) => {
@@ -139,6 +147,7 @@ impl Reading {
                 let bytes = bytes.filter(|bytes| messages::message_digest(bytes) == message.digest);
                 let changed = || format!("message `{}` was changed", message.digest);
                 let bytes = bytes.ok_or_else(|| Fault::Line(changed()))?;
+                self.once("message", message.digest.as_str())?;
                 Ok(to.message(&message.digest, &bytes)?)
             }
             Line::Output(output) => {
@@ -146,10 +155,19 @@ impl Reading {
                     let what = format!("`{}` names no call", output.call);
                     return Err(Fault::Line(what));
                 }
+                self.once("output", &output.call)?;
                 Ok(to.output(&output.call, &output.text)?)
             }
             Line::End(_) => Ok(()),
         }
+    }
+
+    /// Refuses what was read before.
+    fn once(&mut self, kind: &'static str, key: &str) -> Result<(), Fault> {
+        if self.seen.insert((kind, key.to_owned())) {
+            return Ok(());
+        }
+        Err(Fault::Line(format!("{kind} `{key}` is there twice")))
     }
 
     fn begin(&mut self, line: PinLine, to: &mut dyn Import) -> Result<(), Fault> {
@@ -161,6 +179,9 @@ impl Reading {
             return Err(Fault::Line(what));
         }
         id::check(&line.run)?;
+        let name = line.name.as_deref().map_or(Ok(()), check_name);
+        name.map_err(|error| Fault::Line(error.to_string()))?;
+        check_time(line.created_ms)?;
         let unknown = || Fault::Line(format!("`{}` is no durability", line.durability));
         let durability = Durability::from_word(&line.durability).ok_or_else(unknown)?;
         let pin = Pin {
@@ -173,23 +194,38 @@ impl Reading {
             source: line.source,
             machine: line.machine.into_bytes(),
         };
-        self.hash = pin.digest();
-        if self.hash.to_string() != line.hash {
+        let hash = pin.digest();
+        if hash.to_string() != line.hash {
             return Err(Fault::Line("its pinned workflow was changed".to_owned()));
         }
         let machine = parse_machine(&pin.machine);
         let machine = machine.map_err(|error| Fault::Line(format!("its machine: {error}")))?;
+        if machine.id.as_str() != pin.workflow {
+            let what = format!(
+                "it names workflow `{}`, and its machine is `{}`",
+                pin.workflow, machine.id
+            );
+            return Err(Fault::Line(what));
+        }
+        let name = Marks::default().decode_text(&pin.source.name);
+        name.map_err(|error| Fault::Line(format!("the name of its file: {error}")))?;
         self.machine = machine.hash;
+        self.pin = Some(hash);
         to.pin(&pin, durability)?;
-        self.run = Some(pin.run);
+        self.folded = Some(Snapshot {
+            run: Run::new(pin.run),
+            head: hash,
+        });
         Ok(())
     }
 
-    fn event(&mut self, line: EventLine, run: &RunId, to: &mut dyn Import) -> Result<(), Fault> {
-        let broken = |broken: Broken| {
-            let seq = self.seq;
-            Fault::Line(FirstBroken { seq, broken }.to_string())
+    fn event(&mut self, line: EventLine, to: &mut dyn Import) -> Result<(), Fault> {
+        let (Some(folded), Some(pin)) = (self.folded.take(), self.pin) else {
+            return Err(Fault::Line("the first line should say `run`".to_owned()));
         };
+        let (seq, prev) = (folded.run.seq, folded.head);
+        let broken = |broken: Broken| Fault::Line(FirstBroken { seq, broken }.to_string());
+        check_time(line.at_ms)?;
         let hash = ChainHash::from_hex(&line.hash).ok_or_else(|| broken(Broken::Hash))?;
         let row = Row {
             seq: line.seq,
@@ -198,18 +234,55 @@ impl Reading {
             hash: hash.as_bytes().to_vec(),
         };
         let marks = Marks::default();
-        let (event, hash) = row.read(self.seq, self.hash, &marks).map_err(broken)?;
-        if self.seq == 0 {
-            let of = LogOf {
-                run,
-                place: Path::new(""),
-                pin: self.hash,
-                marks: &marks,
-            };
+        let (event, hash) = row.read(seq, prev, &marks).map_err(broken)?;
+        let run = folded.run.id.clone();
+        let of = LogOf {
+            run: &run,
+            place: Path::new(""),
+            pin,
+            marks: &marks,
+        };
+        if seq == 0 {
             of.check_start_of(&event, &self.machine).map_err(broken)?;
         }
-        to.event(row, self.hash)?;
-        (self.seq, self.hash) = (self.seq + 1, hash);
+        // What cannot be folded could be kept, and never be opened.
+        let folded = of.fold_event(folded, &event, hash);
+        let folded = folded.map_err(|_| {
+            let what = format!("event {seq} does not follow from those before it");
+            Fault::Line(what)
+        })?;
+        to.event(row, prev)?;
+        self.folded = Some(folded);
         Ok(())
     }
+
+    /// Checks that all of the run was read, when the lines before the last hash to `lines_sha256`.
+    fn end(self, line: &EndLine, lines_sha256: &str) -> Result<Imported, String> {
+        let is_whole = |folded: &Snapshot| {
+            line.lines_sha256 == lines_sha256
+                && line.events == folded.run.seq
+                && line.hash == folded.head.to_string()
+        };
+        let Some(Snapshot { run, head }) = self.folded.filter(is_whole) else {
+            return Err("the lines before it are not those that were exported".to_owned());
+        };
+        if let Some(hash) = run.adopted
+            && !self.seen.contains(&(MACHINE, hash.clone()))
+        {
+            return Err(format!(
+                "the machine `{hash}` that the run has moved to is missing"
+            ));
+        }
+        Ok(Imported {
+            run: run.id,
+            events: run.seq,
+            hash: head,
+        })
+    }
+}
+
+/// Refuses a time that no database could keep.
+fn check_time(ms: u64) -> Result<(), Fault> {
+    let kept = i64::try_from(ms).map(drop);
+    kept.map_err(|_| Fault::Line(format!("{ms} is no time in milliseconds since 1970")))
 }

@@ -212,7 +212,7 @@ fn verify(target: &Target, wanted: &str) -> Done {
     let run = found(&runs, wanted)?;
     let log = runs.open_run(&run)?;
     let events = log.verify()?;
-    let last = log.events(events.saturating_sub(1)).last().transpose()?;
+    let last = log.events(events.saturating_sub(1)).next().transpose()?;
     let hash = last.map(|last| last.hash.to_string()).unwrap_or_default();
     let text =
         format!("run {run}: {events} events, as they were recorded; the last hash is {hash}");
@@ -239,9 +239,10 @@ fn export(target: &Target, output: Option<&Path>, write: WriteRun<'_>) -> Done {
     name.push(".new");
     let beside = PathBuf::from(name);
     let failed = |error: io::Error| format!("cannot write `{}`: {error}", path.display());
-    // Readable by its owner alone: a log may hold secrets.
+    // Readable by its owner alone: a log may hold secrets. What lies there is never written into.
+    let _ = fs::remove_file(&beside);
     let mut options = File::options();
-    options.write(true).create(true).truncate(true).mode(0o600);
+    options.write(true).create_new(true).mode(0o600);
     let mut file = BufWriter::new(options.open(&beside).map_err(failed)?);
     let written = write(&mut file, path).and_then(|done| {
         file.flush().map_err(failed)?;
