@@ -77,7 +77,7 @@ const AREAS: &[Area] = &[
     Area {
         name: "tickets",
         package: "interlock-store",
-        files: &["crates/store/src/tickets.rs"],
+        files: &["crates/store/src/tickets.rs", "crates/store/src/records.rs"],
         tests: &["interlock-store"],
         filter: None,
     },

@@ -396,11 +396,33 @@ mod tests {
         passes.put(&key("a"), &Pass { at_ms: 1 }).unwrap();
         let path = passes.path(&key("a")).unwrap();
         fs::write(&path, "{").unwrap();
-        let written = written_ms(&path).unwrap();
+        let written = 5 * DAY_MS;
+        let at = UNIX_EPOCH + Duration::from_millis(written);
+        let file = File::options().write(true).open(&path).unwrap();
+        file.set_modified(at).unwrap();
+        passes.lock().unwrap().set_modified(at).unwrap();
         for (now, stays) in [(written + DAY_MS, true), (written + DAY_MS + 1, false)] {
             passes.remove_old(now).unwrap();
             assert_eq!(path.exists(), stays, "{now}");
         }
+        assert!(
+            path.with_file_name(LOCK).exists(),
+            "the lock is never removed"
+        );
+    }
+
+    #[test]
+    fn a_directory_goes_with_its_last_record() {
+        let (_room, home) = home();
+        let passes = home.records::<Pass>();
+        passes.put(&key("a"), &Pass { at_ms: 1 }).unwrap();
+        let path = passes.path(&key("a")).unwrap();
+        let directory = path.parent().unwrap();
+        passes.remove_empty().unwrap();
+        assert!(path.exists());
+        assert!(passes.remove(&key("a")).unwrap());
+        passes.remove_empty().unwrap();
+        assert!(!directory.exists());
     }
 
     #[test]
