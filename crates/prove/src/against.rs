@@ -150,6 +150,14 @@ impl Side {
             model,
         }
     }
+
+    /// Returns how many calls are left at a leaf; `None`: there is no limit.
+    fn calls_left(&self, run: &Run, leaf: &Leaf) -> Option<u64> {
+        let standing = &leaf.standing;
+        let state = self.model.state(standing.0.as_ref(), &standing.1)?;
+        let used = run.frame(&leaf.path)?.stay.used.calls;
+        Some(state.policy.iterations_max?.saturating_sub(used))
+    }
 }
 
 fn packed(side: &mut Side, run: &Run) -> State {

@@ -7,7 +7,7 @@ use interlock_core::{
     decide,
     event::Event,
     evolve,
-    machine::{Activity, Object},
+    machine::{Activity, Object, State},
     names::{CallId, FramePath, RunId},
     run::Run,
 };
@@ -24,7 +24,13 @@ use crate::{
 };
 
 /// The event that stands for every one that a state with `safe_next` does not name.
-pub(crate) const OTHER_EVENT: &str = "ANYTHING_ELSE";
+const OTHER_EVENT: &str = "ANYTHING_ELSE";
+
+/// Lists the events that a state takes: those that it names, and [`OTHER_EVENT`] where it has `safe_next`.
+pub(crate) fn events_of(state: &State) -> impl Iterator<Item = String> {
+    let written = state.on.keys().map(ToString::to_string);
+    written.chain(state.safe_next.is_some().then(|| OTHER_EVENT.to_owned()))
+}
 
 /// One thing that is done, by number where the model lists it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -207,9 +213,7 @@ pub(crate) fn candidates(model: &Model, leaves: &[Leaf]) -> Vec<Candidate> {
         if let Some(state) = model.state(standing.0.as_ref(), &standing.1)
             && matches!(state.activity, Activity::Await)
         {
-            let written = state.on.keys().map(ToString::to_string);
-            let other = state.safe_next.is_some().then(|| OTHER_EVENT.to_owned());
-            for event in written.chain(other) {
+            for event in events_of(state) {
                 series += 1;
                 let of_event = data.clone();
                 of_event.for_each(|index| add(Try::Event(event.clone(), index), series, None));

@@ -22,7 +22,7 @@ use crate::{
     facts::leaves,
     hash::{Map, Set, short},
     model::Standing,
-    moves::{Act, Done, OTHER_EVENT, Try, attempt, starts},
+    moves::{Act, Done, Try, attempt, events_of, starts},
 };
 use version::Version;
 
@@ -301,9 +301,7 @@ fn events(side: &Side, run: &Run) -> Vec<Done> {
         let Some(state) = side.model.state(leaf.standing.0.as_ref(), &leaf.standing.1) else {
             continue;
         };
-        let own = state.on.keys().map(ToString::to_string);
-        let other = state.safe_next.is_some().then(|| OTHER_EVENT.to_owned());
-        for event in own.chain(other) {
+        for event in events_of(state) {
             for data in 0..side.model.cells.data.len() {
                 let tried = attempt(&side.model, run, &leaf, &Try::Event(event.clone(), data));
                 let asks = tried.done.as_ref().is_some_and(|done| asks_at(done, &leaf));

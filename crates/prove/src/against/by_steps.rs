@@ -19,7 +19,7 @@ use crate::{
     hash::{Map, Set, short},
     key::{move_seen, order_alike},
     model::{Model, Standing},
-    moves::{Act, OTHER_EVENT, Tried, Try, attempt, starts},
+    moves::{Act, Tried, Try, attempt, events_of, starts},
 };
 
 /// Compares the sides, and adds what is found.
@@ -231,11 +231,7 @@ impl Search {
         }
         let state = |side: &Side, leaf: &Leaf| {
             let state = side.model.state(leaf.standing.0.as_ref(), &leaf.standing.1);
-            state.map_or_else(Vec::new, |state| {
-                let own = state.on.keys().map(ToString::to_string);
-                own.chain(state.safe_next.is_some().then(|| OTHER_EVENT.to_owned()))
-                    .collect()
-            })
+            state.map_or_else(Vec::new, |state| events_of(state).collect())
         };
         let mut events: Vec<String> = state(&self.new, &one);
         for event in state(&self.old, &other) {

@@ -197,10 +197,7 @@ impl Version {
 
     /// Returns how many calls are left at a leaf; `None`: there is no limit.
     pub(super) fn limit(&self, run: u32, leaf: &Leaf) -> Option<u64> {
-        let standing = &leaf.standing;
-        let state = self.side.model.state(standing.0.as_ref(), &standing.1)?;
-        let used = self.run(run)?.frame(&leaf.path)?.stay.used.calls;
-        Some(state.policy.iterations_max?.saturating_sub(used))
+        self.side.calls_left(self.run(run)?, leaf)
     }
 
     /// Returns the rules of a state that are not compared.

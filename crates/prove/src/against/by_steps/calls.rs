@@ -101,14 +101,10 @@ impl Search {
         (old, second): (&Run, &Done),
         (one, other): (&Leaf, &Leaf),
     ) {
-        let left = |side: &Side, run: &Run, leaf: &Leaf| {
-            let state = side
-                .model
-                .state(leaf.standing.0.as_ref(), &leaf.standing.1)?;
-            let calls = run.frame(&leaf.path)?.stay.used.calls;
-            Some(state.policy.iterations_max?.saturating_sub(calls))
-        };
-        let both = [left(&self.new, new, one), left(&self.old, old, other)];
+        let both = [
+            self.new.calls_left(new, one),
+            self.old.calls_left(old, other),
+        ];
         let Some(least) = both.into_iter().flatten().min().filter(|left| *left > 1) else {
             return;
         };
