@@ -26,7 +26,7 @@ pub struct Region {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base: Option<Arc<Object>>,
     /// Number of messages shared with the regions that started with it; 0: those of the frame above.
-    #[serde(default, skip_serializing_if = "is_none_said")]
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub shared: usize,
     /// The region before it joined others, as long as a person may separate them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -132,6 +132,6 @@ pub struct Met {
     pub others: Vec<String>,
 }
 
-const fn is_none_said(count: &usize) -> bool {
+const fn is_zero(count: &usize) -> bool {
     *count == 0
 }
