@@ -49,7 +49,7 @@ const ONCE: [&str; 7] = [
 /// What newer clients ask before a command that stands in the text of a skill or of a command file runs.
 ///
 /// An answer can only keep it from running: it is neither asked about in the client's prompt nor rewritten.
-const SKILL_COMMAND: &str = "PreSkillShellCommand";
+pub(crate) const SKILL_COMMAND: &str = "PreSkillShellCommand";
 
 /// The settings that whoever manages the machine gives the client.
 const MANAGED: [&str; 2] = [

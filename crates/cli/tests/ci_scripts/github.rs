@@ -33,6 +33,14 @@ impl GitHub {
         Self { address, comments }
     }
 
+    /// The same, at an address where nobody listens.
+    pub(crate) fn away(self) -> Self {
+        Self {
+            address: "http://127.0.0.1:9".to_owned(),
+            ..self
+        }
+    }
+
     pub(crate) fn comments(&self) -> Vec<Value> {
         self.comments.lock().unwrap().clone()
     }

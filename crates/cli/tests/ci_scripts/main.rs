@@ -233,11 +233,7 @@ fn workflows_are_held_against_recorded_sessions() {
     let row = "| backtest | .interlock/workflows/flow.yaml | refuses calls |";
     assert!(summary(&room).contains(row), "{}", summary(&room));
     let told: Value = serde_json::from_slice(&report(&room, "backtest-1.json")).unwrap();
-    assert_eq!(
-        told["sessions"][0]["refused"].as_array().unwrap().len(),
-        1,
-        "{told}"
-    );
+    assert_eq!(told["sessions"][0]["refused"], 1, "{told}");
     let strict = ("INTERLOCK_STRICT", "true");
     assert_eq!(verify(&room, &[steps, sessions, strict]).0, Some(1));
     assert_eq!(verify(&room, &[steps]).0, Some(2));
@@ -294,10 +290,7 @@ fn a_pull_request_whose_comments_may_not_be_written_does_not_fail_the_job() {
         "{said}"
     );
     assert!(github.comments().is_empty());
-    let nobody = GitHub {
-        address: "http://127.0.0.1:9".to_owned(),
-        ..github
-    };
+    let nobody = github.away();
     assert_eq!(write_comment(&room, &nobody, TOKEN).status.code(), Some(2));
 }
 

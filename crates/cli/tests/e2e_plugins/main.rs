@@ -18,7 +18,8 @@ use std::fs;
 
 use clients::{Plugin, at_marketplace};
 use interlock_testkit::{
-    claude::Version,
+    anthropic,
+    claude::{self, Version},
     client::{Client, Tools},
     proposal::{Proposal, Script},
 };
@@ -93,6 +94,37 @@ fn the_plugin_of_claude_code_holds_a_session_and_is_uninstalled() {
 #[test]
 fn the_plugin_holds_an_older_claude_code_too() {
     holds_and_goes(Client::ClaudeCode(Version::V2_1_197));
+}
+
+/// Commands in the text of a skill run while it is loaded. Files of a plugin cannot name their hook, since older
+/// clients skip such a file whole: the code of the plugin asks.
+#[test]
+fn the_plugin_of_claude_code_judges_the_commands_of_skills() {
+    for beside_init in [false, true] {
+        let plugin = Plugin::new(Client::ClaudeCode(Version::V2_1_332));
+        plugin.install();
+        if beside_init {
+            plugin.init();
+        }
+        for (name, line) in [("reads", "cat a.txt"), ("writes", "cat a.txt > leak.txt")] {
+            let text = format!(
+                "---\nname: {name}\ndescription: looks\nallowed-tools: Bash\n---\n\nFound: !`{line}`\n"
+            );
+            let path = format!(".claude/skills/{name}/SKILL.md");
+            plugin.room.write(&path, &text).unwrap();
+        }
+        let mut workflow = workflow();
+        workflow["states"]["planning"]["allowed_tools"] = json!(["Read", "Bash", "Skill"]);
+        plugin.start(&workflow);
+        let load = |name: &str| anthropic::tool("Skill", json!({"skill": name}));
+        let script = anthropic::Script::calls(vec![load("reads"), load("writes")]);
+        let session = claude::Session::new(Version::V2_1_332, &plugin.room, script);
+        let outcome = session.run().unwrap();
+        assert_eq!(plugin.room.read("leak.txt"), None, "{outcome:#?}");
+        let text = outcome.text();
+        assert!(text.contains("Found: one"), "{text}");
+        assert!(text.contains("shell_write"), "{text}");
+    }
 }
 
 #[test]

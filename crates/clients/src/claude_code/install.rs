@@ -11,7 +11,10 @@ use crate::settings::{
     json::Syntax,
     servers::{ServerForm, gateway_words},
 };
-use crate::{claude_code::plugin, client::ClientId};
+use crate::{
+    claude_code::{SKILL_COMMAND, plugin},
+    client::ClientId,
+};
 
 pub(crate) static FOOTPRINT: ClientDef = ClientDef {
     client: ClientId::ClaudeCode,
@@ -22,7 +25,7 @@ pub(crate) static FOOTPRINT: ClientDef = ClientDef {
         client: ClientId::ClaudeCode,
         events: &[
             "PreToolUse",
-            "PreSkillShellCommand",
+            SKILL_COMMAND,
             "PostToolUse",
             "PostToolUseFailure",
             "UserPromptSubmit",
@@ -33,7 +36,7 @@ pub(crate) static FOOTPRINT: ClientDef = ClientDef {
             "SubagentStop",
             "PreCompact",
         ],
-        stopping: &["PreToolUse", "PreSkillShellCommand"],
+        stopping: &["PreToolUse", SKILL_COMMAND],
         fails_closed: true,
         grouped: true,
         timeout: Timeout {
