@@ -36,6 +36,7 @@ pub(crate) static FOOTPRINT: ClientDef = ClientDef {
             "SubagentStop",
             "PreCompact",
         ],
+        settings_only: &[SKILL_COMMAND],
         stopping: &["PreToolUse", SKILL_COMMAND],
         fails_closed: true,
         grouped: true,

@@ -31,6 +31,7 @@ pub(crate) static FOOTPRINT: ClientDef = ClientDef {
             "SubagentStop",
             "PreCompact",
         ],
+        settings_only: &[],
         stopping: &["PreToolUse"],
         fails_closed: false,
         grouped: true,

@@ -32,6 +32,7 @@ pub(crate) static FOOTPRINT: ClientDef = ClientDef {
             "subagentStart",
             "agentStop",
         ],
+        settings_only: &[],
         stopping: &["preToolUse"],
         fails_closed: false,
         grouped: false,

@@ -34,6 +34,7 @@ pub(crate) static FOOTPRINT: ClientDef = ClientDef {
             "subagentStop",
             "stop",
         ],
+        settings_only: &[],
         stopping: &[],
         fails_closed: true,
         grouped: false,

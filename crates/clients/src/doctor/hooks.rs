@@ -57,7 +57,7 @@ struct File {
 /// Tells whether a client has any hook of ours.
 pub(super) fn any(client: &'static ClientDef, examination: &Examination) -> bool {
     files(client, examination).iter().any(|file| {
-        states(client, &file.path, examination)
+        states(client, &file, examination)
             .is_ok_and(|states| states.iter().any(|(_, state)| *state != HookState::Missing))
     })
 }
@@ -110,14 +110,16 @@ type States = Vec<(&'static str, HookState)>;
 /// Says how each hook stands in a file; a file that is not there has none.
 fn states(
     client: &'static ClientDef,
-    path: &Path,
+    file: &File,
     examination: &Examination,
 ) -> Result<States, String> {
-    let site = &examination.site;
+    let (site, path) = (&examination.site, &file.path);
     match &client.hooks {
         HooksAs::Json(form) => {
             let settings = parsed(path, form)?.unwrap_or_default();
             let states = form.events.iter();
+            let states =
+                states.filter(|event| !file.in_plugin || !form.settings_only.contains(event));
             Ok(states
                 .map(|event| (*event, form.state(&settings, event, site)))
                 .collect())
@@ -158,7 +160,7 @@ pub(super) fn look(
     };
     let mut own = Vec::new();
     for file in files(client, examination) {
-        let states = match states(client, &file.path, examination) {
+        let states = match states(client, &file, examination) {
             Ok(states) => states,
             Err(why) => {
                 let advice = "mend the file, then run `interlock init`";

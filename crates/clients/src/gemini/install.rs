@@ -28,6 +28,7 @@ pub(crate) static FOOTPRINT: ClientDef = ClientDef {
             "AfterAgent",
             "SessionStart",
         ],
+        settings_only: &[],
         stopping: &["BeforeTool"],
         fails_closed: false,
         grouped: true,

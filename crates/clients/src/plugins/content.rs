@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::{
-    claude_code::{SKILL_COMMAND, plugin::CODE as CLAUDE_CODE},
+    claude_code::plugin::CODE as CLAUDE_CODE,
     client::ClientId,
     codex::install::VARIABLES,
     opencode::PLUGIN as OPENCODE,
@@ -244,11 +244,13 @@ fn hooks(client: ClientId) -> Value {
     let mut hooks: Value = text
         .and_then(|text| serde_json::from_str(&text).ok())
         .unwrap_or_default();
+    let settings_only = definition(client)
+        .form()
+        .map_or(&[][..], |form| form.settings_only);
+    if let Some(Value::Object(events)) = hooks.get_mut("hooks") {
+        events.retain(|event, _| !settings_only.contains(&event.as_str()));
+    }
     if let (ClientId::ClaudeCode, Value::Object(fields)) = (client, &mut hooks) {
-        // Older clients skip an event that they do not know in settings, and a whole file of a plugin: its code asks.
-        if let Some(Value::Object(events)) = fields.get_mut("hooks") {
-            events.remove(SKILL_COMMAND);
-        }
         fields.insert("description".to_owned(), ABOUT.into());
         fields.insert(
             "modules".to_owned(),

@@ -35,6 +35,8 @@ pub(crate) struct HookForm {
     pub(crate) client: ClientId,
     /// The hooks that Interlock answers.
     pub(crate) events: &'static [&'static str],
+    /// Those of them that a plugin does not name: older clients skip a plugin's file with an event that they do not know.
+    pub(crate) settings_only: &'static [&'static str],
     /// Those of them that must stop the client when the program itself fails.
     pub(crate) stopping: &'static [&'static str],
     /// Whether a line that fails does so without `|| exit 2`.
