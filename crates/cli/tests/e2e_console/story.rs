@@ -81,6 +81,22 @@ impl Person {
         }
     }
 
+    /// Looks at the run while the agent works: it was just denied a call.
+    fn sees_the_denial(&self, run: &str) {
+        let shown = self.browser.tell("run", json!({ "id": run }));
+        assert!(
+            shown["text"].as_str().unwrap().contains("Running"),
+            "{shown}"
+        );
+        let denied = json!({ "event": "CallDenied" });
+        let seen = self.browser.tell("line", denied);
+        let why = seen["text"].as_str().unwrap();
+        for wanted in ["Denied", "tool_not_allowed", "planning"] {
+            assert!(why.contains(wanted), "{wanted}:\n{why}");
+        }
+        picture(&self.browser, "console-run");
+    }
+
     /// Sees the first text and its diff, and says no.
     fn says_no(&self) {
         let seen = self.browser.tell("inbox", json!({}));
@@ -145,7 +161,10 @@ fn a_person_says_no_then_yes_and_looks_back_by_keyboard_alone() {
         vec![match request.turn() {
             // Too early: nothing is written while planning.
             0 => write(first),
-            1 => tool("Read", json!({ "file_path": file })),
+            1 => {
+                seen.get().unwrap().sees_the_denial(&at_run);
+                tool("Read", json!({ "file_path": file }))
+            }
             2 => transition("READY"),
             3 => write(first),
             4 => transition("SHIP"),
@@ -196,7 +215,6 @@ fn look_back(person: &Person, interlock: &Interlock<'_>, run: &str) {
         text.contains("release-notes") && text.contains("Completed"),
         "{text}"
     );
-    picture(browser, "console-run");
     let past = browser.tell("past", json!({ "event": "CallDenied" }));
     let why = past["why"].as_str().unwrap();
     for wanted in [
