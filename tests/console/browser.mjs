@@ -411,11 +411,16 @@ const COMMANDS = {
     return {};
   },
 
-  async shot({ path, scheme }) {
+  /** Takes a picture of the page from its top; `height`: more of it than the window shows. */
+  async shot({ path, scheme, height }) {
+    const size = page.viewportSize();
     await page.emulateMedia({ colorScheme: scheme ?? 'light' });
+    if (height) await page.setViewportSize({ width: size.width, height });
+    await page.evaluate(() => window.scrollTo(0, 0));
     // What fades in is there.
     await page.waitForTimeout(400);
     await page.screenshot({ path });
+    if (height) await page.setViewportSize(size);
     await page.emulateMedia({ colorScheme: 'light' });
     return {};
   },

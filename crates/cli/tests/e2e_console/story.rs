@@ -49,10 +49,18 @@ fn pictures() -> Option<PathBuf> {
 
 /// Takes a picture for the docs, in both colours.
 pub(crate) fn picture(browser: &Browser, name: &str) {
+    picture_of(browser, name, 960);
+}
+
+/// Takes a picture of so much of the page.
+fn picture_of(browser: &Browser, name: &str, height: u32) {
     if let Some(folder) = pictures() {
         for (scheme, ending) in [("light", ""), ("dark", "-dark")] {
             let path = folder.join(format!("{name}{ending}.png"));
-            browser.tell("shot", json!({ "path": path, "scheme": scheme }));
+            browser.tell(
+                "shot",
+                json!({ "path": path, "scheme": scheme, "height": height }),
+            );
         }
     }
 }
@@ -94,7 +102,8 @@ impl Person {
         for wanted in ["Denied", "tool_not_allowed", "planning"] {
             assert!(why.contains(wanted), "{wanted}:\n{why}");
         }
-        picture(&self.browser, "console-run");
+        // With the reason, which stands below the graph.
+        picture_of(&self.browser, "console-run", 1500);
     }
 
     /// Sees the first text and its diff, and says no.
