@@ -237,10 +237,10 @@ const COMMANDS = {
     return { text: await page.innerText('.event-panel') };
   },
 
-  /** Lists the elements that no page of the console makes, and what a person would be asked by them. */
+  /** Lists the elements that no page of the console makes. */
   async foreign() {
     return page.evaluate(() => {
-      const wanted = 'img, iframe, object, embed, base, math, video, audio, form[action], meta[http-equiv], [onerror], [onload], [onmouseover], [onfocus], a[href^="javascript:" i], a[href^="data:" i], script:not([src]), style:not([nonce]):empty';
+      const wanted = 'img:not([src="/icon.svg"]), iframe, object, embed, base, math, video, audio, form[action], meta[http-equiv], [onerror], [onload], [onmouseover], [onfocus], a[href^="javascript:" i], a[href^="data:" i], script:not([src])';
       const roots = [document, ...[...document.querySelectorAll('*')].map((one) => one.shadowRoot).filter(Boolean)];
       return { found: roots.flatMap((root) => [...root.querySelectorAll(wanted)].map((one) => one.outerHTML.slice(0, 160))) };
     });
@@ -475,6 +475,8 @@ const COMMANDS = {
     if (hash) {
       await page.evaluate((to) => (location.hash = to), hash);
       await page.waitForTimeout(600);
+      // Most pages are loaded when they are opened.
+      await page.waitForSelector('main h1');
     }
     const size = page.viewportSize();
     for (const colorScheme of ['light', 'dark']) {

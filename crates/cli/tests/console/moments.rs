@@ -33,7 +33,7 @@ states:
   working:
     allowed_tools: [Read, Write]
     on:
-      DONE: {target: done, guards: [{evidence: {tool: Read, path: '**'}}]}
+      DONE: {target: done, guards: [{evidence: {tool: Read, path: a.txt}}]}
   done: {type: final}
 ";
 
@@ -140,13 +140,13 @@ fn evidence_names_the_edit_since_which_it_does_not_count() {
         let text = found["text"].as_str().unwrap().to_owned();
         (text, found["holds"].clone())
     };
-    assert_eq!(evidence(), ("`Read **`: not seen".to_owned(), json!(false)));
+    assert_eq!(evidence(), ("`Read a.txt`: not seen".to_owned(), json!(false)));
     world.room.write("a.txt", "a").unwrap();
     let file = world.room.file("a.txt");
     calls(&world, "c1", "Read", &json!({ "file_path": file }));
     let (text, holds) = evidence();
     assert!(
-        text.starts_with("`Read **`: exit 0 (event ") && holds == true,
+        text.starts_with("`Read a.txt`: exit 0 (event ") && holds == true,
         "{text} {holds}"
     );
     calls(

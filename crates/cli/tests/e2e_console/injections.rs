@@ -49,6 +49,7 @@ fn nothing_that_an_agent_writes_is_more_than_text_on_any_page_story() {
         .collect();
     room.write(FILE, &workflow(&texts)).unwrap();
     let run = interlock.start_for_session(FILE, SESSION).unwrap();
+    let other = interlock.start(FILE).unwrap();
     for (at, text) in texts.iter().enumerate() {
         let input = json!({ "file_path": text, "content": text, "command": text });
         for tool in ["Write", "Bash", text] {
@@ -85,7 +86,7 @@ fn nothing_that_an_agent_writes_is_more_than_text_on_any_page_story() {
         format!("#/runs/{run}"),
         format!("#/runs/{run}?at={at}"),
         format!("#/runs/{run}/what-if?workflow=nasty"),
-        format!("#/compare/{run}/{run}"),
+        format!("#/compare/{run}/{other}"),
         "#/workflows".to_owned(),
         "#/workflows/nasty".to_owned(),
         "#/cost".to_owned(),
