@@ -155,7 +155,7 @@ fn evidence_names_the_edit_since_which_it_does_not_count() {
         "Write",
         &json!({ "file_path": file, "content": "b" }),
     );
-    let edit = world.events("CallAllowed")[1]["seq"].clone();
+    let edit = world.events("CallEnded")[1]["seq"].clone();
     let (text, holds) = evidence();
     let wanted = format!("does not count since the edit of event {edit}");
     assert!(
