@@ -140,7 +140,10 @@ fn evidence_names_the_edit_since_which_it_does_not_count() {
         let text = found["text"].as_str().unwrap().to_owned();
         (text, found["holds"].clone())
     };
-    assert_eq!(evidence(), ("`Read a.txt`: not seen".to_owned(), json!(false)));
+    assert_eq!(
+        evidence(),
+        ("`Read a.txt`: not seen".to_owned(), json!(false))
+    );
     world.room.write("a.txt", "a").unwrap();
     let file = world.room.file("a.txt");
     calls(&world, "c1", "Read", &json!({ "file_path": file }));

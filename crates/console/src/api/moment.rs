@@ -15,7 +15,6 @@ use interlock_core::{
     place::machine_of,
     run::Run,
 };
-use interlock_graph::Graph;
 use interlock_store::EventLog as _;
 use interlock_view::report::{Targets, report, standing};
 use serde_json::{Value, json};
@@ -33,10 +32,7 @@ pub(super) async fn state(
     Path(id): Path<String>,
     uri: Uri,
 ) -> Answered {
-    let query = Query::of(uri.query());
-    let at: Option<u64> = query.value("at")?;
-    // What the graph marks then, in the same answer.
-    let with_marks: bool = query.value("marks")?.unwrap_or(false);
+    let at: Option<u64> = Query::of(uri.query()).value("at")?;
     let found = shared
         .blocking(move |shared| {
             let log = shared.home.open_run(&RunId::new(id))?;
@@ -47,10 +43,6 @@ pub(super) async fn state(
             let machine = log.machine_of(&moment.run)?;
             let mut found = describe(&machine, &moment.run, &before.run);
             if let Value::Object(fields) = &mut found {
-                if with_marks {
-                    let graph = Graph::at(&machine, Some(&moment.run), &moment.trace);
-                    fields.insert("marks".to_owned(), graph.marks());
-                }
                 let context = report(&machine, &before.run, None).context;
                 fields.insert("before".to_owned(), json!(context));
                 fields.insert("at".to_owned(), json!(at));

@@ -182,10 +182,6 @@ export const timeline = (id: string, signal?: AbortSignal) => call<Timeline>(run
 
 export const state = (id: string, at: Seq, signal: AbortSignal) => call<RunState>(run(id, `/state?at=${at}`), undefined, signal);
 
-/** The same, with what the graph marks then. */
-export const moment = (id: string, at: Seq, signal: AbortSignal) =>
-  call<RunState & { marks: Marks }>(run(id, `/state?at=${at}&marks=true`), undefined, signal);
-
 export const scene = (id: string, signal?: AbortSignal, shown: Shown = PLAIN) =>
   call<{ scene: Scene }>(run(id, '/graph') + (isPlain(shown) ? '' : query({ view: JSON.stringify(shown) })), undefined, signal);
 

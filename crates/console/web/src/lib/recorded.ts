@@ -33,7 +33,6 @@ export function recorded(recording: Recording, address: string): unknown {
   const at = asked.get('at');
   if (at !== null && (kind === 'state' || kind === 'graph')) {
     const moment = recording.moments.findLast((one) => one.at <= Number(at)) ?? recording.moments[0];
-    if (kind === 'state' && asked.has('marks')) return moment && { ...moment.state, marks: moment.marks };
     return kind === 'state' ? moment?.state : moment && { marks: moment.marks };
   }
   return recording.answers[path];
