@@ -223,6 +223,29 @@ const COMMANDS = {
     };
   },
 
+  /** Selects the last line of the log that has this event, while the run goes on, and tells why. */
+  async line({ event }) {
+    await page.focus('#view [role=listbox]');
+    await page.keyboard.press('End');
+    const selected = () => page.innerText('#view [role=option][aria-selected=true]').catch(() => '');
+    for (let steps = 0; steps < TABS_MAX && !(await selected()).includes(event); steps += 1) {
+      await page.keyboard.press('ArrowUp');
+      await page.waitForTimeout(100);
+    }
+    await page.waitForSelector('.why');
+    await page.waitForSelector('.event-panel .details');
+    return { text: await page.innerText('.event-panel') };
+  },
+
+  /** Lists the elements that no page of the console makes. */
+  async foreign() {
+    return page.evaluate(() => {
+      const wanted = 'img:not([src="/icon.svg"]), iframe, object, embed, base, math, video, audio, form[action], meta[http-equiv], [onerror], [onload], [onmouseover], [onfocus], a[href^="javascript:" i], a[href^="data:" i], script:not([src])';
+      const roots = [document, ...[...document.querySelectorAll('*')].map((one) => one.shadowRoot).filter(Boolean)];
+      return { found: roots.flatMap((root) => [...root.querySelectorAll(wanted)].map((one) => one.outerHTML.slice(0, 160))) };
+    });
+  },
+
   /** Goes on back in the history until the log line that is selected says this. */
   async back({ text }) {
     await tabTo('Moment of the run');
@@ -388,11 +411,16 @@ const COMMANDS = {
     return {};
   },
 
-  async shot({ path, scheme }) {
+  /** Takes a picture of the page from its top; `height`: more of it than the window shows. */
+  async shot({ path, scheme, height }) {
+    const size = page.viewportSize();
     await page.emulateMedia({ colorScheme: scheme ?? 'light' });
+    if (height) await page.setViewportSize({ width: size.width, height });
+    await page.evaluate(() => window.scrollTo(0, 0));
     // What fades in is there.
     await page.waitForTimeout(400);
     await page.screenshot({ path });
+    if (height) await page.setViewportSize(size);
     await page.emulateMedia({ colorScheme: 'light' });
     return {};
   },
@@ -447,6 +475,8 @@ const COMMANDS = {
     if (hash) {
       await page.evaluate((to) => (location.hash = to), hash);
       await page.waitForTimeout(600);
+      // Most pages are loaded when they are opened.
+      await page.waitForSelector('main h1');
     }
     const size = page.viewportSize();
     for (const colorScheme of ['light', 'dark']) {
@@ -462,6 +492,22 @@ const COMMANDS = {
       found.push(...JSON.parse(result.value ?? '["axe did not run"]').map((one) => `${colorScheme}: ${one}`));
       if (session !== keys?.session) await session.detach();
     }
+    // Forced colours and no motion: nothing is there by colour alone, and nothing moves.
+    await page.emulateMedia({ forcedColors: 'active', reducedMotion: 'reduce' });
+    await page.waitForTimeout(100);
+    const moving = await page.evaluate(() => document.getAnimations().filter(({ playState }) => playState === 'running').length);
+    if (moving > 0) found.push(`${moving} animations with reduced motion`);
+    const unseen = await page.evaluate(() =>
+      [...document.querySelectorAll('main button, main a')]
+        .filter((one) => one.checkVisibility() && one.getBoundingClientRect().width > 0)
+        .filter((one) => {
+          const { color, backgroundColor } = getComputedStyle(one);
+          return color === backgroundColor;
+        })
+        .map((one) => one.textContent.trim()),
+    );
+    if (unseen.length > 0) found.push(`not seen with forced colours: ${unseen.join(', ')}`);
+    await page.emulateMedia({ forcedColors: 'none', reducedMotion: 'no-preference' });
     await page.setViewportSize({ width: 360, height: 800 });
     await page.waitForTimeout(200);
     const wide = await page.evaluate(() => document.documentElement.scrollWidth);

@@ -1,6 +1,8 @@
 //! The routes below `/api/v1`. No address forces a state, replaces a machine or starts an agent.
 
 mod answers;
+mod blobs;
+mod branches;
 mod call;
 mod call_texts;
 mod compare;
@@ -76,6 +78,7 @@ fn routes() -> Router<Arc<Shared>> {
         .route("/runs/{id}/events", get(log::events))
         .route("/runs/{id}/events/{seq}", get(log::event))
         .route("/runs/{id}/calls/{seq}/why", get(facts::why))
+        .route("/runs/{id}/blobs/{digest}", get(blobs::blob))
         .route("/runs/{id}/cost", get(cost::one))
         .route("/runs/{id}/transcript", get(transcript::transcript))
         .route("/runs/{id}/timeline", get(log::timeline))

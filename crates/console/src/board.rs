@@ -11,6 +11,8 @@ use interlock_store::{EventLog as _, Home, Listed, RunList, RunSummary, StoreErr
 use interlock_view::report::standing;
 use serde::Serialize;
 
+use crate::protected;
+
 /// How long a list counts as new.
 const FRESH: Duration = Duration::from_millis(250);
 /// How long it is shown while somebody reads the next one.
@@ -132,7 +134,7 @@ fn waiting(home: &Home, run: &RunId) -> Result<usize, StoreError> {
     let log = home.open_run(run)?;
     let run = log.load()?;
     let machine = log.machine_of(&run)?;
-    Ok(pending(&machine, &run).len() + standing(&machine, &run).len())
+    Ok(pending(&machine, &run).len() + standing(&machine, &run).len() + protected::count(&run))
 }
 
 /// Describes a run of the list.

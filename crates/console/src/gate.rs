@@ -12,6 +12,7 @@ use axum::{
     middleware::Next,
     response::{IntoResponse as _, Response},
 };
+use interlock_store::ClientProcess;
 
 use crate::{
     page,
@@ -34,43 +35,63 @@ pub(crate) async fn admit(
     request: Request,
     next: Next,
 ) -> Response {
-    let (parts, body) = request.into_parts();
+    let (mut parts, body) = request.into_parts();
     let checked = check(&shared, connection, &parts).await;
     let mut response = match checked {
-        Ok(()) => next.run(Request::from_parts(parts, body)).await,
+        Ok(asks) => {
+            parts.extensions.insert(asks);
+            next.run(Request::from_parts(parts, body)).await
+        }
         Err(problem) => problem.into_response(),
     };
     page::protect(response.headers_mut());
     response
 }
 
-async fn check(shared: &Arc<Shared>, connection: Connection, parts: &Parts) -> Result<(), Problem> {
+/// The processes that hold the connection on which a request came.
+#[derive(Debug, Clone)]
+pub(crate) struct Asks(pub(crate) Arc<[ClientProcess]>);
+
+async fn check(
+    shared: &Arc<Shared>,
+    connection: Connection,
+    parts: &Parts,
+) -> Result<Asks, Problem> {
     check_place(shared.port, &parts.method, &parts.uri, &parts.headers)?;
     let request = format!("{} {}", parts.method, parts.uri.path());
     let request: String = request.chars().take(REQUEST_CHARS_MAX).collect();
     let peer = shared
         .blocking(move |shared| match connection.peer(&shared.home)? {
-            Peer::Other => Ok(None),
+            Peer::Other(processes) => Ok(Ok(processes)),
             Peer::Agent(agent) => {
                 shared.report(&agent, &request);
-                Ok(Some(agent))
+                Ok(Err(agent))
             }
         })
         .await?;
-    if let Some(Agent { run, pid, .. }) = peer {
-        return Err(Problem::forbidden(
-            "agent",
-            format!(
-                "process {pid} runs below an agent that run `{run}` guards; a person has to do this elsewhere"
-            ),
-        ));
-    }
+    let asks = match peer {
+        Ok(processes) => Asks(processes.into()),
+        Err(Agent { run, pid, .. }) => {
+            return Err(Problem::forbidden(
+                "agent",
+                format!(
+                    "process {pid} runs below an agent that run `{run}` guards; a person has to do this elsewhere"
+                ),
+            ));
+        }
+    };
     let path = parts.uri.path();
     if !path.starts_with(API) || OPEN.contains(&path) {
-        return Ok(());
+        return Ok(asks);
     }
     match bearer(&parts.headers) {
-        Some(bearer) if shared.pairings.is_good(bearer, counts_as_use(path)) => Ok(()),
+        Some(bearer)
+            if shared
+                .pairings
+                .is_good_for(bearer, &asks.0, counts_as_use(path)) =>
+        {
+            Ok(asks)
+        }
         _ => Err(Problem::new(
             StatusCode::UNAUTHORIZED,
             "bearer",

@@ -8,9 +8,9 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use interlock_core::{evolve, names::RunId, run::Run};
+use interlock_core::{event::Event, evolve, names::RunId, run::Run};
 use interlock_graph::Trace;
-use interlock_store::{EventLog as _, RunLog, StoreError};
+use interlock_store::{EventLog as _, Recorded, RunLog, StoreError};
 
 /// Events between two folds that are kept.
 const STRIDE: u64 = 1_000;
@@ -47,7 +47,7 @@ impl Histories {
     pub(crate) fn at(&self, log: &RunLog, at: u64) -> Result<Moment, StoreError> {
         let history = self.history(log.run());
         let mut history = history.lock().unwrap_or_else(PoisonError::into_inner);
-        history.at(log, at)
+        history.at(|from| log.events(from).map(said), at)
     }
 
     /// Returns what is kept of a run; that of the run that nobody looked at for longest goes.
@@ -56,14 +56,7 @@ impl Histories {
         let place = all.iter().position(|(known, _)| known == run);
         let found = match place {
             Some(place) => all.remove(place),
-            None => {
-                let history = History {
-                    run: run.clone(),
-                    kept: BTreeMap::new(),
-                    last: None,
-                };
-                (run.clone(), Arc::new(Mutex::new(history)))
-            }
+            None => (run.clone(), Arc::new(Mutex::new(History::new(run.clone())))),
         };
         let history = Arc::clone(&found.1);
         all.push(found);
@@ -73,8 +66,28 @@ impl Histories {
     }
 }
 
+/// An event and when it was recorded.
+type Said = (Event, u64);
+
+fn said(recorded: Result<Recorded, StoreError>) -> Result<Said, StoreError> {
+    recorded.map(|recorded| (recorded.event, recorded.at_ms))
+}
+
 impl History {
-    fn at(&mut self, log: &RunLog, at: u64) -> Result<Moment, StoreError> {
+    fn new(run: RunId) -> Self {
+        Self {
+            run,
+            kept: BTreeMap::new(),
+            last: None,
+        }
+    }
+
+    /// Folds the first `at` events of those that `events` gives from a number on.
+    fn at<I: Iterator<Item = Result<Said, StoreError>>>(
+        &mut self,
+        events: impl FnOnce(u64) -> I,
+        at: u64,
+    ) -> Result<Moment, StoreError> {
         let kept = self.kept.range(..=at).next_back().map(|(_, moment)| moment);
         let last = self.last.as_ref().filter(|moment| moment.run.seq <= at);
         let nearest = kept
@@ -87,11 +100,11 @@ impl History {
             at_ms: 0,
         });
         if moment.run.seq < at {
-            for recorded in log.events(moment.run.seq) {
-                let recorded = recorded?;
-                moment.trace.follow(&recorded.event);
-                moment.at_ms = recorded.at_ms;
-                moment.run = evolve(moment.run, &recorded.event);
+            for said in events(moment.run.seq) {
+                let (event, at_ms) = said?;
+                moment.trace.follow(&event);
+                moment.at_ms = at_ms;
+                moment.run = evolve(moment.run, &event);
                 if moment.run.seq.is_multiple_of(STRIDE) {
                     self.kept.insert(moment.run.seq, moment.clone());
                 }
@@ -108,7 +121,9 @@ impl History {
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "a failed test panics")]
 mod tests {
-    use interlock_core::{event::Event, machine::Object};
+    use std::{fs, path::Path};
+
+    use interlock_core::machine::Object;
     use interlock_formats::{NoWorkflows, Source, load};
     use interlock_graph::Graph;
     use interlock_store::{Durability, Home, NewRun, SourceFile};
@@ -180,5 +195,54 @@ mod tests {
         }
         let beyond = histories.at(&log, EVENTS + 99).unwrap();
         assert_eq!(Some(&beyond.run), folds.last());
+    }
+
+    /// Reads the recorded histories of every version of the log.
+    fn recorded() -> Vec<(String, Vec<Event>)> {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/histories");
+        let mut all = Vec::new();
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.extension().is_none_or(|ending| ending != "jsonl") {
+                continue;
+            }
+            let text = fs::read_to_string(&path).unwrap();
+            let (events, _) = text.trim_end().rsplit_once('\n').unwrap();
+            let events = events
+                .lines()
+                .map(|line| serde_json::from_str(line).unwrap());
+            all.push((path.display().to_string(), events.collect()));
+        }
+        all
+    }
+
+    #[test]
+    fn each_moment_of_each_recorded_history_is_the_fold_of_the_events_before_it() {
+        let all = recorded();
+        assert!(all.len() > 20, "{}", all.len());
+        for (name, events) in all {
+            let run = RunId::new("r");
+            let mut folds = vec![Run::new(run.clone())];
+            for event in &events {
+                folds.push(evolve(folds.last().unwrap().clone(), event));
+            }
+            let mut history = History::new(run);
+            // On, back, and jumps over the whole of it.
+            let count = folds.len();
+            let jumps = (0..count).map(|step| step * 7 % count);
+            for at in (0..count).chain((0..count).rev()).chain(jumps) {
+                let of = |from: u64| {
+                    let from = usize::try_from(from).unwrap();
+                    let rest = events.get(from..).unwrap().iter().cloned();
+                    rest.zip(1..).map(Ok)
+                };
+                let moment = history.at(of, u64::try_from(at).unwrap()).unwrap();
+                assert_eq!(
+                    Some(&moment.run),
+                    folds.get(at),
+                    "{name}, after {at} events"
+                );
+            }
+        }
     }
 }

@@ -19,6 +19,7 @@ mod pairing;
 mod passkeys;
 mod peer;
 mod proofs;
+mod protected;
 mod query;
 mod reply;
 mod requests;

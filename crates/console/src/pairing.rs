@@ -11,6 +11,7 @@ use std::{
 };
 
 use axum::http::StatusCode;
+use interlock_store::ClientProcess;
 use sha2::{Digest as _, Sha256};
 use tokio::sync::{mpsc, oneshot};
 
@@ -87,6 +88,8 @@ struct Bearer {
     id: String,
     /// The number that it had shown.
     number: String,
+    /// The processes that it was given to; empty: they are not looked up here.
+    given_to: Vec<ClientProcess>,
     since: Instant,
     used: Instant,
 }
@@ -185,7 +188,14 @@ impl Pairings {
     }
 
     /// Tells a page that knows what its key is the hash of what became of it.
-    pub(crate) fn finish(&self, id: &str, secret: &str) -> Result<Finished, Problem> {
+    ///
+    /// The bearer counts for the processes `asks` that hold the page's connection, and for no others.
+    pub(crate) fn finish(
+        &self,
+        id: &str,
+        secret: &str,
+        asks: &[ClientProcess],
+    ) -> Result<Finished, Problem> {
         let refused = || {
             Problem::forbidden(
                 "pairing",
@@ -226,11 +236,24 @@ impl Pairings {
             Bearer {
                 id: name,
                 number: waited.map(|waited| waited.number).unwrap_or_default(),
+                given_to: asks.to_vec(),
                 since: now,
                 used: now,
             },
         );
         Ok(Finished::Bearer(bearer))
+    }
+
+    /// Tells whether a bearer opens for the processes that ask; `used`: it counts as used now.
+    ///
+    /// One that another program has got hold of opens nothing for it.
+    pub(crate) fn is_good_for(&self, bearer: &str, asks: &[ClientProcess], used: bool) -> bool {
+        let hash: Hash = Sha256::digest(bearer).into();
+        let is_own = self.lock().bearers.get(&hash).is_some_and(|bearer| {
+            let own = &bearer.given_to;
+            own.is_empty() || own.iter().any(|process| asks.contains(process))
+        });
+        is_own && self.is_good(bearer, used)
     }
 
     /// Tells whether a bearer opens; `used`: it counts as used now.
@@ -370,19 +393,41 @@ mod tests {
     fn a_page_is_let_in_once_by_a_yes_to_its_number() {
         let (pairings, mut asked) = Pairings::new();
         let (id, number) = pairings.begin(&key()).unwrap();
-        assert_eq!(pairings.finish(&id, SECRET), Ok(Finished::Waits));
+        assert_eq!(pairings.finish(&id, SECRET, &[]), Ok(Finished::Waits));
         let request = asked.try_recv().unwrap();
         assert_eq!(request.number, number);
         assert!(request.answer(true));
         let other = SECRET.replace('0', "1");
-        pairings.finish(&id, &other).unwrap_err();
-        let Finished::Bearer(bearer) = pairings.finish(&id, SECRET).unwrap() else {
+        pairings.finish(&id, &other, &[]).unwrap_err();
+        let Finished::Bearer(bearer) = pairings.finish(&id, SECRET, &[]).unwrap() else {
             unreachable!("it was answered");
         };
         assert!(pairings.is_good(&bearer, true));
         assert!(!pairings.is_good(&bearer.to_uppercase(), true));
         // Nobody who heard the secret later gets a bearer of their own.
-        pairings.finish(&id, SECRET).unwrap_err();
+        pairings.finish(&id, SECRET, &[]).unwrap_err();
+    }
+
+    #[test]
+    fn a_bearer_opens_for_the_program_that_it_was_given_to() {
+        let process = |pid, started: &str| ClientProcess {
+            pid,
+            started: started.to_owned(),
+        };
+        let browser = [process(7, "1"), process(8, "2")];
+        let (pairings, mut asked) = Pairings::new();
+        let (id, _) = pairings.begin(&key()).unwrap();
+        assert!(asked.try_recv().unwrap().answer(true));
+        let Finished::Bearer(bearer) = pairings.finish(&id, SECRET, &browser).unwrap() else {
+            unreachable!("it was answered");
+        };
+        assert!(pairings.is_good_for(&bearer, &browser, true));
+        assert!(pairings.is_good_for(&bearer, &[process(8, "2"), process(9, "3")], true));
+        // Another process, one that has got the same number since, and none.
+        for other in [&[process(9, "3")][..], &[process(7, "4")], &[]] {
+            assert!(!pairings.is_good_for(&bearer, other, true), "{other:?}");
+        }
+        assert!(pairings.is_good_for(&bearer, &browser, true));
     }
 
     #[test]
@@ -390,7 +435,7 @@ mod tests {
         let (pairings, mut asked) = Pairings::new();
         let (id, number) = pairings.begin(&key()).unwrap();
         assert!(asked.try_recv().unwrap().answer(true));
-        let Finished::Bearer(bearer) = pairings.finish(&id, SECRET).unwrap() else {
+        let Finished::Bearer(bearer) = pairings.finish(&id, SECRET, &[]).unwrap() else {
             unreachable!("it was answered");
         };
         let inside = pairings.inside(&bearer);
@@ -413,11 +458,11 @@ mod tests {
         let (pairings, mut asked) = Pairings::new();
         let (refused, _) = pairings.begin(&key()).unwrap();
         assert!(asked.try_recv().unwrap().answer(false));
-        pairings.finish(&refused, SECRET).unwrap_err();
+        pairings.finish(&refused, SECRET, &[]).unwrap_err();
         let (dropped, _) = pairings.begin(&key()).unwrap();
         drop(asked.try_recv().unwrap());
-        pairings.finish(&dropped, SECRET).unwrap_err();
-        pairings.finish("unknown", SECRET).unwrap_err();
+        pairings.finish(&dropped, SECRET, &[]).unwrap_err();
+        pairings.finish("unknown", SECRET, &[]).unwrap_err();
         pairings.begin("short").unwrap_err();
     }
 
@@ -433,7 +478,7 @@ mod tests {
             }
             assert_eq!(request.is_waiting(), is_in, "{ago:?}");
             assert_eq!(request.answer(true), is_in, "{ago:?}");
-            let finished = pairings.finish(&id, SECRET);
+            let finished = pairings.finish(&id, SECRET, &[]);
             assert_eq!(
                 matches!(finished, Ok(Finished::Bearer(_))),
                 is_in,

@@ -7,9 +7,12 @@ use std::net::SocketAddr;
 
 use interlock_clients::{guarded::guarded_above, process};
 use interlock_core::names::RunId;
-use interlock_store::Home;
+use interlock_store::{ClientProcess, Home};
 
 use crate::reply::Problem;
+
+/// How often a peer is looked up that cannot be told.
+const TRIES_MAX: u32 = 3;
 
 /// The two ends of a connection.
 #[derive(Debug, Clone, Copy)]
@@ -29,8 +32,8 @@ pub(crate) struct Agent {
 /// Who asks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Peer {
-    /// No guarded agent's process.
-    Other,
+    /// No guarded agent's: the processes that hold the connection; empty where they are not looked up.
+    Other(Vec<ClientProcess>),
     /// A guarded agent's.
     Agent(Agent),
 }
@@ -47,6 +50,17 @@ impl Connection {
     /// # Errors
     /// It cannot be told.
     pub(crate) fn peer(self, home: &Home) -> Result<Peer, Problem> {
+        let mut tries = 1;
+        loop {
+            match self.look(home) {
+                // A program that a browser has just started holds its connections until it runs.
+                Err(_) if tries < TRIES_MAX => tries += 1,
+                found => return found,
+            }
+        }
+    }
+
+    fn look(self, home: &Home) -> Result<Peer, Problem> {
         let unknown = |_| {
             Problem::forbidden(
                 "peer",
@@ -54,6 +68,7 @@ impl Connection {
             )
         };
         let found = holders(self.peer, self.local).ok_or(()).map_err(unknown)?;
+        let mut processes = Vec::new();
         for pid in found {
             let run = guarded_above(home, pid).map_err(|error| {
                 let message = format!("it cannot be told whether an agent asks: {error}");
@@ -63,8 +78,9 @@ impl Connection {
                 let program = process::look(pid).map_or_else(String::new, |found| found.name);
                 return Ok(Peer::Agent(Agent { run, pid, program }));
             }
+            processes.extend(process::look(pid).map(|found| found.client));
         }
-        Ok(Peer::Other)
+        Ok(Peer::Other(processes))
     }
 }
 

@@ -11,7 +11,7 @@ use interlock_store::RunLog;
 use interlock_view::report::{StandsFor, standing};
 use serde_json::{Value, json};
 
-use crate::board::RunRow;
+use crate::{board::RunRow, protected};
 
 /// Characters of the name of who asks.
 const NAME_CHARS_MAX: usize = 60;
@@ -49,6 +49,9 @@ pub(crate) fn requests(
             "commands": commands(one.kind, row.name.as_deref().unwrap_or(run.id.as_str())),
         })
     }));
+    // The pause is the last thing that happened.
+    let name = word(row.name.as_deref().unwrap_or(run.id.as_str()));
+    all.extend(protected::requests(run, &name, row.last_ms));
     for request in &mut all {
         if let Value::Object(fields) = request {
             fields.insert("run".to_owned(), json!(row.id));

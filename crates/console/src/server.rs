@@ -199,7 +199,7 @@ async fn serve_peer(
         .await;
     drop(looking);
     let app = app.layer(Extension(connection));
-    if !matches!(found, Ok(Peer::Other)) {
+    if !matches!(found, Ok(Peer::Other(_))) {
         if let Ok(_permit) = limits.refusals.try_acquire_owned() {
             // The gate says and records why.
             let _ = timeout(REFUSAL_TIME, serve(stream, app, REFUSAL_TIME)).await;

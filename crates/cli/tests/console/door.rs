@@ -289,6 +289,27 @@ fn a_process_below_a_guarded_agent_is_refused_with_a_right_bearer_and_is_in_the_
     );
 }
 
+#[test]
+fn a_bearer_that_another_program_has_got_hold_of_opens_nothing_for_it() {
+    let world = World::new();
+    world.asks();
+    let mut console = Console::open(&world.room);
+    let bearer = console.pair();
+    let ask = console.get("inbox", &bearer).json()["requests"][0].clone();
+    let body = json!({
+        "request": ask["id"], "decision": "yes", "digest": ask["digest"], "seen_seq": ask["seen_seq"],
+    });
+    let answers = format!("/api/v1/runs/{}/answers", world.run);
+    // Not below an agent: what an agent has started in a session of its own looks like this.
+    let line = line(&console, "POST", &answers, &bearer, &body.to_string());
+    let output = world.room.command("bash").args(["-c", &line]).output();
+    let said = String::from_utf8(output.unwrap().stdout).unwrap();
+    assert!(said.starts_with("HTTP/1.1 401"), "{said}");
+    assert!(world.events("ApprovalGranted").is_empty());
+    // For the page it goes on.
+    assert_eq!(console.get("inbox", &bearer).status, 200);
+}
+
 /// One process below the agent asks for a page, is refused, and hands its connection to another one and ends.
 const HANDS_ON: &str = r#"
 import os, socket, sys

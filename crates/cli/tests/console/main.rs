@@ -9,16 +9,21 @@
 mod answers;
 mod calls;
 mod compare;
+mod corpus;
 mod demo;
 mod door;
 mod drafts;
 mod export;
+mod injections;
+mod memory;
+mod moments;
 mod page;
 mod passkeys;
 #[expect(dead_code, reason = "other tests ask for more")]
 #[path = "../stages/place.rs"]
 mod place;
 mod port;
+mod protected;
 mod stages;
 mod trials;
 mod trust;

@@ -188,6 +188,32 @@ fn an_edit_of_a_stage_is_shown_by_what_it_would_change() {
 }
 
 #[test]
+fn what_lies_beside_the_log_is_shown_by_its_digest_and_masked() {
+    let looked = Looked::new();
+    let answered = looked.of_run("events?kind=ModelResponded");
+    let seq = answered["events"][0]["seq"].as_u64().unwrap();
+    let event = looked.of_run(&format!("events/{seq}"));
+    let kept = event["kept"].as_array().unwrap();
+    assert_eq!(kept.len(), 1, "{event:#}");
+    let digest = kept[0]["digest"].as_str().unwrap();
+    let blob = looked.of_run(&format!("blobs/{digest}"));
+    let text = blob["text"].as_str().unwrap();
+    assert!(text.contains("I look. \\u{202e}<script>"), "{text}");
+    assert_eq!(blob["cut"], false);
+    // A digest is no path, and what nothing names is not there.
+    for wrong in ["..%2fevents.db", &"0".repeat(64), "x"] {
+        let path = format!("runs/{}/blobs/{wrong}", looked.run);
+        assert_eq!(
+            looked.console.get(&path, &looked.bearer).status,
+            404,
+            "{wrong}"
+        );
+    }
+    let started = looked.of_run("events/0");
+    assert_eq!(started["kept"], json!([]), "{started:#}");
+}
+
+#[test]
 fn the_cost_is_that_of_the_log_and_is_not_0_where_none_is_recorded() {
     let looked = Looked::new();
     let cost = looked.of_run("cost");

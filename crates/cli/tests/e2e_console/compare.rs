@@ -199,6 +199,13 @@ fn two_runs_are_compared_and_a_log_is_judged_under_another_workflow_story() {
     person.tell("run", json!({ "id": fork }));
     person.waits("main", "testing");
     person.tell("click", json!({ "on": "button:has-text(\"Fit\")" }));
+    // Each branch says what may be done in it.
+    person.waits(".inspector", "PASS");
+    person.tell(
+        "go",
+        json!({ "name": "planning/docs/writing", "tag": "BUTTON" }),
+    );
+    person.waits(".inspector", "READY");
     picture(&person.browser, "console-fork");
     person.clean("fork");
 }

@@ -109,7 +109,6 @@ fn a_workflow_is_edited_as_picture_and_text_and_saved_story() {
     person.tell("field", json!({ "name": "Name", "value": "drafting" }));
     person.source(&renamed);
     person.clean("workflow-state");
-    super::story::picture(&person.browser, "console-editor");
     person.go("Undo");
     person.source(FLOW);
     person.waits("svg [aria-selected=true]", "writing");
@@ -139,6 +138,7 @@ fn a_workflow_is_edited_as_picture_and_text_and_saved_story() {
     person.tell("write", json!({ "text": "oops: 1" }));
     let line = renamed.lines().count() + 1;
     person.waits("main", &format!("Line {line}, column 1"));
+    super::story::picture(&person.browser, "console-editor");
     person.clean("workflow-broken");
     person.go(&format!("Line {line}"));
     person.tell("keys", json!({ "keys": ["Shift+End", "Delete"] }));

@@ -8,8 +8,11 @@
 
 mod browser;
 mod compare;
+#[path = "../console/corpus.rs"]
+mod corpus;
 mod editor;
 mod export;
+mod injections;
 #[expect(dead_code, reason = "other tests ask for more")]
 #[path = "../console/page.rs"]
 mod page;

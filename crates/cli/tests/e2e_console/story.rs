@@ -49,10 +49,18 @@ fn pictures() -> Option<PathBuf> {
 
 /// Takes a picture for the docs, in both colours.
 pub(crate) fn picture(browser: &Browser, name: &str) {
+    picture_of(browser, name, 960);
+}
+
+/// Takes a picture of so much of the page.
+fn picture_of(browser: &Browser, name: &str, height: u32) {
     if let Some(folder) = pictures() {
         for (scheme, ending) in [("light", ""), ("dark", "-dark")] {
             let path = folder.join(format!("{name}{ending}.png"));
-            browser.tell("shot", json!({ "path": path, "scheme": scheme }));
+            browser.tell(
+                "shot",
+                json!({ "path": path, "scheme": scheme, "height": height }),
+            );
         }
     }
 }
@@ -79,6 +87,23 @@ impl Person {
             browser,
             _console: console,
         }
+    }
+
+    /// Looks at the run while the agent works: it was just denied a call.
+    fn sees_the_denial(&self, run: &str) {
+        let shown = self.browser.tell("run", json!({ "id": run }));
+        assert!(
+            shown["text"].as_str().unwrap().contains("Running"),
+            "{shown}"
+        );
+        let denied = json!({ "event": "CallDenied" });
+        let seen = self.browser.tell("line", denied);
+        let why = seen["text"].as_str().unwrap();
+        for wanted in ["Denied", "tool_not_allowed", "planning"] {
+            assert!(why.contains(wanted), "{wanted}:\n{why}");
+        }
+        // With the reason, which stands below the graph.
+        picture_of(&self.browser, "console-run", 1500);
     }
 
     /// Sees the first text and its diff, and says no.
@@ -145,7 +170,10 @@ fn a_person_says_no_then_yes_and_looks_back_by_keyboard_alone() {
         vec![match request.turn() {
             // Too early: nothing is written while planning.
             0 => write(first),
-            1 => tool("Read", json!({ "file_path": file })),
+            1 => {
+                seen.get().unwrap().sees_the_denial(&at_run);
+                tool("Read", json!({ "file_path": file }))
+            }
             2 => transition("READY"),
             3 => write(first),
             4 => transition("SHIP"),
@@ -196,7 +224,6 @@ fn look_back(person: &Person, interlock: &Interlock<'_>, run: &str) {
         text.contains("release-notes") && text.contains("Completed"),
         "{text}"
     );
-    picture(browser, "console-run");
     let past = browser.tell("past", json!({ "event": "CallDenied" }));
     let why = past["why"].as_str().unwrap();
     for wanted in [

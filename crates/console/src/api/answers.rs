@@ -25,6 +25,7 @@ use serde_json::json;
 use super::body;
 use crate::{
     passkeys::{Signed, Yes, sign},
+    protected,
     reply::{Answered, Problem, json_reply},
     shared::{Opened, Shared, now_ms},
 };
@@ -93,6 +94,9 @@ pub(super) async fn answer(
         .blocking(move |shared| {
             let id = RunId::new(id);
             let mut opened = shared.open(&id)?;
+            if sent.request == protected::REQUEST {
+                return shared.accept_or_cancel(&mut opened, &sent);
+            }
             let Opened { machine, run, .. } = &opened;
             let waiting = pending(machine, run);
             let one = waiting.iter().find(|one| one.id().as_str() == sent.request);
@@ -153,7 +157,12 @@ pub(super) async fn resume(
     sent: Body,
 ) -> Answered {
     body::<Because>(sent).await?;
-    tell(&shared, id, "resumed", |_, by| {
+    tell(&shared, id, "resumed", |run, by| {
+        if protected::waits(run) {
+            return Err(Problem::moved(
+                "protected files were changed: look at them in the inbox, and accept them there",
+            ));
+        }
         Ok(CommandKind::Resume { by })
     })
     .await
@@ -165,15 +174,19 @@ pub(super) async fn cancel(
     sent: Body,
 ) -> Answered {
     body::<Because>(sent).await?;
-    let ask = |run: &Run, by| match run.is_durable() {
-        // Programs that a dead runner left are ended by the command, and by it alone.
-        true => Err(Problem::input(format!(
+    tell(&shared, id, "cancelled", cancelling).await
+}
+
+/// Returns the command that cancels a run.
+fn cancelling(run: &Run, by: String) -> Result<CommandKind, Problem> {
+    // Programs that a dead runner left are ended by the command, and by it alone.
+    if run.is_durable() {
+        return Err(Problem::input(format!(
             "cancel this run with `interlock cancel {}`: it may have programs to end",
             run.id
-        ))),
-        false => Ok(CommandKind::Cancel { by }),
-    };
-    tell(&shared, id, "cancelled", ask).await
+        )));
+    }
+    Ok(CommandKind::Cancel { by })
 }
 
 /// Tells a run what a person wants of it.
@@ -194,6 +207,30 @@ async fn tell(
 }
 
 impl Shared {
+    /// Accepts the protected things that changed, as they were shown, and has the run go on; or cancels it.
+    fn accept_or_cancel(
+        &self,
+        opened: &mut Opened,
+        sent: &Sent,
+    ) -> Result<serde_json::Value, Problem> {
+        let run = &opened.run;
+        let is_same = protected::digest(run).to_string() == sent.digest;
+        if !protected::waits(run) || !is_same {
+            return Err(Problem::moved(
+                "what you answered has changed or waits no more: look at it again",
+            ));
+        }
+        let by = self.person.clone();
+        let (ask, message) = match sent.decision {
+            Word::Yes => (
+                CommandKind::Resume { by },
+                "accepted the protected files as they are; the run goes on",
+            ),
+            Word::No => (cancelling(run, by)?, "cancelled the run"),
+        };
+        self.take(opened, ask, message.to_owned())
+    }
+
     /// Asks a run, and says what came of it.
     fn take(
         &self,

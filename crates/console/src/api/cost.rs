@@ -12,7 +12,7 @@ use interlock_core::{attempt::Usage, names::RunId};
 use interlock_store::EventLog as _;
 use serde_json::{Value, json};
 
-use super::runs::fits;
+use super::runs::Filter;
 use crate::{
     board::RunRow,
     query::Query,
@@ -33,7 +33,8 @@ pub(super) async fn list(State(shared): State<Arc<Shared>>, uri: Uri) -> Answere
     let found = shared
         .blocking(move |shared| {
             let rows = shared.board.rows(&shared.home)?;
-            let fitting: Vec<&RunRow> = rows.iter().filter(|row| fits(row, &query)).collect();
+            let filter = Filter::of(&query)?;
+            let fitting: Vec<&RunRow> = rows.iter().filter(|row| filter.fits(row)).collect();
             let mut total = Usage::default();
             let mut recorded = 0;
             let mut runs = Vec::new();

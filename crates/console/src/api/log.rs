@@ -11,7 +11,7 @@ use interlock_store::{EventLog as _, Recorded, VerifyError};
 use interlock_view::narrator::{Severity, describe};
 use serde_json::{Value, json};
 
-use super::call::why;
+use super::{blobs, call::why};
 use crate::{
     query::Query,
     reply::{Answered, Problem, json_reply},
@@ -24,6 +24,9 @@ const WINDOW_MAX: usize = 1_000;
 const WINDOW: usize = 200;
 /// Marks of a timeline; where there are more, some are left out evenly.
 const MARKS_MAX: usize = 2_000;
+/// Time without an event that a timeline tells of, and how many of them; the longest count.
+const GAP_MS: u64 = 60_000;
+const GAPS_MAX: usize = 200;
 /// Characters of a detail that are sent.
 const DETAIL_CHARS_MAX: usize = 600;
 
@@ -158,6 +161,8 @@ pub(super) async fn event(
                 fields.insert("event".to_owned(), event);
                 fields.insert("hash".to_owned(), json!(recorded.hash.to_string()));
                 fields.insert("why".to_owned(), json!(why));
+                let kept = blobs::named(&opened.log, &recorded.event);
+                fields.insert("kept".to_owned(), json!(kept));
             }
             Ok(found)
         })
@@ -173,10 +178,11 @@ pub(super) async fn timeline(
         .blocking(move |shared| {
             let log = shared.home.open_run(&RunId::new(id))?;
             let (mut events, mut from_ms, mut to_ms) = (0_u64, None, 0);
-            let mut marks = Vec::new();
+            let (mut marks, mut gaps) = (Vec::new(), Gaps::default());
             for recorded in log.events(0) {
                 let recorded = recorded?;
                 events = recorded.seq + 1;
+                gaps.see(recorded.seq, recorded.at_ms);
                 from_ms.get_or_insert(recorded.at_ms);
                 to_ms = recorded.at_ms;
                 if describe(recorded.seq, &recorded.event).severity > Severity::Routine {
@@ -190,10 +196,41 @@ pub(super) async fn timeline(
                 "from_ms": from_ms.unwrap_or(0),
                 "to_ms": to_ms,
                 "marks": marks,
+                "gaps": gaps.longest(),
             }))
         })
         .await?;
     json_reply(&found)
+}
+
+/// Finds the times without an event.
+#[derive(Debug, Default)]
+struct Gaps {
+    last_ms: Option<u64>,
+    /// Each with the event that it ended with.
+    found: Vec<(u64, u64)>,
+}
+
+impl Gaps {
+    fn see(&mut self, seq: u64, at_ms: u64) {
+        let last = self.last_ms.replace(at_ms).unwrap_or(at_ms);
+        let idle = at_ms.saturating_sub(last);
+        if idle >= GAP_MS {
+            self.found.push((seq, idle));
+        }
+    }
+
+    /// Lists the longest ones in the order of the log.
+    fn longest(mut self) -> Vec<Value> {
+        self.found
+            .sort_by_key(|(seq, ms)| (std::cmp::Reverse(*ms), *seq));
+        self.found.truncate(GAPS_MAX);
+        self.found.sort_unstable();
+        let found = self.found.into_iter();
+        found
+            .map(|(seq, ms)| json!({ "seq": seq, "ms": ms }))
+            .collect()
+    }
 }
 
 pub(super) async fn verify(State(shared): State<Arc<Shared>>, Path(id): Path<String>) -> Answered {
@@ -224,4 +261,38 @@ pub(super) async fn verify(State(shared): State<Arc<Shared>>, Path(id): Path<Str
         })
         .await?;
     json_reply(&found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_longest_times_without_an_event_are_told_in_order() {
+        let mut gaps = Gaps::default();
+        let mut now = 1_000_000;
+        for (seq, idle) in [0, 59_999, 60_000, 5, 7_200_000].into_iter().enumerate() {
+            now += idle;
+            gaps.see(u64::try_from(seq).unwrap_or_default(), now);
+        }
+        // A clock that was set back leaves no gap.
+        gaps.see(5, now - 500_000);
+        assert_eq!(
+            gaps.longest(),
+            [
+                json!({ "seq": 2, "ms": 60_000 }),
+                json!({ "seq": 4, "ms": 7_200_000 })
+            ]
+        );
+        let mut many = Gaps::default();
+        for seq in 0..2 * GAPS_MAX as u64 {
+            many.see(seq, seq * (GAP_MS + seq));
+        }
+        let kept = many.longest();
+        assert_eq!(kept.len(), GAPS_MAX);
+        assert!(
+            kept.iter()
+                .all(|gap| gap.get("seq").and_then(Value::as_u64) >= Some(GAPS_MAX as u64))
+        );
+    }
 }

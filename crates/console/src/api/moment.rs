@@ -12,14 +12,16 @@ use interlock_core::{
     machine::{Machine, Transition},
     names::{EventName, FramePath, RunId, StateName},
     pending::pending,
-    place::{focus, machine_of},
+    place::machine_of,
     run::Run,
 };
 use interlock_store::EventLog as _;
-use interlock_view::report::{Basis, LimitsReport, Targets, meaning, report, standing};
+use interlock_view::report::{Targets, report, standing};
 use serde_json::{Value, json};
 
+use super::branches::{branches, first};
 use crate::{
+    protected,
     query::Query,
     reply::{Answered, json_reply},
     shared::Shared,
@@ -39,7 +41,7 @@ pub(super) async fn state(
             let before = shared.histories.at(&log, at.saturating_sub(1))?;
             let moment = shared.histories.at(&log, at)?;
             let machine = log.machine_of(&moment.run)?;
-            let mut found = describe(&machine, &moment.run);
+            let mut found = describe(&machine, &moment.run, &before.run);
             if let Value::Object(fields) = &mut found {
                 let context = report(&machine, &before.run, None).context;
                 fields.insert("before".to_owned(), json!(context));
@@ -53,22 +55,9 @@ pub(super) async fn state(
     json_reply(&found)
 }
 
-/// Says where a run stands, seen from the first line of execution that is open.
-fn describe(machine: &Machine, run: &Run) -> Value {
+/// Says where a run stands, seen from the first line of execution that is open; `before`: one event earlier.
+fn describe(machine: &Machine, run: &Run, before: &Run) -> Value {
     let seen = report(machine, run, None);
-    let path = focus(run, None);
-    let transitions: Vec<Value> = exits(machine, run, &path)
-        .into_iter()
-        .map(|exit| {
-            json!({
-                "event": exit.event,
-                "leads": exit.leads,
-                "open": exit.open,
-                "approval": exit.approval,
-                "why": exit.why,
-            })
-        })
-        .collect();
     let mut waiting: Vec<Value> = pending(machine, run)
         .iter()
         .map(|one| json!({ "title": headline(machine, run, one), "kind": "approval" }))
@@ -77,16 +66,37 @@ fn describe(machine: &Machine, run: &Run) -> Value {
         let title = one.title.as_ref().unwrap_or(&one.path);
         json!({ "title": title, "kind": one.kind })
     }));
-    json!({
-        "status": seen.status,
-        "state": seen.state.0,
-        "context": seen.context,
-        "tools": seen.tools,
-        "transitions": transitions,
-        "limits": limits(seen.limits),
-        "evidence": evidence(machine, run, &path),
-        "waiting": waiting,
-    })
+    if protected::waits(run) {
+        waiting.push(json!({ "title": "protected files were changed", "kind": "protected" }));
+    }
+    let mut found = first(machine, run);
+    for (name, value) in [
+        ("status", json!(seen.status)),
+        ("state", json!(seen.state.0)),
+        ("waiting", json!(waiting)),
+        ("branches", branches(machine, run, before)),
+        ("answers", json!(answers(run))),
+    ] {
+        found.insert(name.to_owned(), value);
+    }
+    Value::Object(found)
+}
+
+/// Lists how the last requests to a person were settled, the newest first.
+fn answers(run: &Run) -> Vec<Value> {
+    let settled = run.settled.iter().rev();
+    settled
+        .map(|one| {
+            json!({
+                "id": one.id,
+                "about": one.about,
+                "how": one.how,
+                "by": one.by,
+                "at_ms": one.at_ms,
+                "note": one.note,
+            })
+        })
+        .collect()
 }
 
 /// One event that leads on from where a line stands.
@@ -157,66 +167,4 @@ fn obstacles(
     }
     let approval = transitions.iter().any(|one| one.approval.is_some());
     (approval, why)
-}
-
-/// Lists what was seen of the commands and tools that the transitions from here rest on.
-fn evidence(machine: &Machine, run: &Run, path: &FramePath) -> Vec<Value> {
-    let found = run
-        .frame(path)
-        .and_then(|frame| machine_of(machine, run, path)?.states.get(&frame.at));
-    let Some(state) = found.filter(|_| !run.is_over()) else {
-        return Vec::new();
-    };
-    let mut all = Vec::new();
-    for (event, rule) in &state.on {
-        for index in 0..rule.transitions.len() {
-            let meant = meaning(machine, run, path, event, Some(index));
-            for basis in meant.map(|meant| meant.bases).unwrap_or_default() {
-                let told = of_basis(&basis);
-                all.extend(told.filter(|told| !all.contains(told)));
-            }
-        }
-    }
-    all
-}
-
-fn of_basis(basis: &Basis) -> Option<Value> {
-    let Basis::Seen {
-        what,
-        exit,
-        begun_seq,
-        holds,
-        ..
-    } = basis
-    else {
-        return None;
-    };
-    let seen = match (begun_seq, exit) {
-        (None, _) => "not seen".to_owned(),
-        (Some(seq), Some(exit)) => format!("exit {exit} (event {seq})"),
-        (Some(seq), None) => format!("exit not known (event {seq})"),
-    };
-    let stale = match (begun_seq, holds) {
-        (Some(_), false) => ", does not count now",
-        _ => "",
-    };
-    Some(json!({
-        "text": format!("`{what}`: {seen}{stale}"),
-        "holds": holds,
-        "seq": begun_seq,
-    }))
-}
-
-fn limits(limits: LimitsReport) -> Vec<Value> {
-    [
-        ("iterations", limits.iterations),
-        ("files", limits.files),
-        ("bytes", limits.bytes),
-    ]
-    .into_iter()
-    .filter_map(|(name, pair)| {
-        let [used, max] = pair?;
-        Some(json!({ "name": name, "used": used, "max": max }))
-    })
-    .collect()
 }

@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use axum::{body::Body, extract::State, http::StatusCode};
+use axum::{Extension, body::Body, extract::State, http::StatusCode};
 use serde::Deserialize;
 use serde_json::json;
 
 use super::body;
 use crate::{
+    gate::Asks,
     pairing::{Finished, WAIT_MAX},
     reply::{Answered, json_reply},
     shared::Shared,
@@ -34,9 +35,13 @@ pub(super) async fn begin(State(shared): State<Arc<Shared>>, sent: Body) -> Answ
     json_reply(&json!({ "pairing": pairing, "number": number, "expires_ms": expires_ms }))
 }
 
-pub(super) async fn finish(State(shared): State<Arc<Shared>>, sent: Body) -> Answered {
+pub(super) async fn finish(
+    State(shared): State<Arc<Shared>>,
+    Extension(asks): Extension<Asks>,
+    sent: Body,
+) -> Answered {
     let Finish { pairing, secret } = body(sent).await?;
-    match shared.pairings.finish(&pairing, &secret)? {
+    match shared.pairings.finish(&pairing, &secret, &asks.0)? {
         Finished::Bearer(bearer) => json_reply(&json!({
             "bearer": bearer,
             "person": shared.person,

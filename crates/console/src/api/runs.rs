@@ -15,8 +15,9 @@ use serde_json::{Value, json};
 
 use crate::{
     board::RunRow,
+    protected,
     query::Query,
-    reply::{Answered, json_reply},
+    reply::{Answered, Problem, json_reply},
     requests::requests,
     shared::{Opened, Shared, now_ms},
 };
@@ -24,6 +25,9 @@ use crate::{
 /// Runs of one page of the list.
 const PAGE_MAX: usize = 500;
 const PAGE: usize = 100;
+/// States that are offered as a filter, and how many are looked at for it.
+const STATES_MAX: usize = 300;
+const STATES_READ_MAX: usize = 100_000;
 
 pub(super) async fn projects(State(shared): State<Arc<Shared>>) -> Answered {
     let rows = shared
@@ -50,32 +54,82 @@ pub(super) async fn list(State(shared): State<Arc<Shared>>, uri: Uri) -> Answere
         .blocking(move |shared| Ok(shared.board.rows(&shared.home)?))
         .await?;
     let workflows: BTreeSet<&str> = rows.iter().map(|row| row.workflow.as_str()).collect();
-    let fitting: Vec<&RunRow> = rows.iter().filter(|row| fits(row, &query)).collect();
+    let filter = Filter::of(&query)?;
+    let fitting: Vec<&RunRow> = rows.iter().filter(|row| filter.fits(row)).collect();
     let shown: Vec<&&RunRow> = fitting.iter().skip(offset).take(limit).collect();
     json_reply(&json!({
         "total": fitting.len(),
         "offset": offset,
         "runs": shown,
         "workflows": workflows.into_iter().filter(|name| !name.is_empty()).collect::<Vec<_>>(),
+        "states": filter.states(&rows),
     }))
 }
 
-pub(super) fn fits(row: &RunRow, query: &Query) -> bool {
-    let is = |name: &str, value: &str| query.text(name).is_none_or(|wanted| wanted == value);
-    let status = query.text("status").is_none_or(|wanted| match wanted {
-        "open" => !row.is_over,
-        wanted => wanted == row.status,
-    });
-    let text = query.text("text").is_none_or(|wanted| {
-        let wanted = wanted.to_lowercase();
-        let name = row.name.as_deref().unwrap_or_default();
-        let words = [row.id.as_str(), name, &row.workflow, &row.project];
-        let mut words = words
+/// Which runs are wanted.
+pub(super) struct Filter<'q> {
+    query: &'q Query,
+    /// In small letters.
+    text: Option<String>,
+    /// When the last event was recorded at the earliest, in milliseconds since 1970.
+    since: Option<u64>,
+}
+
+impl<'q> Filter<'q> {
+    pub(super) fn of(query: &'q Query) -> Result<Self, Problem> {
+        Ok(Self {
+            query,
+            text: query.text("text").map(str::to_lowercase),
+            since: query.value("since")?,
+        })
+    }
+
+    pub(super) fn fits(&self, row: &RunRow) -> bool {
+        let state = self.query.text("state");
+        self.fits_but_state(row)
+            && state.is_none_or(|wanted| {
+                row.state
+                    .iter()
+                    .any(|path| names_of(path).any(|name| name == wanted))
+            })
+    }
+
+    fn fits_but_state(&self, row: &RunRow) -> bool {
+        let is =
+            |name: &str, value: &str| self.query.text(name).is_none_or(|wanted| wanted == value);
+        let status = self.query.text("status").is_none_or(|wanted| match wanted {
+            "open" => !row.is_over,
+            wanted => wanted == row.status,
+        });
+        let text = self.text.as_ref().is_none_or(|wanted| {
+            let name = row.name.as_deref().unwrap_or_default();
+            let words = [row.id.as_str(), name, &row.workflow, &row.project];
+            let mut words = words
+                .into_iter()
+                .chain(row.state.iter().map(String::as_str));
+            words.any(|word| word.to_lowercase().contains(wanted))
+        });
+        let recent = self.since.is_none_or(|since| row.last_ms >= since);
+        status && text && recent && is("project", &row.project) && is("workflow", &row.workflow)
+    }
+
+    /// Lists the states in which the runs are that all else of the filter lets through.
+    fn states<'r>(&self, rows: &'r [RunRow]) -> BTreeSet<&'r str> {
+        let wanted = rows.iter().filter(|row| self.fits_but_state(row));
+        let paths = wanted.flat_map(|row| &row.state);
+        paths
+            .flat_map(|path| names_of(path))
+            .take(STATES_READ_MAX)
+            .collect::<BTreeSet<&str>>()
             .into_iter()
-            .chain(row.state.iter().map(String::as_str));
-        words.any(|word| word.to_lowercase().contains(&wanted))
-    });
-    status && text && is("project", &row.project) && is("workflow", &row.workflow)
+            .take(STATES_MAX)
+            .collect()
+    }
+}
+
+/// Returns the names in the path of a state: of the state itself, and of those around it.
+fn names_of(path: &str) -> impl Iterator<Item = &str> {
+    path.split('/')
 }
 
 pub(super) async fn inbox(State(shared): State<Arc<Shared>>) -> Answered {
@@ -122,7 +176,7 @@ pub(super) async fn one(State(shared): State<Arc<Shared>>, Path(id): Path<String
                 fields.insert("session".to_owned(), json!(session));
                 let can = json!({
                     "pause": open && !paused,
-                    "resume": open && paused,
+                    "resume": open && paused && !protected::waits(run),
                     "cancel": open && !run.is_durable(),
                 });
                 fields.insert("can".to_owned(), can);

@@ -1,4 +1,4 @@
-//! Mermaid and Graphviz, compared with texts that were read before they were kept.
+//! Mermaid, Graphviz and the geometry of the console's picture, compared with texts that were read before they were kept.
 //!
 //! `INTERLOCK_BLESS=1` writes them anew; read what changed.
 
@@ -28,4 +28,11 @@ fn mermaid_is_as_it_was_read() {
 #[test]
 fn graphviz_is_as_it_was_read() {
     check("dot", Graph::dot);
+}
+
+#[test]
+fn the_geometry_is_as_it_was_read() {
+    check("scene.json", |graph| {
+        serde_json::to_string_pretty(&graph.scene()).unwrap() + "\n"
+    });
 }

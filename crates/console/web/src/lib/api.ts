@@ -1,5 +1,7 @@
 import type {
   Answer,
+  Blob as Kept,
+  CostList,
   PersonRequest,
   Changes,
   Done,
@@ -130,9 +132,15 @@ export const run = (id: string, rest = ''): string => `runs/${encodeURIComponent
 export interface RunFilter {
   project: string;
   workflow: string;
+  state: string;
   status: string;
   text: string;
+  /** When the last event was recorded at the earliest; empty: at any time. */
+  since: string;
 }
+
+/** Lets every run through. */
+export const EVERY_RUN: RunFilter = { project: '', workflow: '', state: '', status: '', text: '', since: '' };
 
 export interface LogFilter {
   level: string;
@@ -153,6 +161,10 @@ export const projects = () => call<{ projects: Project[] }>('projects');
 export const runs = (filter: RunFilter, offset: number, limit: number, signal: AbortSignal) =>
   call<RunList>(`runs${query({ ...filter, offset, limit })}`, undefined, signal);
 
+/** What the runs of a window of the list have cost. */
+export const costs = (filter: RunFilter, offset: number, limit: number, signal: AbortSignal) =>
+  call<CostList>(`cost${query({ ...filter, offset, limit })}`, undefined, signal);
+
 export const inbox = () => call<{ requests: PersonRequest[] }>('inbox');
 
 export const detail = (id: string, signal?: AbortSignal) => call<RunDetail>(run(id), undefined, signal);
@@ -163,6 +175,8 @@ export const events = (id: string, filter: LogFilter | null, from: Seq, limit: n
   call<LogWindow>(run(id, `/events${query({ from, limit, ...filter })}`), undefined, signal);
 
 export const event = (id: string, seq: Seq, signal: AbortSignal) => call<LogEvent>(run(id, `/events/${seq}`), undefined, signal);
+
+export const blob = (id: string, digest: string) => call<Kept>(run(id, `/blobs/${encodeURIComponent(digest)}`));
 
 export const timeline = (id: string, signal?: AbortSignal) => call<Timeline>(run(id, '/timeline'), undefined, signal);
 

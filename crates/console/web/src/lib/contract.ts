@@ -63,6 +63,8 @@ export interface RunList {
   offset: number;
   runs: RunRow[];
   workflows: string[];
+  /** The states in which the runs are that the rest of the filter lets through. */
+  states: string[];
 }
 
 export interface RequestRow {
@@ -78,8 +80,8 @@ export interface PersonRequest {
   workflow: string;
   project: string;
   id: string;
-  /** A question, a pause and an effect are answered at a terminal. */
-  kind: 'approval' | 'grant' | 'question' | 'pause' | 'effect';
+  /** A question, a pause, an effect and a changed tool are answered at a terminal. */
+  kind: 'approval' | 'grant' | 'protected' | 'question' | 'pause' | 'effect' | 'tool';
   path: string;
   title: string;
   headline: string;
@@ -254,6 +256,15 @@ export interface LogEvent extends LogLine {
   event: Json;
   hash: string;
   why: Why | null;
+  /** What is kept beside the log, by the name that the event has for it. */
+  kept: { name: string; digest: string }[];
+}
+
+/** What is kept beside the log under a digest. */
+export interface Blob {
+  bytes: number;
+  text: string;
+  cut: boolean;
 }
 
 export interface Timeline {
@@ -261,6 +272,13 @@ export interface Timeline {
   from_ms: Millis;
   to_ms: Millis;
   marks: LogLine[];
+  /** The longest times without an event, each with the event that it ended with. */
+  gaps: Gap[];
+}
+
+export interface Gap {
+  seq: Seq;
+  ms: Millis;
 }
 
 export interface Transition {
@@ -278,21 +296,51 @@ export interface Limit {
   max: number;
 }
 
-export interface RunState {
+/** What may be done in one line of execution. */
+export interface Line {
+  context: Record<string, Json>;
+  tools: string[] | null;
+  transitions: Transition[];
+  limits: Limit[];
+  evidence: { text: string; holds: boolean }[];
+}
+
+/** A branch of a fork, an item of a list, or a machine that was called. */
+export interface Branch {
+  path: string;
+  /** How many others it lies in. */
+  depth: number;
+  title: string;
+  status: 'open' | 'waiting' | 'succeeded' | 'failed' | 'cancelled' | 'merged';
+  /** The sub-agents that work in it. */
+  agents: string[];
+  /** Null: nothing is done in it itself, or there are too many. */
+  here: (Line & { before: Record<string, Json> }) | null;
+}
+
+/** How a request to a person was settled. */
+export interface SettledRequest {
+  id: string;
+  about: string;
+  how: 'approved' | 'rejected' | 'void';
+  /** Null: nobody answered. */
+  by: string | null;
+  at_ms: Millis | null;
+  note: string | null;
+}
+
+export interface RunState extends Line {
   at: Seq;
   events: Seq;
   at_ms: Millis;
   status: Status;
   /** One path as a text, several as a list. */
   state: string | string[];
-  context: Record<string, Json>;
   /** The context one event earlier. */
   before: Record<string, Json>;
-  tools: string[] | null;
-  transitions: Transition[];
-  limits: Limit[];
-  evidence: { text: string; holds: boolean }[];
   waiting: { title: string; kind: string }[];
+  branches: { listed: Branch[]; more: number };
+  answers: SettledRequest[];
 }
 
 export interface Group {

@@ -46,6 +46,23 @@ function text(x: number, y: number, value: string, kind: string): SVGTextElement
   return element;
 }
 
+/** Letters, and how wide the layout takes them to be, in hundredths of their size: see crates/graph/src/svg/text.rs. */
+const SAMPLE = 'the quick brown fox jumps over the lazy dog';
+const SAMPLE_WIDTH = 2_174;
+
+let fitting: number | undefined;
+
+/** Returns by how much letters have to be smaller so that they are as wide as the layout takes them to be. */
+export function lettersFit(): number {
+  if (fitting !== undefined) return fitting;
+  const context = document.createElement('canvas').getContext('2d');
+  if (!context) return 1;
+  context.font = `600 100px ${getComputedStyle(document.documentElement).getPropertyValue('--sans')}`;
+  const width = context.measureText(SAMPLE).width;
+  fitting = width > 0 ? Math.min(1, SAMPLE_WIDTH / width) : 1;
+  return fitting;
+}
+
 /** Makes the elements of a scene, once; every node becomes an item of a tree. */
 export function draw(scene: Scene): Drawn {
   const drawn: Drawn = { root: make('g', {}), nodes: new Map(), edges: new Map() };

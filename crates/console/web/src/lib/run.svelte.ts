@@ -7,6 +7,8 @@ import { Log } from './log.svelte';
 import { Moment } from './moment.svelte';
 
 const SETTLE_MS = 150;
+/** Less time without an event is not told of. */
+const GAP_MS = 60_000;
 
 /** Everything the page of a run shows. */
 export class RunModel {
@@ -107,7 +109,10 @@ export class RunModel {
     this.#grow(last.seq + 1);
     if (this.timeline && fresh.length > 0) {
       const marks = [...this.timeline.marks, ...fresh.filter((line) => line.level !== 'routine')];
-      this.timeline = { ...this.timeline, events: last.seq + 1, to_ms: last.at_ms, marks };
+      const before = [this.timeline.to_ms, ...fresh.map((line) => line.at_ms)];
+      const idle = fresh.map((line, index) => ({ seq: line.seq, ms: line.at_ms - (before[index] ?? line.at_ms) }));
+      const gaps = [...this.timeline.gaps, ...idle.filter(({ ms }) => ms >= GAP_MS)];
+      this.timeline = { ...this.timeline, events: last.seq + 1, to_ms: last.at_ms, marks, gaps };
     }
   }
 

@@ -35,3 +35,12 @@ export function countdown(ms: Millis): string {
   const seconds = Math.max(0, Math.ceil(ms / 1_000));
   return `${Math.floor(seconds / 60)}:${two(seconds % 60)}`;
 }
+
+/** Returns how long something took, in its two largest units: "2 h 5 min". */
+export function span(ms: Millis): string {
+  if (ms < 1_000) return `${ms} ms`;
+  if (ms < MINUTE) return `${Math.round(ms / 1_000)} s`;
+  const [large, small, words] = ms < HOUR ? [MINUTE, 1_000, ['min', 's']] : ms < DAY ? [HOUR, MINUTE, ['h', 'min']] : [DAY, HOUR, ['d', 'h']];
+  const rest = Math.floor((ms % large) / small);
+  return `${Math.floor(ms / large)} ${words[0]}${rest > 0 ? ` ${rest} ${words[1]}` : ''}`;
+}

@@ -1,0 +1,90 @@
+//! Protected files that were changed: they wait in the inbox, and a yes accepts what was shown.
+
+use serde_json::{Value, json};
+
+use crate::{World, page::Console};
+
+struct Looking {
+    world: World,
+    console: Console,
+    bearer: String,
+}
+
+impl Looking {
+    /// A run that stands still because a protected file appeared.
+    fn at_a_change() -> Self {
+        let world = World::new();
+        world.proposes("1", "Read", &json!({ "file_path": "a" }));
+        changes(&world, "{\"hooks\": {\"Stop\": [1]}}", "2");
+        let mut console = Console::open(&world.room);
+        let bearer = console.pair();
+        Self {
+            world,
+            console,
+            bearer,
+        }
+    }
+
+    fn asks(&self) -> Value {
+        let inbox = self.console.get("inbox", &self.bearer).json();
+        let requests = inbox["requests"].as_array().unwrap().iter();
+        let mut of_files = requests.filter(|request| request["kind"] == "protected");
+        of_files.next().cloned().unwrap_or_default()
+    }
+
+    fn answers(&self, ask: &Value, decision: &str) -> u16 {
+        let body = json!({
+            "request": ask["id"], "decision": decision, "digest": ask["digest"], "seen_seq": ask["seen_seq"],
+        });
+        self.tells("answers", &body)
+    }
+
+    fn tells(&self, what: &str, body: &Value) -> u16 {
+        let path = format!("runs/{}/{what}", self.world.run);
+        self.console.post(&path, Some(&self.bearer), body).status
+    }
+
+    fn status(&self) -> Value {
+        self.world.interlock().status(&self.world.run).unwrap()["status"].clone()
+    }
+}
+
+/// Changes a protected file, and has the agent make a call, which notices it.
+fn changes(world: &World, text: &str, id: &str) {
+    world.room.write(".claude/settings.json", text).unwrap();
+    world.proposes(id, "Read", &json!({ "file_path": "a" }));
+}
+
+#[test]
+fn a_changed_protected_file_waits_until_a_person_accepts_it_as_it_was_shown() {
+    let looking = Looking::at_a_change();
+    assert_eq!(looking.status(), "paused");
+    let ask = looking.asks();
+    let rows = ask["rows"].to_string();
+    assert!(rows.contains(".claude/settings.json"), "{ask:#}");
+    let listed = looking.console.get("runs", &looking.bearer).json();
+    assert_eq!(listed["runs"][0]["waiting"], 1, "{listed:#}");
+    // Going on without a look at it is refused, and the button is not there.
+    assert_eq!(looking.tells("resume", &json!({})), 409);
+    let run = format!("runs/{}", looking.world.run);
+    let detail = looking.console.get(&run, &looking.bearer).json();
+    assert_eq!(detail["can"]["resume"], false, "{detail:#}");
+    // Another change of it is not what was shown.
+    changes(&looking.world, "{\"hooks\": {\"Stop\": [2]}}", "3");
+    assert_eq!(looking.answers(&ask, "yes"), 409);
+    assert_eq!(looking.status(), "paused");
+    let newer = looking.asks();
+    assert_ne!(newer["digest"], ask["digest"]);
+    assert_eq!(looking.answers(&newer, "yes"), 200);
+    assert_eq!(looking.status(), "running");
+    assert_eq!(looking.asks(), Value::Null);
+    // Once is enough, and nothing waits that could be answered again.
+    assert_eq!(looking.answers(&newer, "yes"), 409);
+}
+
+#[test]
+fn a_no_to_a_changed_protected_file_ends_the_run() {
+    let looking = Looking::at_a_change();
+    assert_eq!(looking.answers(&looking.asks(), "no"), 200);
+    assert_eq!(looking.status(), "cancelled");
+}

@@ -1,1 +1,0 @@
-import{O as e,T as t,k as n}from"./index-Sp9a71Rm.js";var r=(n,r,i)=>t(`compare${e({left:n,right:r})}`,void 0,i),i=({left:n,right:r},i,a,o)=>t(`compare${e({left:n.id,right:r.id,left_events:n.events,right_events:r.events,from:i,limit:a})}`,void 0,o),a=(e,r,i,a)=>t(n(e,`/what-if`),{...r,from:i},a);export{i as n,a as r,r as t};

@@ -1,1 +1,0 @@
-function e(e){let t=e/0xe8d4a51000;return`$${t.toFixed(t>=1||t===0?2:4)}`}var t=({input:e,output:t})=>e+t,n=t=>t.pico_usd===null?`price not known`:e(t.pico_usd),r=e=>e.toLocaleString(`en`);export{t as i,e as n,r,n as t};

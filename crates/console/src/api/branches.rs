@@ -1,0 +1,228 @@
+//! The branches and items of a run at one moment, and what may be done in each of those that are open.
+
+use interlock_core::{
+    guard::{Guard, Since},
+    holds::leaves,
+    machine::Machine,
+    names::FramePath,
+    place::{focus, machine_of, title},
+    run::{Region, RegionEnd, Run},
+};
+use interlock_view::report::{Basis, LimitsReport, meaning, report};
+use serde_json::{Map, Value, json};
+
+use super::moment::exits;
+
+/// Branches and items that are listed; of a long list the first ones.
+const LISTED_MAX: usize = 200;
+/// Open branches whose transitions, limits, evidence and context are sent.
+const DESCRIBED_MAX: usize = 24;
+
+/// Lists the branches and items of a run, each below the one that it is part of.
+///
+/// `before` is the run one event earlier, for what that event has changed.
+pub(super) fn branches(machine: &Machine, run: &Run, before: &Run) -> Value {
+    let mut listed = Vec::new();
+    let mut more = 0_usize;
+    let mut described = 0_usize;
+    let mut open = vec![FramePath::root()];
+    while let Some(path) = open.pop() {
+        if let Some(region) = region(run, &path) {
+            if listed.len() >= LISTED_MAX {
+                more += 1;
+            } else {
+                let is_leaf = !run.is_over() && is_working(region);
+                let is_described = is_leaf && described < DESCRIBED_MAX;
+                described += usize::from(is_described);
+                let here = is_described.then(|| here(machine, run, before, &path));
+                listed.push(branch(machine, run, &path, region, here));
+            }
+        }
+        let below = run.frame(&path).map(|frame| frame.regions.as_slice());
+        // The first one is taken from the end.
+        open.extend(
+            below
+                .unwrap_or_default()
+                .iter()
+                .rev()
+                .map(|region| path.child(&region.name)),
+        );
+    }
+    json!({ "listed": listed, "more": more })
+}
+
+/// Tells whether work is done in a region itself, and not in regions below it.
+fn is_working(region: &Region) -> bool {
+    region.is_open() && region.frame.regions.is_empty()
+}
+
+fn region<'r>(run: &'r Run, path: &FramePath) -> Option<&'r Region> {
+    let (parent, name) = path.split_last()?;
+    let above = run.frame(&parent)?;
+    let found = above.regions.iter().find(|region| region.name == name);
+    found.map(AsRef::as_ref)
+}
+
+fn branch(
+    machine: &Machine,
+    run: &Run,
+    path: &FramePath,
+    region: &Region,
+    here: Option<Value>,
+) -> Value {
+    let agents: Vec<&str> = run
+        .agents
+        .iter()
+        .filter(|(agent, at)| *at == path && !run.away.contains(*agent))
+        .map(|(agent, _)| agent.as_str())
+        .collect();
+    json!({
+        "path": path.to_string(),
+        "depth": path.names().len().saturating_sub(1),
+        "title": title(machine, run, path),
+        "status": status(region),
+        "agents": agents,
+        "here": here,
+    })
+}
+
+/// Says what may be done in a branch, and what its context was one event earlier.
+fn here(machine: &Machine, run: &Run, before: &Run, path: &FramePath) -> Value {
+    let context = |run: &Run| json!(run.frame(path).map(|frame| frame.line.context.as_ref()));
+    let mut found = line(machine, run, path);
+    // A branch that has just begun has changed nothing.
+    let earlier = match context(before) {
+        Value::Null => context(run),
+        earlier => earlier,
+    };
+    if let Value::Object(fields) = &mut found {
+        fields.insert("before".to_owned(), earlier);
+    }
+    found
+}
+
+/// Says in a word how far a branch is.
+fn status(region: &Region) -> &'static str {
+    match &region.ended {
+        Some(RegionEnd::Succeeded { .. }) => "succeeded",
+        Some(RegionEnd::Failed) => "failed",
+        Some(RegionEnd::Cancelled) => "cancelled",
+        Some(RegionEnd::Waiting) => "waiting",
+        Some(RegionEnd::Merged) => "merged",
+        None if region.frame.stay.waits_at_join() => "waiting",
+        None => "open",
+    }
+}
+
+/// Says what may be done in the line of execution at `path`.
+pub(super) fn line(machine: &Machine, run: &Run, path: &FramePath) -> Value {
+    let seen = report(machine, run, Some(path));
+    let transitions: Vec<Value> = exits(machine, run, path)
+        .into_iter()
+        .map(|exit| {
+            json!({
+                "event": exit.event,
+                "leads": exit.leads,
+                "open": exit.open,
+                "approval": exit.approval,
+                "why": exit.why,
+            })
+        })
+        .collect();
+    json!({
+        "context": seen.context,
+        "tools": seen.tools,
+        "transitions": transitions,
+        "limits": limits(seen.limits),
+        "evidence": evidence(machine, run, path),
+    })
+}
+
+/// Says what may be done in the line that is looked at first.
+pub(super) fn first(machine: &Machine, run: &Run) -> Map<String, Value> {
+    match line(machine, run, &focus(run, None)) {
+        Value::Object(fields) => fields,
+        _ => Map::new(),
+    }
+}
+
+/// Lists what was seen of the commands and tools that the transitions from here rest on.
+fn evidence(machine: &Machine, run: &Run, path: &FramePath) -> Vec<Value> {
+    let found = run.frame(path).and_then(|frame| {
+        let own = machine_of(machine, run, path)?;
+        Some((own, own.states.get(&frame.at)?))
+    });
+    let Some((own, state)) = found.filter(|_| !run.is_over()) else {
+        return Vec::new();
+    };
+    let mut all = Vec::new();
+    for (event, rule) in &state.on {
+        for (index, transition) in rule.transitions.iter().enumerate() {
+            let edits: Vec<(u64, u64)> = leaves(own, &transition.guards)
+                .into_iter()
+                .filter_map(|guard| edited_since(run, guard))
+                .collect();
+            let meant = meaning(machine, run, path, event, Some(index));
+            for basis in meant.map(|meant| meant.bases).unwrap_or_default() {
+                let told = of_basis(&basis, &edits);
+                all.extend(told.filter(|told| !all.contains(told)));
+            }
+        }
+    }
+    all
+}
+
+/// Returns the call that was seen for a guard and the edit since which it does not count; `None`: no edit came after it.
+fn edited_since(run: &Run, guard: &Guard) -> Option<(u64, u64)> {
+    let Guard::Evidence(evidence) = guard else {
+        return None;
+    };
+    let seen = run.evidence.get(&evidence.key())?;
+    let is_stale = evidence.since == Since::LastEdit && seen.is_before_an_edit(run);
+    is_stale.then_some((seen.begun_seq, run.last_write?))
+}
+
+fn of_basis(basis: &Basis, edits: &[(u64, u64)]) -> Option<Value> {
+    let Basis::Seen {
+        what,
+        exit,
+        begun_seq,
+        holds,
+        ..
+    } = basis
+    else {
+        return None;
+    };
+    let seen = match (begun_seq, exit) {
+        (None, _) => "not seen".to_owned(),
+        (Some(seq), Some(exit)) => format!("exit {exit} (event {seq})"),
+        (Some(seq), None) => format!("exit not known (event {seq})"),
+    };
+    let edit = begun_seq.and_then(|seq| edits.iter().find(|(begun, _)| *begun == seq));
+    let stale = match (begun_seq, holds, edit) {
+        (Some(_), false, Some((_, edit))) => {
+            format!(", does not count since the edit of event {edit}")
+        }
+        (Some(_), false, None) => ", does not count now".to_owned(),
+        _ => String::new(),
+    };
+    Some(json!({
+        "text": format!("`{what}`: {seen}{stale}"),
+        "holds": holds,
+        "seq": begun_seq,
+    }))
+}
+
+fn limits(limits: LimitsReport) -> Vec<Value> {
+    [
+        ("iterations", limits.iterations),
+        ("files", limits.files),
+        ("bytes", limits.bytes),
+    ]
+    .into_iter()
+    .filter_map(|(name, pair)| {
+        let [used, max] = pair?;
+        Some(json!({ "name": name, "used": used, "max": max }))
+    })
+    .collect()
+}
