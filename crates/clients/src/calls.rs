@@ -114,3 +114,7 @@ pub(crate) fn as_proposed(input: &Input, used: &ToolUse, program: Option<&Path>)
     let plain = plain_call(input.client, &used.name, &arguments).ok()?;
     Some(interlock_facts::digest(&plain.name, &plain.input))
 }
+
+#[cfg(test)]
+#[expect(clippy::indexing_slicing, reason = "a failed test panics")]
+mod tests;
