@@ -116,5 +116,4 @@ pub(crate) fn as_proposed(input: &Input, used: &ToolUse, program: Option<&Path>)
 }
 
 #[cfg(test)]
-#[expect(clippy::indexing_slicing, reason = "a failed test panics")]
 mod tests;

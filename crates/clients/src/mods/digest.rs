@@ -128,6 +128,11 @@ mod tests {
 
     use super::*;
 
+    /// Changes a plugin that lies at a path, whatever the test knows of it.
+    type Plain = fn(&Path);
+    /// The same of one that takes something of the test with it.
+    type Change = Box<dyn FnOnce(&Path)>;
+
     /// Digests a plugin of two files, once `change` has changed it.
     fn changed(change: impl FnOnce(&Path)) -> String {
         let room = tempfile::tempdir().unwrap();
@@ -150,7 +155,7 @@ mod tests {
         assert!(is_whole(&as_it_was), "{as_it_was}");
         assert_eq!(changed(|_| {}), as_it_was, "where it lies is no part of it");
         let index = "index.js";
-        let changes: [(&str, fn(&Path)); 6] = [
+        let changes: [(&str, Plain); 6] = [
             ("another text", |plugin| {
                 fs::write(plugin.join("index.js"), "allow(1)").unwrap();
             }),
@@ -197,7 +202,7 @@ mod tests {
         };
         let half = BYTES_MAX / 2 + 1;
         assert!(is_whole(&changed(|plugin| large(half, plugin, "one"))));
-        let parts: [(&str, Box<dyn FnOnce(&Path)>); 6] = [
+        let parts: [(&str, Change); 6] = [
             (
                 "a link that leads out",
                 Box::new(|plugin| symlink("../outside.js", plugin.join("link.js")).unwrap()),
