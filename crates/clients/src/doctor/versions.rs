@@ -9,10 +9,13 @@ use crate::{
 /// The first version of Claude Code that honours `onFailure`.
 const HONOURS_ON_FAILURE: [u64; 3] = [2, 1, 295];
 
+/// The first version of Claude Code that asks a hook before a command in the text of a skill runs.
+const ASKS_ABOUT_SKILLS: [u64; 3] = [2, 1, 332];
+
 /// The versions that were tried, of the clients that were.
 const TRIED: [(ClientId, &str); 5] = [
-    (ClientId::ClaudeCode, "2.1.329"),
-    (ClientId::Codex, "0.169.0"),
+    (ClientId::ClaudeCode, "2.1.332"),
+    (ClientId::Codex, "0.171.0"),
     (ClientId::Gemini, "0.61.0"),
     (ClientId::Copilot, "1.0.102"),
     (ClientId::Opencode, "1.18.33"),
@@ -63,6 +66,12 @@ fn meaning(client: &ClientDef, number: &str) -> (Health, String) {
             "this version ignores `onFailure`: a tool call RUNS although its hook took longer than its time-out; use 2.1.295 or newer".to_owned(),
         );
     }
+    if client.client == ClientId::ClaudeCode && this.as_slice() < ASKS_ABOUT_SKILLS.as_slice() {
+        return (
+            Health::Warn,
+            "this version runs the commands in the text of a skill that you start without asking a hook; use 2.1.332 or newer".to_owned(),
+        );
+    }
     let tried = TRIED.iter().find(|(tried, _)| *tried == client.client);
     let Some((_, tried)) = tried else {
         let advice = "known from its documentation only; try a refusal yourself".to_owned();
@@ -82,8 +91,8 @@ mod tests {
     #[test]
     fn the_number_is_found_wherever_it_stands() {
         let cases = [
-            ("2.1.329 (Claude Code)", "2.1.329"),
-            ("codex-cli 0.169.0", "0.169.0"),
+            ("2.1.332 (Claude Code)", "2.1.332"),
+            ("codex-cli 0.171.0", "0.171.0"),
             ("0.61.0", "0.61.0"),
             ("GitHub Copilot CLI 1.0.102.", "1.0.102"),
             ("v1.2", "1.2"),
