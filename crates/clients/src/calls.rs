@@ -114,3 +114,6 @@ pub(crate) fn as_proposed(input: &Input, used: &ToolUse, program: Option<&Path>)
     let plain = plain_call(input.client, &used.name, &arguments).ok()?;
     Some(interlock_facts::digest(&plain.name, &plain.input))
 }
+
+#[cfg(test)]
+mod tests;

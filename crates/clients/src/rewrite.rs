@@ -66,3 +66,6 @@ pub(crate) fn rewriting(
         (None, _) => ask,
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -52,7 +52,8 @@ impl Place {
         }
     }
 
-    fn guard(&self, session: &str) -> RunId {
+    /// Starts a run that guards no session yet.
+    fn start(&self) -> RunId {
         let source = Source::new("w.json", WORKFLOW);
         let loaded = load(&source, None, &NoWorkflows).unwrap();
         let project = self.project();
@@ -69,16 +70,42 @@ impl Place {
             at_ms: 1,
         };
         let started = home.start_run(&new, Object::new(), "a person").unwrap();
+        started.log.run().clone()
+    }
+
+    fn guard(&self, session: &str) -> RunId {
+        let run = self.start();
         let binding = Binding {
-            run: started.log.run().clone(),
+            run: run.clone(),
             session: SessionKey::new("claude-code", session),
-            project_root: project,
+            project_root: self.project(),
             process: None,
             at_ms: 1,
         };
-        let run = binding.run.clone();
+        let home = Home::at(self.state());
         home.lock_bindings().unwrap().bind(binding, None).unwrap();
         run
+    }
+
+    /// Returns the run that guards a session.
+    fn bound(&self, session: &str) -> Option<RunId> {
+        let key = SessionKey::new("claude-code", session);
+        match Home::at(self.state()).look_up(&key, &self.project()) {
+            Ok(Lookup::Bound(binding)) => Some(binding.run),
+            _ => None,
+        }
+    }
+
+    fn cancel(&self, run: &RunId) {
+        let home = Home::at(self.state());
+        let mut log = home.open_run(run).unwrap();
+        let (machine, mut standing) = (log.machine().unwrap(), log.load().unwrap());
+        let kind = CommandKind::Cancel {
+            by: "ana".to_owned(),
+        };
+        let cancel = Command { at_ms: 2, kind };
+        submit(&mut log, &machine, &mut standing, &cancel).unwrap();
+        assert!(standing.is_over());
     }
 
     fn ask(&self, session: &str, event: &str) -> Result<Value, String> {
@@ -266,6 +293,65 @@ fn a_run_is_not_taken_from_the_session_of_another_process() {
 }
 
 #[test]
+fn a_session_is_held_to_the_run_that_its_client_was_started_for_and_to_no_other() {
+    let place = Place::new();
+    let wanted = place.start();
+    let credential = Home::at(place.state()).make_credential(&wanted).unwrap();
+    let asks = |session: &str, event: &str, credential: &str| {
+        let environment = Environment {
+            client: Some(process(session)),
+            variables: vec![("INTERLOCK_GUARD".into(), credential.into())],
+            ..place.environment()
+        };
+        place.ask_with(&environment, session, event)
+    };
+    // Another run waits for the next session: it is not for this one.
+    let waits = place.start();
+    let (home, project) = (Home::at(place.state()), place.project());
+    let bindings = home.lock_bindings().unwrap();
+    bindings.wait_for_next(&waits, &project, None).unwrap();
+    drop(bindings);
+    assert_eq!(asks("s", "PostToolUse", &credential), Ok(json!({})));
+    assert_eq!(place.bound("s"), None, "nothing begins with a result");
+    asks("s", "UserPromptSubmit", &credential).unwrap();
+    assert_eq!(place.bound("s"), Some(wanted.clone()));
+    // It stays so, and a session of another open run is refused.
+    asks("s", "PreToolUse", &credential).unwrap();
+    assert_eq!(place.bound("s"), Some(wanted.clone()));
+    let other = place.guard("other");
+    let why = asks("other", "PreToolUse", &credential).unwrap_err();
+    for run in [&other, &wanted] {
+        assert!(why.contains(run.as_str()), "{why}");
+    }
+    assert_eq!(place.bound("other"), Some(other.clone()));
+    // A credential that names no run lets nothing pass, bound or not, until the run is over.
+    for session in ["other", "new"] {
+        let why = asks(session, "PreToolUse", "ilr_worthless").unwrap_err();
+        assert!(why.contains("is over"), "{why}");
+    }
+    place.cancel(&other);
+    assert!(asks("other", "PreToolUse", "ilr_worthless").is_ok());
+    assert!(asks("new", "PreToolUse", "ilr_worthless").is_err());
+}
+
+#[test]
+fn a_session_whose_run_has_ended_goes_over_to_the_one_its_client_was_started_for() {
+    let place = Place::new();
+    let ended = place.guard("s");
+    place.cancel(&ended);
+    let wanted = place.start();
+    let credential = Home::at(place.state()).make_credential(&wanted).unwrap();
+    let environment = Environment {
+        client: Some(process("s")),
+        variables: vec![("INTERLOCK_GUARD".into(), credential.into())],
+        ..place.environment()
+    };
+    let begins = place.ask_with(&environment, "s", "UserPromptSubmit");
+    begins.unwrap();
+    assert_eq!(place.bound("s"), Some(wanted));
+}
+
+#[test]
 fn a_session_stays_with_its_run_that_has_ended_while_no_other_run_waits() {
     let place = Place::new();
     let run = place.guard("s");
@@ -274,16 +360,7 @@ fn a_session_stays_with_its_run_that_has_ended_while_no_other_run_waits() {
     bindings.hold_every(&run, &project, None).unwrap();
     drop(bindings);
     place.ask("s", "UserPromptSubmit").unwrap();
-    let mut log = home.open_run(&run).unwrap();
-    let (machine, mut standing) = (log.machine().unwrap(), log.load().unwrap());
-    let cancel = Command {
-        at_ms: 2,
-        kind: CommandKind::Cancel {
-            by: "ana".to_owned(),
-        },
-    };
-    submit(&mut log, &machine, &mut standing, &cancel).unwrap();
-    assert!(standing.is_over());
+    place.cancel(&run);
     place.ask("s", "UserPromptSubmit").unwrap();
     let key = SessionKey::new("claude-code", "s");
     let found = home.look_up(&key, &project).unwrap();

@@ -1,8 +1,8 @@
 //! One test a file below `tests/CLIENT`: hook input in, answers out.
 //!
 //! A file holds a `workflow`, how a run of it comes to guard sessions
-//! (`start`: `waiting`, `session` or `policy`; left out: not at all), `files`,
-//! and `steps`. A step is one of
+//! (`start`: `waiting`, `session` or `policy`, with `hold` as a project writes it; left out: not at all),
+//! `files`, and `steps`. A step is one of
 //!
 //! - `hook`: the client's JSON; what every input has is added, and a null takes it
 //!   away. `session` names another session than the first, `argument` the event where
@@ -103,7 +103,9 @@ impl Story {
             Some("policy") => {
                 let own = story.project().join(".interlock");
                 fs::create_dir_all(own.join("workflows")).unwrap();
-                fs::write(own.join("config.toml"), "workflow = \"told\"\n").unwrap();
+                let hold = told["hold"].as_str().unwrap_or("run");
+                let config = format!("workflow = \"told\"\nhold = \"{hold}\"\n");
+                fs::write(own.join("config.toml"), config).unwrap();
                 fs::write(own.join("workflows/told.json"), &story.workflow).unwrap();
             }
             Some(start) => story.begin(start == "session"),

@@ -142,3 +142,7 @@ fn found(project: &Path, path: &str) -> Result<Vec<PathBuf>, ReportProblem> {
     files.sort();
     Ok(files)
 }
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a failed test panics")]
+mod tests;

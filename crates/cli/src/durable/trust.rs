@@ -224,3 +224,7 @@ fn ask(app: &App, root: &Path, known: Option<&TrustWord>, widens: &Value) -> Res
         }
     }
 }
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a failed test panics")]
+mod tests;

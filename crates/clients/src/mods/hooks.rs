@@ -283,13 +283,21 @@ mod tests {
             ("a/hooks/hooks.json", r#"{"hooks": {"PreToolUse": [{}]}}"#),
             ("b/plugin.json", r#"{"hooks": {"PreToolUse": []}}"#),
             ("c/more.json", r#"{"hooks": {"Stop": [{}]}}"#),
+            ("d/deep.json", r#"{"a": [{"b": {"PreToolUse": [{}]}}]}"#),
+            ("d/more.txt", r#"{"hooks": {"PreToolUse": [{}]}}"#),
+            ("e/.codex-plugin/plugin.json", r#"{"PreToolUse": [{}]}"#),
+            ("node_modules/f/hooks.json", r#"{"PreToolUse": [{}]}"#),
+            (".git/g.json", r#"{"PreToolUse": [{}]}"#),
+            ("1/2/3/4/5/6/7/h.json", r#"{"PreToolUse": [{}]}"#),
+            ("1/2/3/4/5/6/7/8/i.json", r#"{"PreToolUse": [{}]}"#),
         ] {
             let path = base.join(file);
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, text).unwrap();
         }
         let found = in_folder(&base, &["PreToolUse"]);
-        let paths: Vec<&str> = found.iter().map(|found| found.path.as_str()).collect();
-        assert_eq!(paths, [base.join("a").to_str().unwrap()]);
+        let paths: Vec<&Path> = found.iter().map(|found| Path::new(&found.path)).collect();
+        let wanted = ["1/2/3/4/5/6/7", "a", "d", "e"].map(|plugin| base.join(plugin));
+        assert_eq!(paths, wanted);
     }
 }

@@ -63,3 +63,69 @@ impl Look<'_> {
         values
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn look_from<T>(directory: &str, words: &[&str], see: impl FnOnce(&Look<'_>) -> T) -> T {
+        let project = Path::new("/home/ana/shop");
+        let site = Site::new(project, Path::new("/home/ana"), Path::new("/opt/interlock"));
+        let arguments: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
+        see(&Look {
+            site: &site,
+            directory: Path::new(directory),
+            arguments: &arguments,
+            environment: &[
+                ("EMPTY".into(), "".into()),
+                ("SET".into(), "to this".into()),
+            ],
+            told: &[],
+        })
+    }
+
+    #[test]
+    fn an_empty_variable_says_nothing() {
+        look_from("/home/ana/shop", &[], |look| {
+            assert_eq!(look.variable("SET"), Some(OsStr::new("to this")));
+            assert_eq!(look.variable("EMPTY"), None);
+            assert_eq!(look.variable("ABSENT"), None);
+        });
+    }
+
+    #[test]
+    fn files_are_looked_for_from_where_the_client_works_up_to_the_project() {
+        for (directory, wanted) in [
+            ("/home/ana/shop", &["/home/ana/shop"][..]),
+            (
+                "/home/ana/shop/web/src",
+                &[
+                    "/home/ana/shop/web/src",
+                    "/home/ana/shop/web",
+                    "/home/ana/shop",
+                ],
+            ),
+            ("/srv", &["/home/ana/shop", "/srv"]),
+        ] {
+            let found = look_from(directory, &[], |look| look.directories());
+            let wanted: Vec<PathBuf> = wanted.iter().map(PathBuf::from).collect();
+            assert_eq!(found, wanted, "{directory}");
+        }
+    }
+
+    #[test]
+    fn an_option_has_its_value_behind_it_or_behind_an_equals_sign() {
+        let words = [
+            "client",
+            "--plugin",
+            "a",
+            "--other=b",
+            "--plugin=c=d",
+            "-p",
+            "e",
+            "--plugin",
+        ];
+        let found = look_from("/", &words, |look| look.option(&["--plugin", "-p"]));
+        assert_eq!(found, ["a", "c=d", "e"]);
+    }
+}

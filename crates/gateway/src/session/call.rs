@@ -400,3 +400,65 @@ impl Drop for Passed {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_but_a_plain_yes_is_one() {
+        let no = |note: &str| PersonSaid::No {
+            note: note.to_owned(),
+        };
+        let nothing = PersonSaid::Nothing;
+        for (told, wanted) in [
+            (
+                json!({"action": "accept", "content": {"answer": "yes"}}),
+                PersonSaid::Yes,
+            ),
+            (
+                json!({"action": "accept", "content": {"answer": "no", "note": "tests first"}}),
+                no("tests first"),
+            ),
+            (
+                json!({"action": "accept", "content": {"answer": "no"}}),
+                no(""),
+            ),
+            (json!({"action": "decline"}), no("")),
+            (
+                json!({"action": "decline", "content": {"answer": "yes"}}),
+                no(""),
+            ),
+            (json!({"action": "cancel"}), nothing.clone()),
+            (
+                json!({"action": "cancel", "content": {"answer": "yes"}}),
+                nothing.clone(),
+            ),
+            (json!({"content": {"answer": "yes"}}), nothing.clone()),
+            (
+                json!({"action": "accepted", "content": {"answer": "yes"}}),
+                nothing.clone(),
+            ),
+            (json!({"action": "accept"}), nothing.clone()),
+            (json!({"action": "accept", "content": {}}), nothing.clone()),
+            (
+                json!({"action": "accept", "content": {"answer": "Yes"}}),
+                nothing.clone(),
+            ),
+            (
+                json!({"action": "accept", "content": {"answer": true}}),
+                nothing.clone(),
+            ),
+            (
+                json!({"action": "accept", "answer": "yes"}),
+                nothing.clone(),
+            ),
+        ] {
+            let outcome = Outcome::result(&told);
+            assert_eq!(person_said(Some(&outcome)), wanted, "{told}");
+        }
+        assert_eq!(person_said(None), nothing);
+        let failed = Outcome::error(INTERNAL_ERROR, "yes");
+        assert_eq!(person_said(Some(&failed)), nothing);
+    }
+}

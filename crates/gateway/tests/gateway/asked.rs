@@ -337,6 +337,7 @@ states:
     assert!(text.contains("with a passkey"), "{text}");
     assert_eq!(world.run(&run).requests.len(), 1);
     // So does the transition; nobody is asked through the client, and nothing was said by asking there.
+    session.governor.begin();
     let told = answer(ship(&mut session.governor));
     assert_eq!(told["structuredContent"]["status"], "awaiting_approval");
     assert!(told.to_string().contains("with a passkey"), "{told}");

@@ -25,6 +25,21 @@ fn files(world: &World) -> Vec<String> {
 }
 
 #[test]
+fn a_draft_is_no_larger_than_a_workflow_may_be() {
+    let world = World::new();
+    let long = |bytes: usize| DEFINITION.replace("1.10", &json!("x".repeat(bytes)).to_string());
+    let answer = create(&world, "large", &long(1_048_576));
+    assert_eq!(code(&answer), "invalid_arguments");
+    assert!(
+        answer.text.contains("1048576 is the limit"),
+        "{}",
+        answer.text
+    );
+    assert_eq!(files(&world), [] as [String; 0]);
+    assert_eq!(code(&create(&world, "large", &long(1_000_000))), "ok");
+}
+
+#[test]
 fn a_draft_is_written_and_cannot_be_started() {
     let world = World::new();
     let answer = create(&world, "new-one", DEFINITION);

@@ -4,6 +4,10 @@ use std::fs;
 
 use crate::governed_session::{Session, WORK, names, said, started, transition};
 use crate::world::World;
+use interlock_core::{
+    event::{Event, TokenPlace},
+    names::RunId,
+};
 use interlock_gateway::govern::{CallDecision, Caller, ReadingOf, SessionPolicy as _};
 use serde_json::{Value, json};
 
@@ -85,15 +89,26 @@ fn a_persons_token_in_what_a_server_is_told_or_says_is_void() {
         let result = said("TOKEN").to_string().replace("TOKEN", &text(&token));
         session.ended_as(&ticket, result);
         assert_eq!(world.home.token_made_below(&token).unwrap(), None);
-        assert!(names(&world, &run).contains(&"TokenSeen"));
+        assert_eq!(seen_at(&world, &run), [TokenPlace::Result]);
     }
     let world = World::with(WORK);
-    started(&world);
+    let run = started(&world);
     let mut session = Session::new(&world);
     let token = world.home.make_token(Vec::new()).unwrap();
     let (code, _) = session.denied("web", "look", &json!({ "at": [token] }));
     assert_eq!(code, "protected");
     assert_eq!(world.home.token_made_below(&token).unwrap(), None);
+    assert_eq!(seen_at(&world, &run), [TokenPlace::Call]);
+}
+
+/// Returns where the run was told of a person's token.
+fn seen_at(world: &World, run: &RunId) -> Vec<TokenPlace> {
+    let events = world.events(run).into_iter();
+    let places = events.filter_map(|event| match event {
+        Event::TokenSeen { place, .. } => Some(place),
+        _ => None,
+    });
+    places.collect()
 }
 
 #[test]

@@ -36,6 +36,72 @@ fn of_many_calls_at_once_no_more_pass_than_the_state_allows() {
 }
 
 #[test]
+fn of_calls_whose_end_is_not_known_those_stay_open_that_may_have_written() {
+    let world = World::with(WORK);
+    let run = started(&world);
+    let mut session = Session::new(&world);
+    let looked = session.passes("web", "look", &json!({}));
+    let instead = session.governor.ended(&looked, CallEnd::Unknown, NOW + 20);
+    assert_eq!(instead, None);
+    assert!(world.run(&run).calls.is_empty());
+    transition(&world, &run, "READY");
+    let input = json!({"path": "a", "content": "x"});
+    let wrote = session.passes("fs", "write_file", &input);
+    session.governor.ended(&wrote, CallEnd::Unknown, NOW + 20);
+    let open = world.run(&run).calls;
+    assert_eq!(
+        open.iter().map(|call| &call.id).collect::<Vec<_>>(),
+        [&wrote.call.unwrap()]
+    );
+}
+
+#[test]
+fn a_cut_result_of_a_tool_that_promises_a_schema_is_an_error() {
+    for (promises, structured, is_error) in [
+        (false, false, false),
+        (true, false, true),
+        (false, true, true),
+        (true, true, true),
+    ] {
+        let world = World::with(
+            "{id: w, initial: a, states: {a: {context_budget_bytes: 10, on: {GO: b}}, b: {type: final}}}",
+        );
+        started(&world);
+        let mut session = Session::new(&world);
+        if promises {
+            session.definition["outputSchema"] = json!({"type": "object"});
+        }
+        let mut result = said(&"x".repeat(50));
+        if structured {
+            result["structuredContent"] = json!({"k": 1});
+        }
+        let ticket = session.passes("web", "look", &json!({}));
+        let cut = session.ended(&ticket, &result).unwrap();
+        assert_eq!(
+            cut["isError"] == true,
+            is_error,
+            "{promises} {structured}: {cut}"
+        );
+        assert_eq!(cut["structuredContent"], json!(null));
+    }
+}
+
+#[test]
+fn a_result_that_comes_after_its_stay_is_not_cut_to_what_the_next_one_has() {
+    let world = World::with(
+        "{id: w, initial: a, states: {a: {context_budget_bytes: 100, on: {GO: b}}, b: {context_budget_bytes: 10, on: {END: c}}, c: {type: final}}}",
+    );
+    let run = started(&world);
+    let mut session = Session::new(&world);
+    let ticket = session.passes("web", "look", &json!({}));
+    transition(&world, &run, "GO");
+    assert_eq!(session.ended(&ticket, &said(&"x".repeat(50))), None);
+    assert_eq!(world.run(&run).root.stay.used.bytes, 0);
+    let next = session.passes("web", "look", &json!({}));
+    assert_eq!(next.bytes_max, Some(10));
+}
+
+#[test]
 fn results_are_counted_and_the_one_that_crosses_the_budget_is_cut() {
     let world = World::with(
         "{id: w, initial: a, states: {a: {context_budget_bytes: 20, on: {GO: b}}, b: {type: final}}}",

@@ -159,6 +159,25 @@ fn the_run_this_process_started_is_meant_before_any_other() {
 }
 
 #[test]
+fn once_the_run_that_this_process_started_is_over_a_later_one_is_meant() {
+    let world = World::with(TWO);
+    let mut control = world.control();
+    world.noted(&mut control, Start, r#"{"workflow": "w"}"#);
+    let first = world.bound("s1").unwrap();
+    world.cancel(&first);
+    // While there is no other it is still that one, which says that it is over.
+    assert_eq!(
+        at(&call(&mut control, GetState, "{}"), "/run"),
+        json!(first)
+    );
+    let later = world.started_for("s2");
+    assert_eq!(
+        at(&call(&mut control, GetState, "{}"), "/run"),
+        json!(later)
+    );
+}
+
+#[test]
 fn the_call_itself_and_the_clients_process_tell_sessions_apart() {
     let world = World::with(TWO);
     let first = world.started_for("s1");

@@ -206,6 +206,72 @@ fn the_run_of_a_session_whose_client_is_gone_is_gone_on_with() {
 }
 
 #[test]
+fn a_client_over_http_takes_no_run_of_a_client_that_is_gone() {
+    let world = by_policy();
+    Session::new(&world).passes("web", "look", &json!({}));
+    let mut over_http = Session::of(&world, Caller::Nobody, "");
+    over_http.passes("web", "look", &json!({}));
+    let runs = world.runs();
+    assert_eq!(runs.len(), 2, "{runs:?}");
+    let used = runs.iter().map(|run| world.run(run).root.stay.used.calls);
+    assert_eq!(used.collect::<Vec<_>>(), [1, 1]);
+}
+
+#[test]
+fn a_call_that_a_hook_has_seen_begins_no_run_of_the_policy() {
+    let world = by_policy();
+    let mut session = Session::new(&world);
+    world.note(interlock_core::call::ControlTool::Pause, "{}", |note| {
+        note.tool = NotedTool::served("look");
+    });
+    let ticket = session.passes("web", "look", &json!({}));
+    assert_eq!(ticket.call, None, "its session is free");
+    world.note(interlock_core::call::ControlTool::GetState, "{}", |_| {});
+    let answer = session.own("interlock_get_state", "{}");
+    assert_eq!(answer["structuredContent"]["run"], json!(null), "{answer}");
+    assert!(world.runs().is_empty());
+    // Without a word of a hook the same call begins one.
+    session.own("interlock_get_state", "{}");
+    assert_eq!(world.runs().len(), 1);
+}
+
+#[test]
+fn a_run_of_the_policy_is_of_the_client_process_and_of_no_shell_between() {
+    let process_of = |who: Caller, above: interlock_store::ClientProcess| {
+        let world = by_policy();
+        let mut settings = world.settings();
+        settings.ancestors = vec![above];
+        let governor = Governor::new(settings, who, &Servers::default()).unwrap();
+        let mut session = Session {
+            governor,
+            ..Session::new(&world)
+        };
+        session.passes("web", "look", &json!({}));
+        let run = world.runs().pop().unwrap();
+        let binding = world.home.session_of(&run).unwrap().unwrap();
+        binding.process
+    };
+    let own = interlock_clients::process::look(std::process::id()).unwrap();
+    let client = Some(own.client.clone());
+    assert_eq!(process_of(Caller::Stdio, own.client.clone()), client);
+    // Whoever calls over HTTP is not above this process.
+    assert_eq!(process_of(Caller::Nobody, own.client), None);
+    let mut shell = std::process::Command::new("sh")
+        .args(["-c", "read -r line; exit 0"])
+        .stdin(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    // Until it has begun its program it is still this test.
+    let look = || interlock_clients::process::look(shell.id()).unwrap();
+    while look().name == own.name {
+        std::thread::yield_now();
+    }
+    assert_eq!(process_of(Caller::Stdio, look().client), None);
+    drop(shell.stdin.take());
+    shell.wait().unwrap();
+}
+
+#[test]
 fn a_policy_that_cannot_be_read_denies() {
     let world = by_policy();
     for broken in [

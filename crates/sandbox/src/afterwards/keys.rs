@@ -115,3 +115,130 @@ fn settings<'a>(value: &'a Value, names: &[String]) -> BTreeMap<String, &'a Valu
     }
     found
 }
+
+#[cfg(test)]
+mod tests {
+    use std::{error::Error, os::unix::fs::symlink};
+
+    use super::*;
+
+    fn file(text: &str) -> Result<(tempfile::TempDir, std::path::PathBuf), Box<dyn Error>> {
+        let room = tempfile::tempdir()?;
+        let path = room.path().join("file");
+        fs::write(&path, text)?;
+        Ok((room, path))
+    }
+
+    #[test]
+    fn a_git_configuration_agrees_where_only_free_keys_differ() -> Result<(), Box<dyn Error>> {
+        let free = ["branch.*".to_owned(), "user.name".to_owned()];
+        let before = "[core]\n\tbare = false\n[user]\n\tname = ana\n\temail = a@example.org\n";
+        let rows = [
+            ("the same", before.to_owned(), true),
+            ("a free key", before.replace("ana", "ben"), true),
+            (
+                "another key of its section",
+                before.replace("a@", "b@"),
+                false,
+            ),
+            (
+                "a free key in a bound section",
+                before.replace("bare = false", "bare = false\n\tname = x"),
+                false,
+            ),
+            (
+                "a bound key that is gone",
+                before.replace("\tbare = false\n", ""),
+                false,
+            ),
+            (
+                "a free section",
+                format!("{before}[branch \"main\"]\n\tremote = origin\n"),
+                true,
+            ),
+            (
+                "one that only begins so",
+                format!("{before}[branches \"main\"]\n\tremote = origin\n"),
+                false,
+            ),
+            ("a comment", format!("# x\n{before}; y\n"), true),
+            ("a comment that goes on", format!("# x\\\n{before}"), false),
+            (
+                "a line that is not understood",
+                format!("{before}[branch \"a\\\\b\"]\n"),
+                false,
+            ),
+            (
+                "a value that goes on",
+                format!("{before}[branch \"main\"]\n\tremote = a\\\n"),
+                false,
+            ),
+        ];
+        for (what, now, agrees) in rows {
+            let (_room, path) = file(&now)?;
+            assert_eq!(
+                git_agrees(before.as_bytes(), &path, &free),
+                agrees,
+                "{what}"
+            );
+        }
+        let (room, path) = file(before)?;
+        let link = room.path().join("link");
+        symlink(&path, &link)?;
+        assert!(!git_agrees(before.as_bytes(), &link, &free), "a link");
+        assert!(!git_agrees(
+            before.as_bytes(),
+            &room.path().join("gone"),
+            &free
+        ));
+        Ok(())
+    }
+
+    #[test]
+    fn a_json_file_agrees_where_no_bound_key_differs() -> Result<(), Box<dyn Error>> {
+        let bound = ["hooks".to_owned(), "permissions".to_owned()];
+        let before =
+            r#"{"hooks": {"a": 1}, "theme": "dark", "projects": {"/p": {"permissions": [1]}}}"#;
+        let rows = [
+            ("the same", before.to_owned(), true),
+            ("another key", before.replace("dark", "light"), true),
+            ("a bound key", before.replace("\"a\": 1", "\"a\": 2"), false),
+            ("a bound key below", before.replace("[1]", "[2]"), false),
+            (
+                "a bound key that is gone",
+                before.replace("\"hooks\": {\"a\": 1}, ", ""),
+                false,
+            ),
+            (
+                "a bound key that says nothing",
+                before.replace("\"theme\"", "\"permissions\": null, \"theme\""),
+                true,
+            ),
+            ("a bound key elsewhere", before.replace("/p", "/q"), false),
+            (
+                "a new bound key",
+                before.replace("\"theme\"", "\"permissions\": [], \"theme\""),
+                false,
+            ),
+            ("no JSON", "{".to_owned(), false),
+        ];
+        for (what, now, agrees) in rows {
+            let (_room, path) = file(&now)?;
+            assert_eq!(
+                json_agrees(before.as_bytes(), &path, &bound),
+                agrees,
+                "{what}"
+            );
+        }
+        let (room, path) = file(before)?;
+        let link = room.path().join("link");
+        symlink(&path, &link)?;
+        assert!(!json_agrees(before.as_bytes(), &link, &bound), "a link");
+        // Where there was no file, one without bound keys is none to speak of.
+        let (_room, path) = file(r#"{"theme": "dark"}"#)?;
+        assert!(json_agrees(b"", &path, &bound));
+        let (_room, path) = file(r#"{"hooks": {}}"#)?;
+        assert!(!json_agrees(b"", &path, &bound));
+        Ok(())
+    }
+}

@@ -7,7 +7,8 @@ use interlock_core::{
     machine::{Machine, Object},
 };
 use interlock_store::{
-    Durability, EventLog as _, Home, NewDurable, NewRun, Origin, RunLog, SourceFile,
+    BASELINE, Durability, EventLog as _, Home, NewDurable, NewRun, Origin, QUIET, RunLog,
+    SourceFile,
 };
 use serde_json::json;
 
@@ -197,8 +198,11 @@ fn what_is_written_like_a_mark_leads_nowhere_else() {
 fn a_run_that_moved_guards_its_session_there_and_keeps_its_frozen_files() {
     let world = World::new();
     let projects = tempfile::TempDir::new().unwrap();
-    let (old, new) = (projects.path().join("old"), projects.path().join("new"));
-    fs::create_dir(&old).unwrap();
+    let projects = projects.path().canonicalize().unwrap();
+    let (old, new) = (projects.join("old"), projects.join("new"));
+    fs::create_dir_all(old.join(".git/objects")).unwrap();
+    let commit = "0a1b2c3d".repeat(5);
+    fs::write(old.join(".git/HEAD"), &commit).unwrap();
     fs::write(old.join("frozen.txt"), "as it was").unwrap();
     let machine = json!({
         "id": "frozen", "initial": "a",
@@ -230,8 +234,26 @@ fn a_run_that_moved_guards_its_session_there_and_keeps_its_frozen_files() {
         .begin(prepared, None)
         .unwrap();
     let run = started.run.id;
+    let log = world.home.open_run(&run).unwrap();
+    for compared in [BASELINE, QUIET] {
+        log.folder()
+            .renew_baseline(compared, json!({ "as": "it was" }))
+            .unwrap();
+    }
+    log.folder()
+        .renew_baseline("report-1", json!({ "tests": 1 }))
+        .unwrap();
     fs::rename(&old, &new).unwrap();
     world.home.move_run(&run, &new, Path::new("/root")).unwrap();
+    // How protected things were at the old place is no more compared; a report of the run is kept.
+    let has = |name: &str| log.folder().has_baseline(name);
+    assert_eq!([BASELINE, QUIET, "report-1"].map(has), [false, false, true]);
+    // The commit of the start stays, and is looked for where the repository is now.
+    let revision = world.home.revision_of(&run).unwrap().unwrap();
+    assert_eq!(
+        (revision.top, revision.objects, revision.commit),
+        (new.clone(), new.join(".git/objects"), commit)
+    );
     let held = world.home.session_of(&run).unwrap().unwrap();
     assert_eq!(held.project_root, new);
     let bound = world.home.look_up(&session, &new).unwrap();

@@ -103,6 +103,47 @@ fn of_many_sessions_at_work_only_those_are_forgotten_whose_process_is_gone() {
 }
 
 #[test]
+fn of_few_sessions_none_is_forgotten_whose_process_is_gone() {
+    let world = World::new();
+    let home = &world.home;
+    home.lock_bindings().unwrap();
+    for (session, process) in [("ended", None), ("at-work", Some(7))] {
+        let presence = Presence {
+            session: key(session),
+            project_root: PROJECT.into(),
+            process: process.map(|pid| ClientProcess {
+                pid,
+                started: "1".to_owned(),
+            }),
+            since_ms: NOW,
+            told: Vec::new(),
+        };
+        home.remember_presence(&presence, |_| true).unwrap();
+    }
+    let kept = home.presences(std::path::Path::new(PROJECT)).unwrap();
+    assert_eq!(kept.len(), 2, "{kept:?}");
+}
+
+#[test]
+fn a_record_of_another_session_is_an_error() {
+    let world = World::new();
+    let home = &world.home;
+    home.lock_bindings().unwrap();
+    home.remember_parent(&key("a"), &key("top"), NOW).unwrap();
+    let records = home.path().join("session_parents");
+    std::fs::rename(
+        records.join(key("a").file_name()),
+        records.join(key("b").file_name()),
+    )
+    .unwrap();
+    assert_eq!(home.top_session(&key("a")).unwrap(), None);
+    assert!(matches!(
+        home.top_session(&key("b")),
+        Err(StoreError::Damaged { .. })
+    ));
+}
+
+#[test]
 fn sessions_that_started_each_other_are_an_error() {
     let world = World::new();
     let home = &world.home;
