@@ -11,6 +11,8 @@ mod branches;
 mod driven;
 #[path = "durable/effects.rs"]
 mod effects;
+#[path = "durable/interrupted.rs"]
+mod interrupted;
 #[path = "durable/items.rs"]
 mod items;
 #[path = "durable/limits.rs"]
