@@ -580,3 +580,25 @@ fn a_stage_whose_writing_call_was_cut_off_waits_for_a_person_and_another_begins_
         assert_eq!(started, again, "{effect:?}");
     }
 }
+
+#[test]
+fn the_names_of_files_that_came_along_are_in_the_context() {
+    let states = json!({ "a": { "on": to("end") }, "end": end() });
+    for attached in [Vec::new(), vec!["a.txt".to_owned(), "b.txt".to_owned()]] {
+        let mut driven = Driven::begin(machine("a", false, states.clone()), "x");
+        driven.run = Run::new(RunId::new("r2"));
+        driven.ask(CommandKind::Start {
+            input: Default::default(),
+            by: "ana".to_owned(),
+            durable: Some(DurableRun {
+                input: Some(RunInput {
+                    text: "look at them".to_owned(),
+                    attached: attached.clone(),
+                }),
+                ..DurableRun::default()
+            }),
+        });
+        let wanted = (!attached.is_empty()).then(|| json!(attached));
+        assert_eq!(driven.context().get("file_names").cloned(), wanted);
+    }
+}

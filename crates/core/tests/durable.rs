@@ -5,6 +5,8 @@
     reason = "a test may end at the first surprise"
 )]
 
+#[path = "durable/approvals.rs"]
+mod approvals;
 #[path = "durable/branches.rs"]
 mod branches;
 #[path = "durable/driven.rs"]

@@ -4,7 +4,7 @@
 use interlock_core::{
     Reply,
     attempt::Usage,
-    call::CallResult,
+    call::{CallFacts, CallKind, CallResult, ToolCall},
     command::{
         ActivityOutcome, Answer, Command, CommandKind, EffectSettlement, LineEnd, LineStart,
         NodeCommand, StageCommand, TransitionRequest,
@@ -117,6 +117,23 @@ fn commands(durable: bool) -> Vec<(&'static str, CommandKind)> {
     vec![
         ("start", start(durable)),
         (
+            "propose",
+            CommandKind::Propose(Box::new(ToolCall {
+                id: CallId::new("c"),
+                tool: "Read".to_owned(),
+                common: None,
+                served_as: Vec::new(),
+                foreign: false,
+                kind: CallKind::Other,
+                digest: Digest::new("d"),
+                summary: String::new(),
+                agent: None,
+                branch: None,
+                prompts_in: None,
+                facts: CallFacts::default(),
+            })),
+        ),
+        (
             "record",
             CommandKind::Record(CallResult {
                 id: None,
@@ -201,6 +218,17 @@ fn commands(durable: bool) -> Vec<(&'static str, CommandKind)> {
                     finish: interlock_core::attempt::FinishReason::Stop,
                     usage: Usage::default(),
                     ms: 1,
+                },
+            },
+        ),
+        (
+            "node of another try",
+            CommandKind::Node {
+                path: path.clone(),
+                attempt: 2,
+                command: NodeCommand::Note {
+                    code: "c".to_owned(),
+                    message: "m".to_owned(),
                 },
             },
         ),
@@ -344,6 +372,7 @@ fn a_guarded_run_takes_what_its_phase_allows() {
         table(false),
         [
             "start: yes+1 run_open run_open run_open run_open run_open",
+            "propose: run_over yes+1 paused+1 yes yes yes",
             "record: run_over yes yes yes yes yes",
             "start line: run_over yes+1 yes+1 yes yes yes",
             "end line: run_over yes+1 yes+1 yes yes yes",
@@ -357,6 +386,7 @@ fn a_guarded_run_takes_what_its_phase_allows() {
             "end activity: run_over nothing_pending paused run_over run_over run_over",
             "stage: run_over nothing_pending paused run_over run_over run_over",
             "node: run_over nothing_pending paused run_over run_over run_over",
+            "node of another try: run_over nothing_pending paused run_over run_over run_over",
             "pause: run_over yes+1 yes run_over run_over run_over",
             "resume: run_over yes yes+1 run_over run_over run_over",
             "report files: run_over yes yes run_over run_over run_over",
@@ -385,6 +415,7 @@ fn a_run_of_steps_takes_what_its_phase_allows() {
         table(true),
         [
             "start: yes+2 run_open run_open run_open run_open run_open",
+            "propose: run_over yes+1 paused+1 yes yes yes",
             "record: run_over yes yes yes yes yes",
             "start line: run_over yes+1 yes+1 yes yes yes",
             "end line: run_over yes+1 yes+1 yes yes yes",
@@ -398,6 +429,7 @@ fn a_run_of_steps_takes_what_its_phase_allows() {
             "end activity: run_over yes+3 paused run_over run_over run_over",
             "stage: run_over nothing_pending paused run_over run_over run_over",
             "node: run_over yes+1 paused run_over run_over run_over",
+            "node of another try: run_over nothing_pending paused run_over run_over run_over",
             "pause: run_over yes+1 yes run_over run_over run_over",
             "resume: run_over yes yes+1 run_over run_over run_over",
             "report files: run_over yes yes run_over run_over run_over",

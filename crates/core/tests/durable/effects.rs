@@ -436,3 +436,73 @@ fn a_workflow_of_steps_holds_no_agent() {
     assert!(decision.events.is_empty(), "no run begins");
     assert!(matches!(decision.reply, Reply::Refused(_)));
 }
+
+#[test]
+fn the_output_of_a_called_machine_may_go_to_a_file() {
+    let sub = json!({ "in": task(&plain("work"), &json!({ "done": end() }), &json!({})) });
+    let states = json!({
+        "call": {
+            "activity": { "call": { "machine": "sub", "namespace": "sub" } },
+            "capture": { "file": [{ "plain": "./out/" }, { "hole": { "key": "name" } }] },
+            "on": { "done": to("after") },
+        },
+        "after": task(&plain("after"), &json!({ "done": end() }), &json!({})),
+    });
+    let machines = json!({ "sub": called("sub", &sub) });
+    let mut driven = Driven::start(machine(&json!({ "name": "a.txt" }), &states, &machines));
+    driven.done("call/in", "what it says");
+    let effects = driven.effects();
+    let [write] = effects.as_slice() else {
+        unreachable!("{effects:?}");
+    };
+    assert_eq!(write.file.as_deref(), Some("/run/out/a.txt"));
+    assert_eq!(*write.input, json!({ "text": "what it says" }));
+    driven.done("call", "");
+    assert_eq!(driven.running(), [("after".to_owned(), "after".to_owned())]);
+}
+
+#[test]
+fn one_of_several_lost_effects_is_settled_by_its_name() {
+    let branch = |text: &str| {
+        task(
+            &plain(text),
+            &json!({ "done": end() }),
+            &json!({ "on_crash": "ask" }),
+        )
+    };
+    let states = json!({
+        "par": {
+            "activity": { "parallel": {
+                "over": { "branches": {
+                    "a": { "initial": "a", "terminal": "" },
+                    "b": { "initial": "b", "terminal": "" },
+                } },
+                "join": "settled", "merge": "captured",
+            } },
+            "on": { "done": end() },
+        },
+        "a": branch("a"), "b": branch("b"),
+    });
+    for (wanted, settled) in [
+        (Some("par/b/b"), &["b"][..]),
+        (Some("b"), &["b"]),
+        (Some("c"), &[]),
+        (None, &["a", "b"]),
+    ] {
+        let mut driven = Driven::start(machine(&json!({}), &states, &json!({})));
+        driven.accept(CommandKind::LoseEffects);
+        assert!(driven.running().is_empty());
+        let reply = driven.ask(CommandKind::SettleEffect {
+            path: wanted.map(str::to_owned),
+            how: EffectSettlement::Again,
+            by: "ana".to_owned(),
+        });
+        assert_eq!(
+            matches!(reply, Reply::Refused(_)),
+            settled.is_empty(),
+            "{wanted:?}"
+        );
+        let running: Vec<String> = driven.running().into_iter().map(|(_, text)| text).collect();
+        assert_eq!(running, settled, "{wanted:?}");
+    }
+}
