@@ -11,6 +11,7 @@
 
 use std::fs;
 use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
 
 use interlock_testkit::anthropic::{Block, Call, Request, Script, text, tool};
 use interlock_testkit::claude::{Outcome, Session, Version};
@@ -514,7 +515,7 @@ fn a_killed_hook_blocks_where_the_client_can(version: Version) {
             );
             assert!(doctor.contains("onFailure"), "{doctor}");
         }
-        Version::V2_1_329 => {
+        Version::V2_1_332 => {
             broken.assert_refused();
             assert!(!doctor.contains("onFailure"), "{doctor}");
         }
@@ -565,6 +566,57 @@ fn a_deleted_workflow_file_changes_nothing(version: Version) {
     [cat, ready, late].into_iter().for_each(ran);
     assert_eq!(guarded.room.read("early.txt"), None);
     assert!(guarded.room.read("late.txt").is_some());
+}
+
+/// A project whose skills `reads` and `writes` have a command in their text.
+///
+/// The client runs it while it loads them; older ones ask no hook about it.
+fn with_skills() -> Guarded {
+    let workflow = json!({
+        "id": "looking", "initial": "looking",
+        "states": {
+            "looking": {"allowed_tools": ["Read", "Bash", "Skill"], "on": {"READY": "done"}},
+            "done": {"type": "final"},
+        },
+    });
+    let guarded = Guarded::new(Version::V2_1_332, &workflow);
+    for (name, line) in [("reads", "cat a.txt"), ("writes", "cat a.txt > leak.txt")] {
+        let head = format!("---\nname: {name}\ndescription: looks\nallowed-tools: Bash\n---\n");
+        let path = format!(".claude/skills/{name}/SKILL.md");
+        let text = format!("{head}\nFound: !`{line}`\n");
+        guarded.room.write(&path, &text).unwrap();
+    }
+    guarded
+}
+
+#[test]
+fn a_command_in_the_text_of_a_skill_is_judged_as_a_line_is() {
+    let guarded = with_skills();
+    let call = |name: &str| tool("Skill", json!({"skill": name}));
+    let outcome = guarded.session(Script::calls(vec![call("reads"), call("writes")]));
+    assert_eq!(guarded.room.read("leak.txt"), None);
+    let text = outcome.text();
+    assert!(text.contains("Found: one"), "{text}");
+    assert!(text.contains("shell_write"), "{text}");
+}
+
+#[test]
+fn a_person_who_types_the_name_of_a_skill_gets_the_same_answer() {
+    for (name, runs) in [("reads", true), ("writes", false)] {
+        let guarded = with_skills();
+        let seen = Arc::new(Mutex::new(String::new()));
+        let told = Arc::clone(&seen);
+        let script = Script::new(move |request| {
+            told.lock().unwrap().push_str(&request.text());
+            vec![text("done")]
+        });
+        let prompt = format!("/{name}");
+        let session = Session::new(guarded.version, &guarded.room, script).prompt(&prompt);
+        let outcome = session.run().unwrap();
+        let seen = seen.lock().unwrap();
+        assert_eq!(seen.contains("Found: one"), runs, "{outcome:#?}");
+        assert_eq!(guarded.room.read("leak.txt"), None, "{outcome:#?}");
+    }
 }
 
 interlock_testkit::with_both_versions! {
