@@ -14,7 +14,7 @@ use interlock_core::{
     evolve,
     machine::{Machine, Outcome},
     names::{AgentId, CallId, Digest, FramePath},
-    pending::pending,
+    pending::{asked_since, pending},
     run::Run,
 };
 use serde_json::json;
@@ -250,4 +250,22 @@ fn who_answers_nothing_is_told_what_was_answered_last() {
         unreachable!("nothing waits");
     };
     assert!(refusal.message.contains("by bob"), "{refusal:?}");
+}
+
+#[test]
+fn what_was_asked_since_a_moment_is_told_from_what_waited_before() {
+    let mut played = Played::new();
+    let since = |played: &Played, before: u64| -> Vec<String> {
+        let all = asked_since(&played.machine, &played.run, before);
+        all.iter().map(|one| one.path().to_string()).collect()
+    };
+    let start = played.run.seq;
+    assert!(since(&played, start).is_empty());
+    played.proposes("a", "c1", "Tool1");
+    let second = played.run.seq;
+    assert_eq!(since(&played, start), ["a"]);
+    assert!(since(&played, second).is_empty());
+    played.proposes("b", "c2", "Tool2");
+    assert_eq!(since(&played, start), ["a", "b"]);
+    assert_eq!(since(&played, second), ["b"]);
 }

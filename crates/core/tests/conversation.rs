@@ -602,3 +602,24 @@ fn the_names_of_files_that_came_along_are_in_the_context() {
         assert_eq!(driven.context().get("file_names").cloned(), wanted);
     }
 }
+
+#[test]
+fn what_an_item_brings_stays_with_it_unless_its_line_puts_out_another() {
+    let states = json!({
+        "list": {
+            "activity": { "parallel": { "over": { "items": {
+                "items": ".", "initial": "work", "without_items": "after",
+            } }, "join": "converge" } },
+            "on": to("after"), "data": null,
+        },
+        "work": { "on": to("after") },
+        "after": { "on": to("end") },
+        "end": end(),
+    });
+    for (output, wanted) in [("done", None), (r#"{"k": 2}"#, Some(json!(2)))] {
+        let mut driven = Driven::begin(machine("list", false, states.clone()), r#"[{"k": 1}]"#);
+        driven.ends(None, output);
+        assert_eq!(driven.at(), "after", "{output}");
+        assert_eq!(driven.context().get("k").cloned(), wanted, "{output}");
+    }
+}

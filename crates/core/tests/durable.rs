@@ -19,3 +19,5 @@ mod interrupted;
 mod items;
 #[path = "durable/limits.rs"]
 mod limits;
+#[path = "durable/lost.rs"]
+mod lost;

@@ -227,3 +227,37 @@ fn what_matches_while_a_person_is_asked_is_raised_after_the_answer() {
         assert!(run.root.line.queue.is_empty(), "{yes}");
     }
 }
+
+#[test]
+fn a_called_machine_has_interrupts_of_its_own() {
+    let away = json!({"on": {"OK": {"transitions": [{"target": "return"}]}}});
+    let raised = |own: bool, outer: bool| {
+        let interrupts = |has: bool| match has {
+            true => json!({"one": {"file_pattern": "one", "target": "one"}}),
+            false => json!({}),
+        };
+        let machine: Machine = serde_json::from_value(json!({
+            "id": "m", "initial": "call", "limits": interlock_core::machine::Limits::default(),
+            "interrupts": interrupts(outer),
+            "states": {
+                "call": {"activity": {"call": {"machine": "sub"}}, "on": {"done": {"transitions": [{"target": {"state": "one"}}]}}},
+                "one": away,
+            },
+            "machines": {"sub": {
+                "id": "sub", "initial": "work", "interrupts": interrupts(own),
+                "states": {"work": {"on": {}}, "one": away},
+            }},
+        }))
+        .unwrap();
+        // Foreseen, and only seen afterwards.
+        let foreseen = plays(&machine, started(&machine), "c", &["one"], &[]);
+        let seen = plays(&machine, started(&machine), "c", &[], &["one"]);
+        let at = |run: &Run| run.root.regions.first().unwrap().frame.at.to_string();
+        assert_eq!(at(&foreseen), at(&seen));
+        at(&foreseen)
+    };
+    assert_eq!(raised(true, false), "one");
+    assert_eq!(raised(true, true), "one");
+    assert_eq!(raised(false, true), "work");
+    assert_eq!(raised(false, false), "work");
+}

@@ -432,3 +432,44 @@ fn the_time_of_an_attempt_begins_anew_after_a_crash() {
         }
     }
 }
+
+#[test]
+fn while_a_person_is_asked_the_time_of_the_attempt_stands_still() {
+    let mut stage = Stage::called(&["Write", "Read"]);
+    let mut timed = json!(stage.machine);
+    timed["states"]["s"]["activity"]["stage"]["timeout_ms"] = json!(1_000);
+    stage.machine = serde_json::from_value(timed).unwrap();
+    let mut facts = json!(CallFacts::default());
+    facts["writes"] = json!([{"path": "/p/a", "relative": "a", "place": "project", "by": "Write", "removes": false,
+        "recursive": false, "lines": null, "before": null}]);
+    let call = ToolCall {
+        id: stage.id(0),
+        tool: "Write".to_owned(),
+        common: None,
+        served_as: Vec::new(),
+        foreign: false,
+        kind: CallKind::Other,
+        digest: Digest::new("of Write"),
+        summary: String::new(),
+        agent: None,
+        branch: None,
+        prompts_in: None,
+        facts: serde_json::from_value(facts).unwrap(),
+    };
+    // It began at 1, and a person is asked from 301 to 5,301.
+    let asks = CommandKind::Stage {
+        path: FramePath::root(),
+        attempt: 1,
+        command: StageCommand::Propose(Box::new(call)),
+    };
+    stage.events(301, asks);
+    assert!(stage.events(5_000, CommandKind::Advance).is_empty());
+    let yes = Answer {
+        by: "ana".to_owned(),
+        ..Answer::default()
+    };
+    stage.events(5_301, CommandKind::Approve(yes));
+    assert!(stage.events(6_000, CommandKind::Advance).is_empty());
+    let late = stage.events(6_001, CommandKind::Advance);
+    assert_eq!(outcome(&late), Some("timeout"));
+}

@@ -231,3 +231,22 @@ fn a_fork_that_leads_to_another_one_opens_all_of_its_branches() {
         assert_eq!(driven.code(), Some(0), "{ends_in_a_state}");
     }
 }
+
+#[test]
+fn what_a_branch_captured_before_it_failed_is_there_in_the_handler() {
+    let on = json!({ "done": to("handler"), "error": on_codes(&[(4, "handler")], None) });
+    let mut whole = fork("settled", 3, &on);
+    whole["states"]["par/y"]["on"]["done"] = to("par/y2");
+    whole["states"]["par/y2"] = task(&plain("y2"), &json!({ "done": end() }), &json!({}));
+    whole["states"]["handler"] = task(&key("y"), &json!({ "done": end() }), &json!({}));
+    let mut driven = Driven::start(whole);
+    driven.done("par/x", "");
+    driven.done("par/z", "");
+    driven.done("par/y", "what y found");
+    let path = running_paths(&driven).pop().unwrap();
+    driven.failed(&path, 4, "");
+    assert_eq!(
+        driven.running(),
+        [("handler".to_owned(), "what y found".to_owned())]
+    );
+}
