@@ -619,6 +619,29 @@ fn a_person_who_types_the_name_of_a_skill_gets_the_same_answer() {
     }
 }
 
+/// A hook that dies, or says nothing, keeps the command from running.
+#[test]
+fn a_killed_hook_blocks_the_command_of_a_skill() {
+    for body in ["kill -9 $$", "exit 1", "echo 'no JSON'", "true"] {
+        let guarded = with_skills();
+        let path = ".claude/settings.json";
+        let mut settings: Value = serde_json::from_str(&guarded.room.read(path).unwrap()).unwrap();
+        let hook = &mut settings["hooks"]["PreSkillShellCommand"][0]["hooks"][0]["command"];
+        let program = format!("sh -c '{}'", body.replace('\'', "'\\''"));
+        *hook = match hook.as_str().unwrap().split_once(" interlock ") {
+            // The line that `init` writes looks at what the program answers.
+            Some((line, _)) => format!("{line} interlock {program}").into(),
+            None => panic!("{hook}"),
+        };
+        guarded.room.write(path, &settings.to_string()).unwrap();
+        let call = |name: &str| tool("Skill", json!({"skill": name}));
+        let outcome = guarded.session(Script::calls(vec![call("reads"), call("writes")]));
+        assert_eq!(guarded.room.read("leak.txt"), None, "{body}");
+        let text = outcome.text();
+        assert!(!text.contains("Found: one"), "{body}: {text}");
+    }
+}
+
 interlock_testkit::with_both_versions! {
     a_refusal_reaches_the_model_and_a_transition_unlocks
     the_model_is_told_where_it_stands
