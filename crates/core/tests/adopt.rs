@@ -254,3 +254,14 @@ fn another_called_machine_is_another_path() {
         [("c/one/in".to_owned(), "one".to_owned())]
     );
 }
+
+#[test]
+fn a_version_without_the_called_machine_is_refused() {
+    let mut driven = Driven::start(calling("one"));
+    let mut without = calling("one");
+    without.machines.shift_remove("one").unwrap();
+    let before = driven.run.clone();
+    let reply = driven.adopt(&without.seal());
+    assert!(matches!(reply, Reply::Refused(_)), "{reply:?}");
+    assert_eq!(driven.run, before);
+}

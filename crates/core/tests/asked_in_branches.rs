@@ -10,11 +10,11 @@ use interlock_core::{
     call::{CallFacts, CallKind, CallResult, ToolCall},
     command::{Answer, Command, CommandKind},
     decide,
-    event::PromptEnd,
+    event::{Event, Merged, PromptEnd},
     evolve,
-    machine::Machine,
-    names::{CallId, Digest},
-    pending::pending,
+    machine::{Machine, Outcome},
+    names::{AgentId, CallId, Digest, FramePath},
+    pending::{asked_since, pending},
     run::Run,
 };
 use serde_json::json;
@@ -166,4 +166,106 @@ fn a_call_that_runs_settles_no_question_of_another_branch() {
         }));
         assert_eq!(played.waiting(), [second], "{first}");
     }
+}
+
+/// A call of `Read` by an agent in a branch.
+fn reading(branch: Option<&str>, agent: Option<&str>, id: &str) -> CommandKind {
+    CommandKind::Propose(Box::new(ToolCall {
+        id: CallId::new(id),
+        tool: "Read".to_owned(),
+        common: None,
+        served_as: Vec::new(),
+        foreign: false,
+        kind: CallKind::Other,
+        digest: Digest::new(id),
+        summary: String::new(),
+        agent: agent.map(AgentId::new),
+        branch: branch.map(str::to_owned),
+        prompts_in: None,
+        facts: CallFacts::default(),
+    }))
+}
+
+#[test]
+fn who_has_stopped_and_comes_back_holds_its_branch_again() {
+    let mut played = Played::new();
+    let sub = || AgentId::new("sub");
+    let reads = |played: &mut Played, agent: Option<&str>, id: &str| {
+        let reply = played.ask(reading(Some("a"), agent, id));
+        reply == Reply::Accepted
+    };
+    assert!(reads(&mut played, Some("sub"), "c1"));
+    assert!(!reads(&mut played, Some("other"), "c2"), "it is held");
+    played.ask(CommandKind::ReleaseAgent { agent: sub() });
+    assert!(played.run.away.contains(&sub()));
+    assert!(reads(&mut played, Some("sub"), "c3"), "it goes on");
+    assert!(played.run.away.is_empty());
+    assert!(!reads(&mut played, Some("other"), "c4"), "it is held again");
+    played.ask(CommandKind::ReleaseAgent { agent: sub() });
+    assert!(reads(&mut played, Some("other"), "c5"), "it is free");
+    assert!(!reads(&mut played, Some("sub"), "c6"), "another has it now");
+}
+
+#[test]
+fn the_end_of_a_call_is_taken_though_its_branch_is_over() {
+    let mut played = Played::new();
+    assert_eq!(played.ask(reading(Some("a"), None, "c1")), Reply::Accepted);
+    // The fork has joined.
+    let joined = Event::Joined {
+        path: FramePath::root(),
+        lines: Vec::new(),
+        outcome: Outcome::Success,
+        merged: Merged::default(),
+        failed: 0,
+        cause: None,
+        next: None,
+        may_part: false,
+    };
+    played.run = evolve(played.run.clone(), &joined);
+    let reply = played.ask(CommandKind::Record(CallResult {
+        id: Some(CallId::new("c1")),
+        ok: true,
+        exit: None,
+        bytes: 1,
+        wrote: Vec::new(),
+        commands: Vec::new(),
+        checked: interlock_core::substance::Checked::default(),
+    }));
+    assert_eq!(reply, Reply::Accepted);
+    assert!(played.run.calls.is_empty());
+}
+
+#[test]
+fn who_answers_nothing_is_told_what_was_answered_last() {
+    let mut played = Played::new();
+    for (number, by) in ["ana", "bob"].into_iter().enumerate() {
+        played.proposes("a", &format!("c{number}"), &format!("Tool{number}"));
+        let answer = Answer {
+            by: by.to_owned(),
+            ..Answer::default()
+        };
+        assert_eq!(played.ask(CommandKind::Reject(answer)), Reply::Accepted);
+    }
+    let Reply::Refused(refusal) = played.ask(CommandKind::Approve(Answer::default())) else {
+        unreachable!("nothing waits");
+    };
+    assert!(refusal.message.contains("by bob"), "{refusal:?}");
+}
+
+#[test]
+fn what_was_asked_since_a_moment_is_told_from_what_waited_before() {
+    let mut played = Played::new();
+    let since = |played: &Played, before: u64| -> Vec<String> {
+        let all = asked_since(&played.machine, &played.run, before);
+        all.iter().map(|one| one.path().to_string()).collect()
+    };
+    let start = played.run.seq;
+    assert!(since(&played, start).is_empty());
+    played.proposes("a", "c1", "Tool1");
+    let second = played.run.seq;
+    assert_eq!(since(&played, start), ["a"]);
+    assert!(since(&played, second).is_empty());
+    played.proposes("b", "c2", "Tool2");
+    assert_eq!(since(&played, start), ["a", "b"]);
+    assert_eq!(since(&played, second), ["b"]);
 }

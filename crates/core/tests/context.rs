@@ -120,3 +120,10 @@ fn whichever_way_data_comes_in_the_context_is_bounded() {
         }
     }
 }
+
+#[test]
+fn the_limit_itself_still_fits() {
+    // `{"k":"…"}` is 8 bytes around the text, and `{}` is what is kept beside it.
+    assert_eq!(taken(&[of("k", 90)]), [true]);
+    assert_eq!(taken(&[of("k", 91)]), [false]);
+}

@@ -580,3 +580,46 @@ fn a_stage_whose_writing_call_was_cut_off_waits_for_a_person_and_another_begins_
         assert_eq!(started, again, "{effect:?}");
     }
 }
+
+#[test]
+fn the_names_of_files_that_came_along_are_in_the_context() {
+    let states = json!({ "a": { "on": to("end") }, "end": end() });
+    for attached in [Vec::new(), vec!["a.txt".to_owned(), "b.txt".to_owned()]] {
+        let mut driven = Driven::begin(machine("a", false, states.clone()), "x");
+        driven.run = Run::new(RunId::new("r2"));
+        driven.ask(CommandKind::Start {
+            input: Default::default(),
+            by: "ana".to_owned(),
+            durable: Some(DurableRun {
+                input: Some(RunInput {
+                    text: "look at them".to_owned(),
+                    attached: attached.clone(),
+                }),
+                ..DurableRun::default()
+            }),
+        });
+        let wanted = (!attached.is_empty()).then(|| json!(attached));
+        assert_eq!(driven.context().get("file_names").cloned(), wanted);
+    }
+}
+
+#[test]
+fn what_an_item_brings_stays_with_it_unless_its_line_puts_out_another() {
+    let states = json!({
+        "list": {
+            "activity": { "parallel": { "over": { "items": {
+                "items": ".", "initial": "work", "without_items": "after",
+            } }, "join": "converge" } },
+            "on": to("after"), "data": null,
+        },
+        "work": { "on": to("after") },
+        "after": { "on": to("end") },
+        "end": end(),
+    });
+    for (output, wanted) in [("done", None), (r#"{"k": 2}"#, Some(json!(2)))] {
+        let mut driven = Driven::begin(machine("list", false, states.clone()), r#"[{"k": 1}]"#);
+        driven.ends(None, output);
+        assert_eq!(driven.at(), "after", "{output}");
+        assert_eq!(driven.context().get("k").cloned(), wanted, "{output}");
+    }
+}

@@ -29,7 +29,7 @@ fn machine() -> Machine {
         "interrupts": {"schema": {"file_pattern": "db/*", "target": "review"}},
         "states": {
             "work": {
-                "policy": {"allowed_tools": ["Check", "Write", "Bash"]},
+                "policy": {"allowed_tools": ["Check", "Write", "Bash"], "on_denied": "ask"},
                 "on": {"DONE": {"branched": false, "transitions": [{"target": {"state": "done"}, "guards": [either]}]}},
             },
             "review": {
@@ -44,10 +44,11 @@ fn machine() -> Machine {
 
 /// Makes a call of the kind its id begins with; `@` names the sub-agent whose it is.
 ///
-/// `line` runs the check, `hidden` hides how it ends, `build` runs other code before it; `lineto` is foreseen to write.
+/// A person is asked about an `ask`, which writes. `line` runs the check, `hidden` hides how it ends, `build` runs other code before it; `lineto` is foreseen to write.
 fn call(id: &str) -> ToolCall {
     let (kind, tool) = match id {
         id if id.starts_with("write") => (CallKind::Edit, "Write"),
+        id if id.starts_with("ask") => (CallKind::Edit, "Asks"),
         id if ["line", "hidden", "build"]
             .iter()
             .any(|kind| id.starts_with(kind)) =>
@@ -96,12 +97,12 @@ fn call(id: &str) -> ToolCall {
     }
 }
 
-/// Tells what the client says of a call: `id`, or `id:path` of one that was seen to write.
+/// Tells what the client says of a call: `id`, or `id:path` of one that was seen to write; no id: it does not say which.
 fn result(text: &str, ok: bool) -> CommandKind {
     let mut parts = text.split(':');
     let id = parts.next().unwrap();
     CommandKind::Record(CallResult {
-        id: Some(CallId::new(id)),
+        id: Some(id).filter(|id| !id.is_empty()).map(CallId::new),
         ok,
         exit: None,
         bytes: 0,
@@ -257,6 +258,9 @@ fn a_newer_call_without_an_end_suspends_older_success() {
         ("+line1 >line1 <line1:0 +hidden2 >hidden2", false),
         ("+line1 >line1 <line1:0 +build2", false),
         ("+hidden1 +line2 >line2 <line2:0", true),
+        // Other evidence is no newer call of it.
+        ("+check1 -check1 +line2", true),
+        ("+line1 >line1 <line1:0 +check2", true),
     ]);
 }
 
@@ -331,6 +335,7 @@ fn what_a_line_was_seen_to_write_raises_at_its_end() {
         ("+line1 >line1 <line1:0:src/x -line1", "work"),
         // The comparison did not see the write that was foreseen.
         ("+lineto1 >lineto1 <lineto1:0 -lineto1", "work"),
+        ("+lineto1 >lineto1 <lineto1:- -lineto1", "work"),
         // It goes on; its client tells of its start alone.
         ("+lineto1 >lineto1 -lineto1", "work"),
         // What was seen of its end is not assumed otherwise when the agent goes on.
@@ -348,5 +353,47 @@ fn what_a_line_was_seen_to_write_raises_at_its_end() {
         ("+lineto1 !lineto1", "work"),
     ] {
         assert_eq!(play(steps).0.root.at.as_str(), state, "{steps}");
+    }
+}
+
+#[test]
+fn a_call_that_a_person_is_asked_about_is_an_edit_once_it_runs() {
+    check(&[
+        ("+check1 -check1 +ask1", true),
+        ("+ask1 +check1 -check1", true),
+        ("+ask1 -ask1 +check1 -check1", true),
+        ("+check1 -check1 +ask1 -ask1", false),
+        ("+check1 -check1 +ask1 !ask1", false),
+        ("+ask1 +check1 -check1 -ask1", false),
+        ("+ask1 +check1 -ask1 -check1", false),
+        // Its line began: it runs, and nobody needs to be asked any more.
+        ("+check1 -check1 +ask1 >ask1", false),
+        ("+ask1 >ask1 +check1 -check1", false),
+        // Of an agent that has stopped: nobody let it run.
+        ("+ask1@a ~a +check1 -check1", true),
+    ]);
+    let open = |steps: &str| {
+        let run = play(steps).0;
+        (run.requests.len(), run.root.stay.used.calls)
+    };
+    assert_eq!(open("+ask1"), (1, 0));
+    assert_eq!(open("+ask1 >ask1"), (0, 1));
+    assert_eq!(open("+ask1 -ask1"), (0, 1));
+    assert_eq!(open("+ask1 >ask1 -ask1"), (0, 1));
+}
+
+#[test]
+fn a_result_without_an_id_is_of_the_newest_call_that_may_still_end() {
+    for (steps, left) in [
+        ("+check1 +check2 -", &["check1"][..]),
+        ("+check1 +check2 - -", &[]),
+        ("+check1 +ask2 -", &["ask2"]),
+        // What a transition took for ended is told of by its id alone.
+        ("+check1 +write2 ? -", &["write2"]),
+        ("+check1 +line2 >line2 -line2 -", &["line2"]),
+    ] {
+        let run = play(steps).0;
+        let open: Vec<&str> = run.calls.iter().map(|call| call.id.as_str()).collect();
+        assert_eq!(open, left, "{steps}");
     }
 }

@@ -7,7 +7,7 @@ mod started;
 use interlock_core::{
     call::WrittenPath,
     call::{CallFacts, CallKind, CallResult, FileWrite, PathArea, ToolCall},
-    command::{Command, CommandKind},
+    command::{Answer, Command, CommandKind, TransitionRequest},
     decide, evolve,
     machine::Machine,
     names::{CallId, Digest},
@@ -22,7 +22,12 @@ fn wrote(machine: &Machine, run: Run, id: &str, path: &str) -> Run {
 }
 
 /// Writes files, and tells that this ended and which others were seen to be written.
-fn plays(machine: &Machine, mut run: Run, id: &str, foreseen: &[&str], seen: &[&str]) -> Run {
+fn plays(machine: &Machine, run: Run, id: &str, foreseen: &[&str], seen: &[&str]) -> Run {
+    ends(machine, begins(machine, run, id, foreseen), id, seen)
+}
+
+/// Begins a call that is foreseen to write files.
+fn begins(machine: &Machine, run: Run, id: &str, foreseen: &[&str]) -> Run {
     let write = |path: &&str| FileWrite {
         path: Some(format!("/p/{path}")),
         relative: Some((*path).to_owned()),
@@ -32,10 +37,6 @@ fn plays(machine: &Machine, mut run: Run, id: &str, foreseen: &[&str], seen: &[&
         recursive: false,
         lines: Some(1),
         before: None,
-    };
-    let written = |path: &&str| WrittenPath {
-        path: format!("/p/{path}"),
-        relative: Some((*path).to_owned()),
     };
     let call = ToolCall {
         id: CallId::new(id),
@@ -54,6 +55,15 @@ fn plays(machine: &Machine, mut run: Run, id: &str, foreseen: &[&str], seen: &[&
             ..CallFacts::default()
         },
     };
+    asks(machine, run, CommandKind::Propose(Box::new(call)))
+}
+
+/// Ends a call that was seen to write files.
+fn ends(machine: &Machine, run: Run, id: &str, seen: &[&str]) -> Run {
+    let written = |path: &&str| WrittenPath {
+        path: format!("/p/{path}"),
+        relative: Some((*path).to_owned()),
+    };
     let ended = CallResult {
         id: Some(CallId::new(id)),
         ok: true,
@@ -63,21 +73,7 @@ fn plays(machine: &Machine, mut run: Run, id: &str, foreseen: &[&str], seen: &[&
         commands: Vec::new(),
         checked: interlock_core::substance::Checked::default(),
     };
-    for command in [
-        CommandKind::Propose(Box::new(call)),
-        CommandKind::Record(ended),
-    ] {
-        let decision = decide(
-            machine,
-            &run,
-            &Command {
-                at_ms: 1,
-                kind: command,
-            },
-        );
-        run = decision.events.iter().fold(run, evolve);
-    }
-    run
+    asks(machine, run, CommandKind::Record(ended))
 }
 
 #[test]
@@ -138,4 +134,130 @@ fn matches_of_one_call_are_raised_in_the_order_of_the_workflow_however_each_was_
             seen.reverse();
         }
     }
+}
+
+/// Asks a run, which takes what it is asked.
+fn asks(machine: &Machine, run: Run, kind: CommandKind) -> Run {
+    let decision = decide(machine, &run, &Command { at_ms: 1, kind });
+    assert!(
+        !matches!(decision.reply, interlock_core::Reply::Refused(_)),
+        "{:?}",
+        decision.reply
+    );
+    decision.events.iter().fold(run, evolve)
+}
+
+fn sends(machine: &Machine, run: Run, event: &str) -> Run {
+    let request = TransitionRequest {
+        event: event.to_owned(),
+        data: Default::default(),
+        branch: None,
+        agent: None,
+        by: "agent".to_owned(),
+        approved_by: None,
+    };
+    asks(machine, run, CommandKind::Transition(request))
+}
+
+fn approves(machine: &Machine, run: Run) -> Run {
+    let yes = Answer {
+        by: "ana".to_owned(),
+        ..Answer::default()
+    };
+    asks(machine, run, CommandKind::Approve(yes))
+}
+
+/// `one` and `two` are looked at; from each one goes back, or leaves, with a person's yes.
+fn reviewed() -> Machine {
+    let interrupt = |file: &str| json!({"file_pattern": file, "target": file});
+    let approved =
+        |target: serde_json::Value| json!({"transitions": [{"target": target, "approval": {}}]});
+    let away = json!({"on": {"OK": approved(json!("return")), "LEAVE": approved(json!({"state": "other"}))}});
+    serde_json::from_value(json!({
+        "id": "m", "initial": "work", "limits": interlock_core::machine::Limits::default(),
+        "interrupts": {"one": interrupt("one"), "two": interrupt("two")},
+        "states": {
+            "work": {"on": {"SHIP": approved(json!({"state": "other"}))}},
+            "other": {"on": {}}, "one": away, "two": away,
+        },
+    }))
+    .unwrap()
+}
+
+#[test]
+fn a_match_that_waits_is_raised_behind_the_approved_return_and_forgotten_by_any_other_way() {
+    for (event, at) in [("OK", "two"), ("LEAVE", "other")] {
+        let machine = reviewed();
+        let run = wrote(&machine, started(&machine), "1", "one");
+        let run = wrote(&machine, run, "2", "two");
+        assert_eq!(run.root.line.queue.len(), 1, "{event}");
+        let run = sends(&machine, run, event);
+        assert_eq!(run.root.at.as_str(), "one", "{event}: it waits");
+        let run = approves(&machine, run);
+        assert_eq!(run.root.at.as_str(), at, "{event}");
+        assert!(run.root.line.queue.is_empty(), "{event}");
+        let back = run.root.line.handling.as_ref();
+        let back = back.map(|handling| handling.return_to.as_str());
+        assert_eq!(back, (event == "OK").then_some("work"), "{event}");
+    }
+}
+
+#[test]
+fn what_matches_while_a_person_is_asked_is_raised_after_the_answer() {
+    for yes in [true, false] {
+        let machine = reviewed();
+        // It runs already when the person is asked, and is seen to have written afterwards.
+        let run = begins(&machine, started(&machine), "1", &[]);
+        let run = sends(&machine, run, "SHIP");
+        let run = ends(&machine, run, "1", &["two"]);
+        assert_eq!(run.root.at.as_str(), "work", "it waits");
+        assert_eq!(run.root.line.queue.len(), 1);
+        let run = if yes {
+            approves(&machine, run)
+        } else {
+            let no = Answer {
+                by: "ana".to_owned(),
+                ..Answer::default()
+            };
+            asks(&machine, run, CommandKind::Reject(no))
+        };
+        assert_eq!(run.root.at.as_str(), "two", "{yes}");
+        let back = run.root.line.handling.as_ref().unwrap();
+        assert_eq!(back.return_to.as_str(), if yes { "other" } else { "work" });
+        assert!(run.root.line.queue.is_empty(), "{yes}");
+    }
+}
+
+#[test]
+fn a_called_machine_has_interrupts_of_its_own() {
+    let away = json!({"on": {"OK": {"transitions": [{"target": "return"}]}}});
+    let raised = |own: bool, outer: bool| {
+        let interrupts = |has: bool| match has {
+            true => json!({"one": {"file_pattern": "one", "target": "one"}}),
+            false => json!({}),
+        };
+        let machine: Machine = serde_json::from_value(json!({
+            "id": "m", "initial": "call", "limits": interlock_core::machine::Limits::default(),
+            "interrupts": interrupts(outer),
+            "states": {
+                "call": {"activity": {"call": {"machine": "sub"}}, "on": {"done": {"transitions": [{"target": {"state": "one"}}]}}},
+                "one": away,
+            },
+            "machines": {"sub": {
+                "id": "sub", "initial": "work", "interrupts": interrupts(own),
+                "states": {"work": {"on": {}}, "one": away},
+            }},
+        }))
+        .unwrap();
+        // Foreseen, and only seen afterwards.
+        let foreseen = plays(&machine, started(&machine), "c", &["one"], &[]);
+        let seen = plays(&machine, started(&machine), "c", &[], &["one"]);
+        let at = |run: &Run| run.root.regions.first().unwrap().frame.at.to_string();
+        assert_eq!(at(&foreseen), at(&seen));
+        at(&foreseen)
+    };
+    assert_eq!(raised(true, false), "one");
+    assert_eq!(raised(true, true), "one");
+    assert_eq!(raised(false, true), "work");
+    assert_eq!(raised(false, false), "work");
 }

@@ -283,3 +283,34 @@ fn a_call_is_refused_until_a_passkey_grants_it() {
         "it is used once"
     );
 }
+
+#[test]
+fn an_assertion_covers_no_message_and_no_changed_output() {
+    let with: [fn(&mut Answer); 3] = [
+        |yes| yes.message = Some("and be quick".to_owned()),
+        |yes| yes.edit = Some("another output".to_owned()),
+        |yes| yes.of = Some("work".to_owned()),
+    ];
+    for change in with {
+        let mut played = Played::new();
+        played.sends("SHIP", None);
+        let mut yes = played.yes();
+        change(&mut yes);
+        assert_eq!(played.refused(yes), Code::PasskeyInvalid);
+        let plain = played.yes();
+        assert_eq!(
+            played.ask(CommandKind::Approve(plain)).reply,
+            Reply::Accepted
+        );
+    }
+}
+
+#[test]
+fn another_call_is_another_question() {
+    let mut played = Played::new();
+    played.proposes("t1");
+    let mut other = call("t2");
+    other.digest = Digest::new("v".repeat(64));
+    played.ask(CommandKind::Propose(Box::new(other)));
+    assert_eq!(pending(&played.machine, &played.run).len(), 2);
+}

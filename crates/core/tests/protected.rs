@@ -117,3 +117,18 @@ fn a_persons_own_pause_stays_the_reason() {
     assert_eq!(events, ["ProtectedChanged"]);
     assert_eq!(run.paused.unwrap().by, "ana");
 }
+
+#[test]
+fn no_more_changes_wait_than_a_person_can_look_at() {
+    let of = |from: usize, to: usize| -> Vec<ProtectedChange> {
+        let all = from..to;
+        all.map(|number| change(&format!("/p/{number}"), None))
+            .collect()
+    };
+    let (run, _) = ask(started(), report(&of(0, 200)));
+    let (run, events) = ask(run, report(&of(200, 400)));
+    assert_eq!(events, ["ProtectedChanged"]);
+    assert_eq!(run.changed.len(), 256);
+    let (run, _) = ask(started(), report(&of(0, 300)));
+    assert_eq!(run.changed.len(), 256);
+}

@@ -6,10 +6,16 @@ use interlock_core::{
     Reply,
     attempt::{FinishReason, MessageCall, MessageCallKind, ModelMessage, Usage},
     call::{CallFacts, CallKind, CallResult, ToolCall, WrittenPath},
-    command::{Answer, AvailableTool, Command, CommandKind, EffectStatus, StageCommand},
-    decide, effects, evolve,
+    command::{
+        ActivityOutcome, Answer, AvailableTool, Command, CommandKind, EffectSettlement,
+        EffectStatus, StageCommand, TransitionRequest,
+    },
+    decide, effects,
+    event::Event,
+    evolve,
     machine::Machine,
     names::{CallId, Digest, FramePath, RunId},
+    pending::pending,
     run::{DurableRun, Run},
 };
 use serde_json::json;
@@ -43,7 +49,7 @@ impl Stage {
                 "s": {
                     "activity": {"stage": {"body": [{"plain": "x"}], "ending": {"tool": {"name": "submit", "schema": {}}}, "turns_max": 9}},
                     "policy": {"allowed_tools": ["Read", "Edit"]},
-                    "on": {"done": end},
+                    "on": {"done": end, "STOP": {"branched": false, "transitions": [{"target": {"state": "review"}}]}},
                 },
                 "end": {"activity": {"final": {"outcome": "success"}}},
                 "review": {"activity": "await", "on": {"BACK": {"branched": false, "transitions": [{"target": "return"}]}}},
@@ -101,6 +107,19 @@ impl Stage {
         );
         self.run = decision.events.iter().fold(self.run.clone(), evolve);
         decision.reply
+    }
+
+    /// Returns the events of a command that is given at a time.
+    fn events(&mut self, at_ms: u64, command: CommandKind) -> Vec<Event> {
+        let kind = command;
+        let decision = decide(&self.machine, &self.run, &Command { at_ms, kind });
+        assert!(
+            !matches!(decision.reply, Reply::Refused(_)),
+            "{:?}",
+            decision.reply
+        );
+        self.run = decision.events.iter().fold(self.run.clone(), evolve);
+        decision.events
     }
 
     fn accept(&mut self, command: CommandKind) {
@@ -248,4 +267,209 @@ fn a_result_that_raises_an_interrupt_is_taken_and_leads_out_of_the_stage() {
         assert_eq!(reply, Reply::Accepted, "{path}");
         assert_eq!(stage.run.root.at.as_str(), at, "{path}");
     }
+}
+
+/// The outcome with which an attempt ended.
+fn outcome(events: &[Event]) -> Option<&str> {
+    events.iter().find_map(|event| match event {
+        Event::StageExited { outcome, .. } => Some(outcome.as_str()),
+        _ => None,
+    })
+}
+
+#[test]
+fn an_attempt_takes_only_what_is_for_it() {
+    let end = |stage: &mut Stage, attempt: u32| {
+        stage.ask(CommandKind::Stage {
+            path: FramePath::root(),
+            attempt,
+            command: StageCommand::End {
+                code: "model_error".to_owned(),
+                message: "no".to_owned(),
+            },
+        })
+    };
+    let mut stage = Stage::called(&["Edit"]);
+    let before = stage.run.clone();
+    for attempt in [0, 2] {
+        let reply = end(&mut stage, attempt);
+        assert!(matches!(reply, Reply::Refused(_)), "{attempt}: {reply:?}");
+    }
+    assert_eq!(stage.run, before);
+    // It was cut off, and a person has not said yet what became of it.
+    stage.runs(0, "Edit");
+    stage.accept(CommandKind::LoseEffects);
+    let before = stage.run.clone();
+    assert!(matches!(end(&mut stage, 1), Reply::Refused(_)));
+    let id = stage.id(0);
+    assert!(matches!(stage.ends(id), Reply::Refused(_)));
+    assert_eq!(stage.run, before);
+}
+
+#[test]
+fn an_output_from_outside_is_handed_in_as_the_model_would() {
+    for (outcome_given, wanted) in [
+        (ActivityOutcome::done(json!({"a": 1})), "ok"),
+        (
+            ActivityOutcome::Failed(interlock_core::event::Cause::new("timeout", "no")),
+            "timeout",
+        ),
+    ] {
+        let mut stage = Stage::called(&["Read"]);
+        let events = stage.events(
+            1,
+            CommandKind::EndActivity {
+                path: None,
+                outcome: outcome_given,
+            },
+        );
+        assert_eq!(outcome(&events), Some(wanted));
+        let payload = events.iter().find_map(|event| match event {
+            Event::StageExited { payload, .. } => Some(payload.clone()),
+            _ => None,
+        });
+        let handed = payload.unwrap();
+        assert_eq!(handed.is_object(), wanted == "ok", "{handed}");
+    }
+}
+
+#[test]
+fn a_person_says_what_became_of_a_call_that_was_cut_off() {
+    for (how, ok, code) in [
+        (EffectSettlement::Done(json!("it wrote")), true, None),
+        (EffectSettlement::Failed(json!(1)), false, Some("failed")),
+    ] {
+        let mut stage = Stage::called(&["Edit", "Read"]);
+        stage.runs(0, "Edit");
+        stage.accept(CommandKind::LoseEffects);
+        let events = stage.events(
+            2,
+            CommandKind::SettleEffect {
+                path: None,
+                how,
+                by: "ana".to_owned(),
+            },
+        );
+        let ended = events.iter().find_map(|event| match event {
+            Event::ToolEnded { ok, code, .. } => Some((*ok, code.as_deref())),
+            _ => None,
+        });
+        assert_eq!(ended, Some((ok, code)));
+        // The message goes on with its next call.
+        assert_eq!(stage.proposes(1, "Read"), Reply::Accepted);
+    }
+}
+
+#[test]
+fn what_an_attempt_asked_is_over_with_it() {
+    let ends: [fn() -> CommandKind; 2] = [
+        || CommandKind::Stage {
+            path: FramePath::root(),
+            attempt: 1,
+            command: StageCommand::End {
+                code: "model_error".to_owned(),
+                message: "no".to_owned(),
+            },
+        },
+        || {
+            CommandKind::Transition(TransitionRequest {
+                event: "STOP".to_owned(),
+                data: Default::default(),
+                branch: None,
+                agent: None,
+                by: "ana".to_owned(),
+                approved_by: None,
+            })
+        },
+    ];
+    for end in ends {
+        let mut stage = Stage::called(&["Write"]);
+        assert!(matches!(stage.proposes(0, "Write"), Reply::Ask(_)));
+        assert_eq!(pending(&stage.machine, &stage.run).len(), 1);
+        stage.events(2, end());
+        assert!(pending(&stage.machine, &stage.run).is_empty());
+        assert!(stage.run.requests.is_empty() && stage.run.calls.is_empty());
+    }
+}
+
+#[test]
+fn a_person_who_leaves_a_stage_cuts_off_its_attempt() {
+    let mut stage = Stage::called(&["Read"]);
+    let stop = TransitionRequest {
+        event: "STOP".to_owned(),
+        data: Default::default(),
+        branch: None,
+        agent: None,
+        by: "ana".to_owned(),
+        approved_by: None,
+    };
+    let events = stage.events(2, CommandKind::Transition(stop));
+    assert_eq!(outcome(&events), Some("cancelled"));
+    assert_eq!(stage.run.root.at.as_str(), "review");
+    assert!(
+        effects(&stage.machine, &stage.run)
+            .iter()
+            .all(|effect| effect.path != "s")
+    );
+}
+
+#[test]
+fn the_time_of_an_attempt_begins_anew_after_a_crash() {
+    for crashes in [false, true] {
+        let mut stage = Stage::called(&["Read"]);
+        let mut timed = json!(stage.machine);
+        timed["states"]["s"]["activity"]["stage"]["timeout_ms"] = json!(1_000);
+        stage.machine = serde_json::from_value(timed).unwrap();
+        if crashes {
+            stage.events(900, CommandKind::LoseEffects);
+        }
+        let late = stage.events(1_500, CommandKind::Advance);
+        assert_eq!(outcome(&late), (!crashes).then_some("timeout"));
+        if crashes {
+            assert!(stage.events(1_899, CommandKind::Advance).is_empty());
+            let late = stage.events(1_900, CommandKind::Advance);
+            assert_eq!(outcome(&late), Some("timeout"));
+        }
+    }
+}
+
+#[test]
+fn while_a_person_is_asked_the_time_of_the_attempt_stands_still() {
+    let mut stage = Stage::called(&["Write", "Read"]);
+    let mut timed = json!(stage.machine);
+    timed["states"]["s"]["activity"]["stage"]["timeout_ms"] = json!(1_000);
+    stage.machine = serde_json::from_value(timed).unwrap();
+    let mut facts = json!(CallFacts::default());
+    facts["writes"] = json!([{"path": "/p/a", "relative": "a", "place": "project", "by": "Write", "removes": false,
+        "recursive": false, "lines": null, "before": null}]);
+    let call = ToolCall {
+        id: stage.id(0),
+        tool: "Write".to_owned(),
+        common: None,
+        served_as: Vec::new(),
+        foreign: false,
+        kind: CallKind::Other,
+        digest: Digest::new("of Write"),
+        summary: String::new(),
+        agent: None,
+        branch: None,
+        prompts_in: None,
+        facts: serde_json::from_value(facts).unwrap(),
+    };
+    // It began at 1, and a person is asked from 301 to 5,301.
+    let asks = CommandKind::Stage {
+        path: FramePath::root(),
+        attempt: 1,
+        command: StageCommand::Propose(Box::new(call)),
+    };
+    stage.events(301, asks);
+    assert!(stage.events(5_000, CommandKind::Advance).is_empty());
+    let yes = Answer {
+        by: "ana".to_owned(),
+        ..Answer::default()
+    };
+    stage.events(5_301, CommandKind::Approve(yes));
+    assert!(stage.events(6_000, CommandKind::Advance).is_empty());
+    let late = stage.events(6_001, CommandKind::Advance);
+    assert_eq!(outcome(&late), Some("timeout"));
 }

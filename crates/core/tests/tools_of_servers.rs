@@ -147,3 +147,20 @@ fn one_accepted_definition_is_of_its_server_its_tool_and_its_text_alone() {
         assert_eq!(!events.is_empty(), is_news, "{server} {tool} {found}");
     }
 }
+
+#[test]
+fn no_more_changes_wait_than_a_person_can_look_at() {
+    let mut run = started();
+    for number in 0..300 {
+        run = ask(run, report_of(&format!("tool{number}"), "1")).0;
+    }
+    assert_eq!(run.tools_changed.len(), 256);
+    // A newer report of one that waits takes its place.
+    let (run, _, _) = ask(run, report_of("tool7", "2"));
+    assert_eq!(run.tools_changed.len(), 256);
+    let newest = run.tools_changed.last().unwrap();
+    assert_eq!(
+        (newest.tool.as_str(), newest.found.as_str()),
+        ("tool7", "2")
+    );
+}

@@ -178,3 +178,75 @@ fn more_branches_than_may_be_are_the_error_of_their_fork() {
         assert_eq!(branches, opened, "{most}: {:?}", running_paths(&driven));
     }
 }
+
+#[test]
+fn a_fork_may_fail_with_a_code_of_its_own() {
+    let on = json!({ "done": to("handler"), "error": on_codes(&[(4, "handler")], None) });
+    for (fails_as, handled) in [(None, true), (Some("branch_failed"), false)] {
+        let mut whole = fork("fail_fast", 3, &on);
+        whole["states"]["par"]["activity"]["parallel"]["fails_as"] = json!(fails_as);
+        let mut driven = Driven::start(whole);
+        driven.done("par/x", "kept");
+        driven.failed("par/y", 4, "");
+        assert_eq!(!driven.running().is_empty(), handled, "{fails_as:?}");
+        assert_eq!(driven.code().is_none(), handled, "{fails_as:?}");
+    }
+}
+
+#[test]
+fn a_fork_that_leads_to_another_one_opens_all_of_its_branches() {
+    // Branches that end in a state of the machine, and such that end by themselves.
+    for ends_in_a_state in [true, false] {
+        let on = if ends_in_a_state { to("over") } else { end() };
+        let terminal = if ends_in_a_state { "over" } else { "" };
+        let fork = |first: &str, second: &str, next: &Value| {
+            json!({
+                "activity": { "parallel": {
+                    "over": { "branches": {
+                        first: { "initial": first, "terminal": terminal },
+                        second: { "initial": second, "terminal": terminal },
+                    } },
+                    "join": "settled", "merge": "captured",
+                } },
+                "on": { "done": next },
+            })
+        };
+        let branch = |name: &str| task(&plain(name), &json!({ "done": on }), &json!({}));
+        let states = json!({
+            "one": fork("a", "b", &to("two")),
+            "two": fork("c", "d", &end()),
+            "a": branch("a"), "b": branch("b"), "c": branch("c"), "d": branch("d"),
+            "over": { "activity": { "final": { "outcome": "success" } } },
+        });
+        let mut driven = Driven::start(machine(&json!({}), &states, &json!({})));
+        let texts = |driven: &Driven| -> Vec<String> {
+            driven.running().into_iter().map(|(_, text)| text).collect()
+        };
+        for wanted in [["a", "b"], ["c", "d"]] {
+            assert_eq!(texts(&driven), wanted, "{ends_in_a_state}");
+            for path in running_paths(&driven) {
+                driven.done(&path, "");
+            }
+        }
+        assert_eq!(driven.code(), Some(0), "{ends_in_a_state}");
+    }
+}
+
+#[test]
+fn what_a_branch_captured_before_it_failed_is_there_in_the_handler() {
+    let on = json!({ "done": to("handler"), "error": on_codes(&[(4, "handler")], None) });
+    let mut whole = fork("settled", 3, &on);
+    whole["states"]["par/y"]["on"]["done"] = to("par/y2");
+    whole["states"]["par/y2"] = task(&plain("y2"), &json!({ "done": end() }), &json!({}));
+    whole["states"]["handler"] = task(&key("y"), &json!({ "done": end() }), &json!({}));
+    let mut driven = Driven::start(whole);
+    driven.done("par/x", "");
+    driven.done("par/z", "");
+    driven.done("par/y", "what y found");
+    let path = running_paths(&driven).pop().unwrap();
+    driven.failed(&path, 4, "");
+    assert_eq!(
+        driven.running(),
+        [("handler".to_owned(), "what y found".to_owned())]
+    );
+}

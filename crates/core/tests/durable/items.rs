@@ -169,3 +169,14 @@ fn a_cancelled_item_is_not_gone_on_behind() {
     });
     assert_eq!(driven.run.phase, Phase::Cancelled);
 }
+
+#[test]
+fn a_failed_item_is_passed_over_where_nothing_else_handles_it() {
+    let body = json!({ "step": task(&key("item"), &json!({ "done": end() }), &json!({})) });
+    for (goes_on, code) in [(true, None), (false, Some(1))] {
+        let mut driven = Driven::start(each(goes_on, &body, &json!({ "done": to("after") })));
+        driven.done("list", "a\nb");
+        driven.failed("list/0/step", 7, "why");
+        assert_eq!(driven.code(), code, "goes on: {goes_on}");
+    }
+}

@@ -118,3 +118,33 @@ fn how_often_something_was_tried_is_said_where_it_was_more_than_once() {
     assert!(message(3).ends_with("no answer (3 attempts)"));
     assert!(message(1).ends_with("no answer"));
 }
+
+#[test]
+fn calls_are_counted_along_the_way_to_where_they_stand() {
+    let call = |machine: &str| json!({ "activity": { "call": { "machine": machine } }, "on": { "done": end(), "error": on_codes(&[], Some("handler")) } });
+    let handler = task(&plain("too deep"), &json!({ "done": end() }), &json!({}));
+    let work = |text: &str| task(&plain(text), &json!({ "done": end() }), &json!({}));
+    let states = json!({
+        "par": {
+            "activity": { "parallel": {
+                "over": { "branches": {
+                    "a": { "initial": "par/a", "terminal": "" },
+                    "b": { "initial": "par/b", "terminal": "" },
+                } },
+                "join": "settled", "merge": "captured",
+            } },
+            "on": { "done": end() },
+        },
+        "par/a": work("beside"), "par/b": call("outer"), "handler": handler,
+    });
+    let machines = json!({
+        "outer": called("outer", &json!({ "in": call("inner"), "handler": handler })),
+        "inner": called("inner", &json!({ "work": work("work") })),
+    });
+    let whole = machine(&json!({}), &states, &machines);
+    for (depth_max, deepest) in [(2, "work"), (1, "too deep")] {
+        let driven = Driven::start(limited(whole.clone(), "call_depth_max", depth_max));
+        let running: Vec<String> = driven.running().into_iter().map(|(_, text)| text).collect();
+        assert_eq!(running, ["beside", deepest]);
+    }
+}

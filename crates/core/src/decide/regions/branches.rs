@@ -13,7 +13,7 @@ use crate::{
     merge,
     names::FramePath,
     refusal::{Code, Refusal},
-    run::Frame,
+    run::{Frame, Region},
 };
 
 impl Work<'_> {
@@ -180,9 +180,15 @@ impl Work<'_> {
             cause,
         });
         match path.split_last() {
-            Some((parent, _)) => {
+            Some((parent, name)) => {
                 self.try_join(&parent)?;
-                if self.is_open(&parent) {
+                // Where the fork has joined, no further branch of it begins: what stands there now is another
+                // state, or waits for a person.
+                let is_there = self.run.frame(&parent).is_some_and(|frame| {
+                    let ended = |region: &Region| region.name == name && region.ended.is_some();
+                    frame.regions.iter().any(|region| ended(region))
+                });
+                if is_there && self.is_open(&parent) {
                     self.open_next(&parent)?;
                 }
                 Ok(())

@@ -1,0 +1,177 @@
+//! What the reports of calls prove that run beside each other, and what later ones are compared with.
+#![expect(clippy::unwrap_used, reason = "a failed test panics")]
+
+#[path = "support/started.rs"]
+mod started;
+
+use interlock_core::{
+    event::{AllowSource, CallRecord, Event},
+    evolve,
+    names::{CallId, Digest, FramePath},
+    run::Run,
+    substance::ReportRead,
+};
+use serde_json::{Value, json};
+use started::started;
+
+const KEY: &str = "tested";
+
+fn source() -> Value {
+    json!({"format": "junit", "path": "report.xml"})
+}
+
+/// The marks of calls: one that runs the tests, and others beside it.
+fn marks(kind: &str) -> Value {
+    let mut marks = json!({"counts": true, "writes": false, "shell": false});
+    let evidence = json!([
+        {"key": KEY, "proves_success": true, "proves_exit": true, "report": {"source": source(), "alone": true}},
+        {"key": "ran", "proves_success": true, "proves_exit": true},
+    ]);
+    match kind {
+        "reads" => {}
+        "writes" => marks["writes"] = json!(true),
+        "line" => marks["shell"] = json!(true),
+        "tests and writes" => {
+            marks["shell"] = json!(true);
+            marks["writes"] = json!(true);
+            marks["evidence"] = evidence;
+        }
+        _ => {
+            marks["shell"] = json!(true);
+            marks["evidence"] = evidence;
+        }
+    }
+    marks
+}
+
+fn begins_with(run: Run, id: &str, marks: Value) -> Run {
+    let call = CallRecord {
+        id: CallId::new(id),
+        tool: "Bash".to_owned(),
+        digest: Digest::new(id),
+        summary: String::new(),
+        agent: None,
+    };
+    let allowed = Event::CallAllowed {
+        path: FramePath::root(),
+        call,
+        source: AllowSource::Policy,
+        marks: serde_json::from_value(marks).unwrap(),
+    };
+    evolve(run, &allowed)
+}
+
+fn begins(run: Run, id: &str, kind: &str) -> Run {
+    begins_with(run, id, marks(kind))
+}
+
+/// Ends a call, with what was seen of its commands and its report.
+fn ends_with(run: Run, id: &str, exit: i64, commands: Value, checked: Value) -> Run {
+    let ended = Event::CallEnded {
+        call: CallId::new(id),
+        ok: exit == 0,
+        exit: Some(exit),
+        bytes: 0,
+        wrote: Vec::new(),
+        commands: serde_json::from_value(commands).unwrap(),
+        assumed: false,
+        checked: serde_json::from_value(checked).unwrap(),
+        writes: run
+            .calls
+            .iter()
+            .any(|call| call.id.as_str() == id && call.marks.writes),
+    };
+    evolve(run, &ended)
+}
+
+/// Ends a call with a report in which so many tests passed.
+fn ends(run: Run, id: &str, passed: u64) -> Run {
+    let counts = json!({"digest": passed.to_string(), "passed": passed, "failed": 0, "skipped": 0});
+    let checked = json!({"reports": [{"source": source(), "read": {"tests": counts}}]});
+    ends_with(run, id, 0, json!([]), checked)
+}
+
+fn begun() -> Run {
+    let machine = json!({"id": "m", "initial": "a", "states": {"a": {}}});
+    started(&serde_json::from_value(machine).unwrap())
+}
+
+fn counts(run: &Run) -> Option<u64> {
+    match run.evidence.get(KEY)?.report.as_ref()? {
+        ReportRead::Tests(tests) => Some(tests.passed),
+        ReportRead::Problem { .. } => None,
+    }
+}
+
+#[test]
+fn a_report_proves_nothing_where_another_call_may_have_written_it() {
+    for (other, proves) in [
+        ("reads", true),
+        ("writes", false),
+        ("line", false),
+        ("tests", false),
+    ] {
+        // The other one runs before and after, begins within, or has ended before.
+        let around = begins(begun(), "other", other);
+        let around = ends(begins(around, "t", "tests"), "t", 5);
+        assert_eq!(counts(&around).is_some(), proves, "{other} around");
+        let within = begins(begun(), "t", "tests");
+        let within = ends(begins(within, "other", other), "t", 5);
+        assert_eq!(counts(&within).is_some(), proves, "{other} within");
+        let before = ends(begins(begun(), "other", other), "other", 3);
+        let before = ends(begins(before, "t", "tests"), "t", 5);
+        assert_eq!(counts(&before), Some(5), "{other} before");
+    }
+}
+
+#[test]
+fn of_several_reports_without_a_write_between_them_the_one_of_most_tests_is_the_baseline() {
+    let ran = |passed: &[u64]| {
+        let mut run = begun();
+        for (number, passed) in passed.iter().enumerate() {
+            let id = format!("t{number}");
+            run = ends(begins(run, &id, "tests"), &id, *passed);
+        }
+        run.baselines.get(KEY).map(|baseline| baseline.ran)
+    };
+    assert_eq!(ran(&[5]), Some(5));
+    assert_eq!(ran(&[5, 7]), Some(7));
+    assert_eq!(ran(&[7, 5]), Some(7));
+}
+
+#[test]
+fn what_is_reported_after_a_write_is_no_baseline() {
+    let mut run = begins(begun(), "t", "tests and writes");
+    run = ends(run, "t", 5);
+    assert!(run.baselines.is_empty(), "its own call has written");
+    let run = ends(begins(begun(), "w", "writes"), "w", 0);
+    let run = ends(begins(run, "t", "tests"), "t", 5);
+    assert!(run.baselines.is_empty());
+}
+
+#[test]
+fn what_a_probe_saw_counts_as_far_as_it_belongs_to_the_command() {
+    let all: [(bool, &[Option<i64>], Option<i64>); 8] = [
+        // Success is the command's own, whoever else might have ended the line there.
+        (false, &[Some(0)], Some(0)),
+        (true, &[Some(0)], Some(0)),
+        (false, &[Some(3)], None),
+        (true, &[Some(3)], Some(3)),
+        // Of several starts, what all have in common.
+        (true, &[Some(3), Some(3)], Some(3)),
+        (true, &[Some(0), Some(3)], None),
+        (false, &[Some(0), Some(0)], Some(0)),
+        (true, &[None], None),
+    ];
+    for (exit, exits, wanted) in all {
+        let mut marks = marks("tests");
+        marks["evidence"] = json!([{"key": KEY, "proves_success": false, "proves_exit": false,
+            "probes": [{"at": 4, "exit": exit}]}]);
+        let run = begins_with(begun(), "t", marks);
+        // Another command of the line ends otherwise.
+        let commands = json!([{"at": 0, "exits": [1]}, {"at": 4, "exits": exits}]);
+        let run = ends_with(run, "t", 1, commands, json!({}));
+        let seen = run.evidence.get(KEY).and_then(|seen| seen.exit);
+        assert_eq!(seen, wanted, "{exit} {exits:?}");
+    }
+}
