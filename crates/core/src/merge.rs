@@ -112,13 +112,9 @@ pub(crate) fn items(holder: &Frame, collects: bool) -> Merged {
     let outputs = holder
         .regions
         .iter()
-        .filter_map(|region| match region.ended {
+        .filter_map(|region| match &region.ended {
             Some(RegionEnd::Succeeded { .. }) => Some(listed(&region.frame)),
-            Some(RegionEnd::Failed) if collects => {
-                let cause = region.cause.as_ref();
-                let message = cause.map(|cause| cause.message.clone()).unwrap_or_default();
-                Some(json!({ "error": message }))
-            }
+            Some(RegionEnd::Failed(cause)) if collects => Some(json!({ "error": cause.message })),
             _ => None,
         });
     let output = Value::Array(outputs.collect());

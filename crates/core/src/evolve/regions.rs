@@ -274,8 +274,7 @@ fn end_region(
 ) {
     requests::void_below(run, path, "its branch has ended");
     if let Some(region) = region_mut(run, path) {
-        region.ended = Some(RegionEnd::new(outcome, exits));
-        region.cause = cause.cloned();
+        region.ended = Some(RegionEnd::new(outcome, exits, cause));
         region.frame.stay.request = None;
     }
     hooks::on_region_end(run, path, outcome);
