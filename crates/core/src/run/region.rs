@@ -28,7 +28,7 @@ pub struct Region {
     pub shared: usize,
     /// The region before it joined others, as long as a person may separate them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub met: Option<Box<Met>>,
+    pub before_join: Option<Box<RegionBefore>>,
 }
 
 /// How a region ended, with what only that end has.
@@ -121,14 +121,14 @@ impl Region {
             ended: None,
             base: None,
             shared: 0,
-            met: None,
+            before_join: None,
         }
     }
 }
 
 /// A region before it joined others.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Met {
+pub struct RegionBefore {
     /// Frame of the region.
     pub frame: Frame,
     /// Context at the start of the region.
