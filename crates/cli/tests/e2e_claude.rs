@@ -514,7 +514,7 @@ fn a_killed_hook_blocks_where_the_client_can(version: Version) {
             );
             assert!(doctor.contains("onFailure"), "{doctor}");
         }
-        Version::V2_1_329 => {
+        Version::V2_1_332 => {
             broken.assert_refused();
             assert!(!doctor.contains("onFailure"), "{doctor}");
         }
@@ -565,6 +565,42 @@ fn a_deleted_workflow_file_changes_nothing(version: Version) {
     [cat, ready, late].into_iter().for_each(ran);
     assert_eq!(guarded.room.read("early.txt"), None);
     assert!(guarded.room.read("late.txt").is_some());
+}
+
+/// Commands in the text of a skill run while it is loaded; the older client asks no hook about them.
+#[test]
+fn a_command_in_the_text_of_a_skill_is_judged_as_a_line_is() {
+    let guarded = Guarded::new(
+        Version::V2_1_332,
+        &json!({
+            "id": "looking", "initial": "looking",
+            "states": {
+                "looking": {"allowed_tools": ["Read", "Bash", "Skill"], "on": {"READY": "done"}},
+                "done": {"type": "final"},
+            },
+        }),
+    );
+    let skill = |name: &str, line: &str| {
+        let text = format!(
+            "---\nname: {name}\ndescription: looks\nallowed-tools: Bash\n---\n\nFound: !`{line}`\n"
+        );
+        let path = format!(".claude/skills/{name}/SKILL.md");
+        guarded.room.write(&path, &text).unwrap();
+    };
+    skill("reads", "cat a.txt");
+    skill("writes", "cat a.txt > leak.txt");
+    let call = |name: &str| call("Skill", json!({"skill": name}));
+    let outcome = guarded.session(Script::calls(vec![call("reads"), call("writes")]));
+    assert_eq!(guarded.room.read("leak.txt"), None);
+    let text = outcome.text();
+    assert!(text.contains("Found: one"), "{text}");
+    assert!(text.contains("shell_write"), "{text}");
+
+    // A person who types its name gets the same answer.
+    let script = Script::new(|_| vec![text("done")]);
+    let typed = Session::new(guarded.version, &guarded.room, script).prompt("/writes");
+    let outcome = typed.run().unwrap();
+    assert_eq!(guarded.room.read("leak.txt"), None, "{outcome:#?}");
 }
 
 interlock_testkit::with_both_versions! {

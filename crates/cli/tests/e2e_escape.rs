@@ -292,22 +292,22 @@ macro_rules! every_way_is_held {
 }
 
 every_way_is_held! {
-    no_way_out_where_nothing_may_be_written: V2_1_329 "reading" BypassPermissions ways::of;
-    no_way_out_where_files_may_be_written: V2_1_329 "writing" BypassPermissions ways::of;
-    no_way_out_where_the_state_says_nothing: V2_1_329 "free" BypassPermissions ways::of;
-    no_way_out_while_a_person_is_waited_for: V2_1_329 "parked" BypassPermissions ways::of;
-    no_evidence_but_what_was_seen: V2_1_329 "listed" BypassPermissions ways::of;
+    no_way_out_where_nothing_may_be_written: V2_1_332 "reading" BypassPermissions ways::of;
+    no_way_out_where_files_may_be_written: V2_1_332 "writing" BypassPermissions ways::of;
+    no_way_out_where_the_state_says_nothing: V2_1_332 "free" BypassPermissions ways::of;
+    no_way_out_while_a_person_is_waited_for: V2_1_332 "parked" BypassPermissions ways::of;
+    no_evidence_but_what_was_seen: V2_1_332 "listed" BypassPermissions ways::of;
     the_older_client_holds_where_nothing_may_be_written: V2_1_197 "reading" BypassPermissions sample;
     the_older_client_holds_where_files_may_be_written: V2_1_197 "writing" BypassPermissions sample;
     the_older_client_holds_where_the_state_says_nothing: V2_1_197 "free" BypassPermissions sample;
-    a_client_that_asks_is_held_where_nothing_may_be_written: V2_1_329 "reading" Default sample;
-    a_client_that_asks_is_held_where_files_may_be_written: V2_1_329 "writing" Default sample;
+    a_client_that_asks_is_held_where_nothing_may_be_written: V2_1_332 "reading" Default sample;
+    a_client_that_asks_is_held_where_files_may_be_written: V2_1_332 "writing" Default sample;
 }
 
 /// The guard that every forgery of `no_evidence_but_what_was_seen` failed at opens for a test that passed.
 #[test]
 fn evidence_that_was_seen_opens_the_guard() {
-    let version = Version::V2_1_329;
+    let version = Version::V2_1_332;
     let scene = Scene::new(version, "listed");
     scene.room.write("test.js", "process.exit(0)\n").unwrap();
     let script = Script::calls(vec![
@@ -376,7 +376,7 @@ fn the_environment_is_the_states(version: Version) {
 
 #[test]
 fn the_environment_is_the_states_own() {
-    the_environment_is_the_states(Version::V2_1_329);
+    the_environment_is_the_states(Version::V2_1_332);
 }
 
 #[test]
@@ -387,7 +387,7 @@ fn the_environment_is_the_states_own_with_the_older_client() {
 /// Where the state says nothing no kernel holds a line: what it changed is found at the next call, and the run stands still.
 #[test]
 fn settings_changed_where_the_state_says_nothing_pause_the_run() {
-    let version = Version::V2_1_329;
+    let version = Version::V2_1_332;
     let scene = Scene::new(version, "free");
     let line = "python3 -c \"open('.cla' + 'ude/settings.local.json', 'w').write('{\\\"disableAllHooks\\\": true}')\"";
     let script = Script::calls(vec![bash(line), bash("echo next")]);
@@ -414,7 +414,7 @@ fn what_reaches_beyond_the_project_is_refused_in_every_state() {
     let lines: Vec<&str> = lines.filter(|line| !line.starts_with('#')).collect();
     let mut found = Vec::new();
     for place in ["reading", "writing", "free"] {
-        let scene = Scene::new(Version::V2_1_329, place);
+        let scene = Scene::new(Version::V2_1_332, place);
         for line in &lines {
             let said = asked(&scene, line);
             if !said.contains("\"deny\"") {

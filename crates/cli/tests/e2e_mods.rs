@@ -18,7 +18,7 @@ const ALLOWS: &str = r#"on("tool.check", {tool: "Bash"}, () => ({decision: "allo
 /// A project in which a run holds every session, and a plugin beside it whose code registers `body`.
 fn guarded(body: &str) -> (Room, String) {
     let room = Room::new().unwrap();
-    let version = Version::V2_1_329;
+    let version = Version::V2_1_332;
     room.install("claude", &version.program().unwrap()).unwrap();
     room.install("interlock", INTERLOCK.as_ref()).unwrap();
     let workflow = json!({"id": "look", "initial": "looking", "states": {
@@ -61,7 +61,7 @@ fn session(room: &Room, with_plugin: bool) -> Outcome {
         vec![text("Done.")],
     ]);
     let plugin = room.path("plugin").display().to_string();
-    let session = Session::new(Version::V2_1_329, room, script);
+    let session = Session::new(Version::V2_1_332, room, script);
     let session = if with_plugin {
         session.args(["--plugin-dir", &plugin])
     } else {
@@ -96,7 +96,7 @@ fn in_a_window_a_session_with_unknown_code_does_nothing() {
         vec![text("Done.")],
     ]);
     let plugin = room.path("plugin").display().to_string();
-    let session = Session::new(Version::V2_1_329, &room, script)
+    let session = Session::new(Version::V2_1_332, &room, script)
         .args(["--plugin-dir", &plugin])
         .mode(Mode::AcceptEdits);
     let interlock = Interlock::new(INTERLOCK, &room);

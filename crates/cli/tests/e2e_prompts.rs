@@ -94,7 +94,7 @@ fn has(words: &'static [&'static str]) -> impl Fn(&str) -> bool {
 #[test]
 fn a_question_in_the_clients_prompt_is_open_until_its_person_answers() {
     let room = Room::new().unwrap();
-    room.install("claude", &Version::V2_1_329.program().unwrap())
+    room.install("claude", &Version::V2_1_332.program().unwrap())
         .unwrap();
     // The client's plugin calls it by its name.
     room.install("interlock", INTERLOCK.as_ref()).unwrap();
@@ -104,7 +104,7 @@ fn a_question_in_the_clients_prompt_is_open_until_its_person_answers() {
     interlock.init().unwrap();
     let run = interlock.start("workflow.json").unwrap();
     let waiting = || -> io::Result<Value> { Ok(interlock.status(&run)?["pending"].clone()) };
-    let client = Session::new(Version::V2_1_329, &room, script(&room)).mode(Mode::Default);
+    let client = Session::new(Version::V2_1_332, &room, script(&room)).mode(Mode::Default);
     let (asked, after_no, grant) = client
         .in_terminal(|terminal| {
             terminal.wait_for("the prompt", |screen| screen.contains("for shortcuts"))?;

@@ -208,10 +208,10 @@ fn say(terminal: &mut Terminal, line: &str) -> std::io::Result<()> {
 
 #[test]
 fn a_conversation_that_begins_anew_stays_held() {
-    let room = initialised(Version::V2_1_329);
+    let room = initialised(Version::V2_1_332);
     let interlock = Interlock::new(INTERLOCK, &room);
     let run = interlock.start("workflow.json").unwrap();
-    let client = Session::new(Version::V2_1_329, &room, writes(&room)).mode(Mode::AcceptEdits);
+    let client = Session::new(Version::V2_1_332, &room, writes(&room)).mode(Mode::AcceptEdits);
     let living = client
         .in_terminal(|terminal| {
             terminal.wait_for("the prompt", |screen| screen.contains("accept edits on"))?;

@@ -194,7 +194,7 @@ fn hooks_that_the_project_has_as_well_do_no_harm(client: Client) {
 
 #[test]
 fn agents_beside_each_other_are_held_to_runs_of_their_own() {
-    let client = Client::ClaudeCode(Version::V2_1_329);
+    let client = Client::ClaudeCode(Version::V2_1_332);
     let room = room(client);
     let task = "{tool: claude, arguments: {prompt: Do the scripted thing., guard: fix, allowed-tools: [Bash]}}";
     let flow = format!(
@@ -287,7 +287,7 @@ states:
 
 #[test]
 fn claude_code_works_beside_a_model_stage() {
-    an_agent_works_beside_a_model_stage(Client::ClaudeCode(Version::V2_1_329));
+    an_agent_works_beside_a_model_stage(Client::ClaudeCode(Version::V2_1_332));
 }
 
 #[test]
@@ -324,7 +324,7 @@ macro_rules! with_each_client {
 }
 
 with_each_client! {
-    claude: Client::ClaudeCode(Version::V2_1_329);
+    claude: Client::ClaudeCode(Version::V2_1_332);
     claude_older: Client::ClaudeCode(Version::V2_1_197);
     codex: Client::Codex(Tools::Functions);
     gemini: Client::Gemini;

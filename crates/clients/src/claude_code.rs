@@ -1,6 +1,6 @@
 //! Claude Code: the JSON of its hooks, in and out.
 //!
-//! Seen with 2.1.197 and 2.1.329. A deny holds in every permission mode; an
+//! Seen with 2.1.197 and 2.1.332. A deny holds in every permission mode; an
 //! `ask` reaches a person only where the client's mode asks anybody.
 
 pub(crate) mod install;
@@ -46,6 +46,11 @@ const ONCE: [&str; 7] = [
     "permission_mode",
 ];
 
+/// What newer clients ask before a command that stands in the text of a skill or of a command file runs.
+///
+/// An answer can only keep it from running: it is neither asked about in the client's prompt nor rewritten.
+const SKILL_COMMAND: &str = "PreSkillShellCommand";
+
 /// The settings that whoever manages the machine gives the client.
 const MANAGED: [&str; 2] = [
     "/etc/claude-code/managed-settings.json",
@@ -72,7 +77,7 @@ impl Protocol for ClaudeCode {
         let event = match named.as_str() {
             "SessionStart" => Event::SessionStart,
             "UserPromptSubmit" => Event::Prompt,
-            "PreToolUse" => Event::BeforeTool(tool()?),
+            "PreToolUse" | SKILL_COMMAND => Event::BeforeTool(tool()?),
             plugin::EVENT => Event::Running(plugin::as_judged(tool()?, &told.text("cwd")?)),
             "PostToolUse" | "PostToolUseFailure" => Event::AfterTool {
                 tool: tool()?,
@@ -88,7 +93,7 @@ impl Protocol for ClaudeCode {
             },
             "SubagentStart" => Event::SubagentStart,
             "SubagentStop" => Event::SubagentStop,
-            _ => protocol::other_event(&named, &["PreToolUse"])?,
+            _ => protocol::other_event(&named, &["PreToolUse", SKILL_COMMAND])?,
         };
         Ok(Input {
             client: ClientId::ClaudeCode,
@@ -113,14 +118,20 @@ impl Protocol for ClaudeCode {
             Say::Nothing | Say::Menu(_) => json!({}),
             Say::Stop(reason) => stop(input, reason),
             Say::GoOn(reason) => json!({ "decision": "block", "reason": cut(reason, ADDED_MAX) }),
-            Say::Deny(reason) => decision("deny", reason),
-            Say::Ask(reason) => decision("ask", reason),
-            Say::Allow(reason) => decision("allow", reason),
+            Say::Ask(reason) if input.named == SKILL_COMMAND => {
+                decision(input, "deny", &protocol::needs_a_person(reason))
+            }
+            Say::Deny(reason) => decision(input, "deny", reason),
+            Say::Ask(reason) => decision(input, "ask", reason),
+            Say::Allow(reason) => decision(input, "allow", reason),
             Say::Rewrite {
                 asks,
                 reason,
-                input,
-            } => rewrite(if *asks { "ask" } else { "allow" }, reason, input),
+                input: made,
+            } => {
+                let word = if *asks { "ask" } else { "allow" };
+                rewrite(decision(input, word, reason), made)
+            }
             Say::Add(text) => json!({ "hookSpecificOutput": {
                 "hookEventName": input.named,
                 "additionalContext": cut(text, ADDED_MAX),
@@ -173,11 +184,14 @@ impl Protocol for ClaudeCode {
                 variable("CLAUDE_CODE_ENTRYPOINT").is_some_and(|entry| entry.starts_with("sdk"))
             }
         };
-        input.mode.asks() && !alone
+        input.mode.asks() && !alone && input.named != SKILL_COMMAND
     }
 
-    fn carrying(&self, _setting: &Environment, _input: &Input, _project: &Path) -> RewriteMode {
-        RewriteMode::ByRules
+    fn carrying(&self, _setting: &Environment, input: &Input, _project: &Path) -> RewriteMode {
+        match input.named.as_str() {
+            SKILL_COMMAND => RewriteMode::No,
+            _ => RewriteMode::ByRules,
+        }
     }
 
     fn about_line(
@@ -240,17 +254,21 @@ fn stop(input: &Input, reason: &str) -> Value {
     document
 }
 
-fn rewrite(word: &str, reason: &str, input: &Value) -> Value {
-    let mut answer = decision(word, reason);
+fn rewrite(mut answer: Value, input: &Value) -> Value {
     if let Some(Value::Object(said)) = answer.get_mut("hookSpecificOutput") {
         said.insert("updatedInput".to_owned(), input.clone());
     }
     answer
 }
 
-fn decision(word: &str, reason: &str) -> Value {
+fn decision(input: &Input, word: &str, reason: &str) -> Value {
+    // What could not be read is answered as the event that asks about every tool.
+    let named = match input.named.as_str() {
+        SKILL_COMMAND => SKILL_COMMAND,
+        _ => "PreToolUse",
+    };
     json!({ "hookSpecificOutput": {
-        "hookEventName": "PreToolUse",
+        "hookEventName": named,
         "permissionDecision": word,
         "permissionDecisionReason": cut(reason, ADDED_MAX),
     } })

@@ -1,6 +1,6 @@
 //! Codex CLI: the JSON of its hooks, in and out.
 //!
-//! Seen with 0.169.0. One field that it does not know voids a whole answer, and a
+//! Seen with 0.171.0. One field that it does not know voids a whole answer, and a
 //! voided answer lets the call run: nothing is written here but what it takes. It
 //! knows no `ask`, no plain `allow`, and no denial without a reason.
 

@@ -168,7 +168,7 @@ fn health(checks: &[Check], what: &str) -> Vec<Health> {
 #[test]
 fn what_init_installs_holds() {
     let _alone = alone();
-    let checks = Machine::new("2.1.329").install().counted_on().examine();
+    let checks = Machine::new("2.1.332").install().counted_on().examine();
     for what in [
         "version",
         "hooks",
@@ -192,7 +192,7 @@ fn what_init_installs_holds() {
 fn each_gap_is_found() {
     let _alone = alone();
     use Health::{Fail, Ok as Well, Warn};
-    let new = || Machine::new("2.1.329");
+    let new = || Machine::new("2.1.332");
     let hook = "/hooks/PreToolUse/0/hooks/0";
     let cases: Vec<(&str, Machine, &str, &[Health])> = vec![
         ("not installed", new(), "hooks", &[Warn]),
@@ -329,7 +329,7 @@ fn each_gap_is_found() {
 #[test]
 fn settings_that_cannot_be_read_are_a_failure() {
     let _alone = alone();
-    let machine = Machine::new("2.1.329").install();
+    let machine = Machine::new("2.1.332").install();
     fs::write(
         hook_file(ClientId::ClaudeCode, &machine.site(), Scope::Project),
         "{ not json",
@@ -343,7 +343,7 @@ fn settings_that_cannot_be_read_are_a_failure() {
 #[test]
 fn a_client_that_is_not_there_is_said_so() {
     let _alone = alone();
-    let machine = Machine::new("2.1.329");
+    let machine = Machine::new("2.1.332");
     fs::remove_file(&machine.client).unwrap();
     let checks = machine.examine();
     assert_eq!(health(&checks, "version"), [Health::Warn]);
@@ -353,12 +353,12 @@ fn a_client_that_is_not_there_is_said_so() {
 #[test]
 fn a_check_is_written_as_json() {
     let _alone = alone();
-    let checks = Machine::new("2.1.329").install().examine();
+    let checks = Machine::new("2.1.332").install().examine();
     let written = serde_json::to_value(&checks).unwrap();
     let first = written.get(0).unwrap();
     assert_eq!(
         *first,
-        json!({ "of": "claude-code", "what": "version", "health": "ok", "seen": "2.1.329", "advice": "" })
+        json!({ "of": "claude-code", "what": "version", "health": "ok", "seen": "2.1.332", "advice": "" })
     );
 }
 
@@ -429,7 +429,7 @@ fn a_folder_that_the_client_does_not_trust_is_not_guarded() {
 const CODEX: &str = r#"#!/usr/bin/env python3
 import json, os, sys, pathlib
 if "--version" in sys.argv:
-    print("codex-cli 0.169.0"); sys.exit()
+    print("codex-cli 0.171.0"); sys.exit()
 home = pathlib.Path(os.environ.get("CODEX_HOME", os.path.expanduser("~/.codex"))).resolve()
 config = (home / "config.toml").read_text() if (home / "config.toml").exists() else ""
 def snake(name):

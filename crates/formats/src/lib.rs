@@ -42,7 +42,8 @@ pub use native::FAILURES as FAILURE_NAMES;
 pub use node::{Entry, Kind, Node};
 pub use pipeline::{Input, InputKind};
 pub use properties::{
-    Form, Lines, Predicate, Property, SinceWhat, own_properties, properties_file,
+    Form, Lines, Predicate, Property, SinceWhat, has_own_properties, own_properties,
+    properties_file,
 };
 pub use render::render;
 pub use schema::{codemie_schema, flowstate_schema, pipeline_schema, schema};

@@ -188,6 +188,16 @@ impl Form {
     }
 }
 
+/// Tells whether a workflow file has properties of its own, in order or not.
+///
+/// It reads the file and no machine.
+#[must_use]
+pub fn has_own_properties(source: &Source) -> bool {
+    let opened = Opened::new(source);
+    let tree = opened.tree.as_ref();
+    !opened.format.is_of_steps() && tree.is_some_and(|tree| tree.get("properties").is_some())
+}
+
 /// Reads the properties that stand in the workflow itself; none where it has none.
 ///
 /// # Errors

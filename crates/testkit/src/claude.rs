@@ -24,18 +24,18 @@ pub enum Version {
     /// The older one: it ignores `onFailure`, so a hook that dies lets the call run.
     V2_1_197,
     /// The newer one.
-    V2_1_329,
+    V2_1_332,
 }
 
 impl Version {
     /// All versions, oldest first.
-    pub const ALL: [Version; 2] = [Version::V2_1_197, Version::V2_1_329];
+    pub const ALL: [Version; 2] = [Version::V2_1_197, Version::V2_1_332];
 
     /// The version as the program prints it.
     pub fn number(self) -> &'static str {
         match self {
             Version::V2_1_197 => "2.1.197",
-            Version::V2_1_329 => "2.1.329",
+            Version::V2_1_332 => "2.1.332",
         }
     }
 
@@ -291,8 +291,8 @@ macro_rules! with_both_versions {
         mod claude_2_1_197 {
             $(#[test] fn $name() { super::$name(super::Version::V2_1_197); })*
         }
-        mod claude_2_1_329 {
-            $(#[test] fn $name() { super::$name(super::Version::V2_1_329); })*
+        mod claude_2_1_332 {
+            $(#[test] fn $name() { super::$name(super::Version::V2_1_332); })*
         }
     };
 }

@@ -60,8 +60,8 @@ impl Client {
     pub fn label(self) -> String {
         match self {
             Client::ClaudeCode(version) => format!("Claude Code {}", version.number()),
-            Client::Codex(Tools::Functions) => "Codex 0.169.0".to_owned(),
-            Client::Codex(Tools::Code) => "Codex 0.169.0 (code mode)".to_owned(),
+            Client::Codex(Tools::Functions) => "Codex 0.171.0".to_owned(),
+            Client::Codex(Tools::Code) => "Codex 0.171.0 (code mode)".to_owned(),
             Client::Gemini => "Gemini CLI 0.61.0".to_owned(),
             Client::Copilot => "Copilot CLI 1.0.102".to_owned(),
             Client::Opencode => "opencode 1.18.33".to_owned(),

@@ -42,7 +42,7 @@ fn carries_out_every_proposal(client: Client) {
 
 #[test]
 fn claude_code_carries_out_every_proposal() {
-    carries_out_every_proposal(Client::ClaudeCode(Version::V2_1_329));
+    carries_out_every_proposal(Client::ClaudeCode(Version::V2_1_332));
 }
 
 #[test]

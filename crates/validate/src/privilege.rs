@@ -21,18 +21,6 @@ enum Level {
 }
 
 impl Level {
-    fn of(policy: &Policy) -> Self {
-        if policy.stance() == Stance::Free {
-            Self::Unrestricted
-        } else if runs(policy) && policy.allowed_commands.is_none() {
-            Self::RunsAnything
-        } else if runs(policy) || writes(policy) {
-            Self::Edits
-        } else {
-            Self::Reads
-        }
-    }
-
     const fn words(self) -> &'static str {
         match self {
             Self::Reads => "only reads",
@@ -43,40 +31,54 @@ impl Level {
     }
 }
 
-fn writes(policy: &Policy) -> bool {
-    WRITERS.iter().any(|tool| policy.lets_pass(&[tool]))
+/// What a policy lets an agent do.
+#[derive(Debug, Clone, Copy)]
+struct Power {
+    level: Level,
+    /// It writes, runs commands and reaches the network.
+    is_full: bool,
 }
 
-fn runs(policy: &Policy) -> bool {
-    let lists_none = policy.allowed_commands.as_ref().is_some_and(Vec::is_empty);
-    policy.lets_pass(&[SHELL]) && !lists_none
-}
-
-/// Tells whether the state can reach the network, by a tool of its own or by any command.
-fn reaches_network(policy: &Policy) -> bool {
-    let by_tool = FETCHERS.iter().any(|tool| policy.lets_pass(&[tool]));
-    by_tool || (runs(policy) && policy.allowed_commands.is_none())
+impl Power {
+    fn of(policy: &Policy) -> Self {
+        let passes = |tools: &[&str]| tools.iter().any(|tool| policy.lets_pass(&[tool]));
+        let lists_no_command = policy.allowed_commands.as_ref().is_some_and(Vec::is_empty);
+        let writes = passes(&WRITERS);
+        let runs = passes(&[SHELL]) && !lists_no_command;
+        let runs_anything = runs && policy.allowed_commands.is_none();
+        let level = if policy.stance() == Stance::Free {
+            Level::Unrestricted
+        } else if runs_anything {
+            Level::RunsAnything
+        } else if runs || writes {
+            Level::Edits
+        } else {
+            Level::Reads
+        };
+        Self {
+            level,
+            is_full: writes && runs && (runs_anything || passes(&FETCHERS)),
+        }
+    }
 }
 
 impl Check<'_, '_> {
     /// Warns of states and of jumps that give an agent much without asking anybody.
     pub(super) fn privileges(&mut self) {
-        self.powerful_states();
-        self.jumps();
+        let nodes = self.graph.nodes().iter();
+        let powers: Vec<Power> = nodes.map(|node| Power::of(&node.state.policy)).collect();
+        self.powerful_states(&powers);
+        self.jumps(&powers);
     }
 
-    fn powerful_states(&mut self) {
+    fn powerful_states(&mut self, powers: &[Power]) {
         let mut starts = self.graph.handlers();
         starts.extend(self.graph.initial());
         let unasked = self.graph.reached(&starts, |edge| !edge.approval);
-        let powerful = |node: &Node<'_>| {
-            let policy = &node.state.policy;
-            node.hosts_an_agent() && writes(policy) && runs(policy) && reaches_network(policy)
-        };
-        let nodes = self.graph.nodes().iter().zip(unasked);
+        let nodes = self.graph.nodes().iter().zip(powers).zip(unasked);
         let found: Vec<StateName> = nodes
-            .filter(|(node, unasked)| *unasked && powerful(node))
-            .map(|(node, _)| node.name.clone())
+            .filter(|((node, power), unasked)| *unasked && power.is_full && node.hosts_an_agent())
+            .map(|((node, _), _)| node.name.clone())
             .collect();
         for name in found {
             self.warning(
@@ -88,17 +90,15 @@ impl Check<'_, '_> {
         }
     }
 
-    fn jumps(&mut self) {
+    fn jumps(&mut self, powers: &[Power]) {
         let mut found: Vec<(Place, String)> = Vec::new();
-        for node in self
-            .graph
-            .nodes()
-            .iter()
-            .filter(|node| node.hosts_an_agent())
-        {
-            let from = Level::of(&node.state.policy);
+        let nodes = self.graph.nodes().iter().zip(powers);
+        for (node, from) in nodes.filter(|(node, _)| node.hosts_an_agent()) {
+            let from = from.level;
             for (edge, target) in self.ways(node) {
-                let to = Level::of(&target.state.policy);
+                let Some(to) = powers.get(edge.to).map(|power| power.level) else {
+                    continue;
+                };
                 if edge.approval || !target.hosts_an_agent() || (to as u8) < (from as u8) + 2 {
                     continue;
                 }

@@ -8,8 +8,8 @@ use interlock_clients::{
     tools::{MissingTool, lacks},
 };
 use interlock_formats::{
-    Diagnostic, Property, Severity, Source, check, check_strictly, may_be_workflow, own_properties,
-    properties_file, render,
+    Diagnostic, Property, Severity, Source, check, check_strictly, has_own_properties,
+    may_be_workflow, own_properties, properties_file, render,
 };
 use interlock_project::{Library, workflow_files};
 use serde_json::{Value, json};
@@ -209,6 +209,14 @@ impl Promises {
 
 /// Reads the properties in a workflow and beside it, and what is wrong with them; proves none.
 fn promised(name: &str, source: &Source, library: &Library) -> (Option<Promises>, Vec<Diagnostic>) {
+    let beside = Path::new(&source.name).with_extension("properties.yaml");
+    let beside = std::fs::read_to_string(&beside)
+        .ok()
+        .map(|text| Source::new(beside.display().to_string(), text));
+    // Most have none, and reading a machine once more takes as long as the check.
+    if beside.is_none() && !has_own_properties(source) {
+        return (None, Vec::new());
+    }
     let Ok(loaded) = interlock_formats::load(source, None, library) else {
         return (None, Vec::new());
     };
@@ -219,9 +227,7 @@ fn promised(name: &str, source: &Source, library: &Library) -> (Option<Promises>
         Err(found) => wrong.extend(found),
     };
     add(own_properties(source, &loaded.machine));
-    let beside = Path::new(&source.name).with_extension("properties.yaml");
-    if let Ok(text) = std::fs::read_to_string(&beside) {
-        let file = Source::new(beside.display().to_string(), text);
+    if let Some(file) = beside {
         add(properties_file(&file, &loaded.machine));
     }
     let workflow = name.to_owned();

@@ -16,7 +16,7 @@ use interlock_testkit::proposal::{Proposal, Script};
 use serde_json::{Value, json};
 
 const CLIENTS: [Client; 6] = [
-    Client::ClaudeCode(Version::V2_1_329),
+    Client::ClaudeCode(Version::V2_1_332),
     Client::ClaudeCode(Version::V2_1_197),
     Client::Codex(Tools::Code),
     Client::Gemini,
@@ -259,7 +259,7 @@ fn a_broken_hook_blocks_wherever_the_client_gives_a_way() {
             .map(|(way, _)| *way)
             .collect();
         let wanted: &[Way] = match client {
-            Client::ClaudeCode(Version::V2_1_329) | Client::Opencode => &[],
+            Client::ClaudeCode(Version::V2_1_332) | Client::Opencode => &[],
             _ => &[Way::Late],
         };
         assert_eq!(ran, wanted, "{}", client.label());

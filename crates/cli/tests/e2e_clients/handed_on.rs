@@ -29,7 +29,7 @@ fn transition(event: &str) -> Proposal {
 #[test]
 fn a_run_begun_in_claude_code_ends_in_codex() {
     let (claude, codex) = (
-        Client::ClaudeCode(Version::V2_1_329),
+        Client::ClaudeCode(Version::V2_1_332),
         Client::Codex(Tools::Code),
     );
     let guarded = Guarded::new(claude, &[("check.sh", "test -e made.txt\n")]);

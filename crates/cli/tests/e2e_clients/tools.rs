@@ -14,7 +14,7 @@ use crate::guarded::Guarded;
 use crate::page;
 
 const CLIENTS: [Client; 7] = [
-    Client::ClaudeCode(Version::V2_1_329),
+    Client::ClaudeCode(Version::V2_1_332),
     Client::ClaudeCode(Version::V2_1_197),
     Client::Codex(Tools::Functions),
     Client::Codex(Tools::Code),

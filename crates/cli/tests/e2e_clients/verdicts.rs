@@ -13,7 +13,7 @@ use interlock_testkit::proposal::{Proposal, Script};
 use serde_json::{Value, json};
 
 const CLIENTS: [Client; 7] = [
-    Client::ClaudeCode(Version::V2_1_329),
+    Client::ClaudeCode(Version::V2_1_332),
     Client::ClaudeCode(Version::V2_1_197),
     Client::Codex(Tools::Code),
     Client::Codex(Tools::Functions),

@@ -112,7 +112,7 @@ impl Person {
 #[test]
 fn a_person_says_no_then_yes_and_looks_back_by_keyboard_alone() {
     let room = Arc::new(Room::new().unwrap());
-    let version = Version::V2_1_329;
+    let version = Version::V2_1_332;
     room.install("claude", &version.program().unwrap()).unwrap();
     let interlock = Interlock::new(INTERLOCK, &room);
     interlock.init().unwrap();

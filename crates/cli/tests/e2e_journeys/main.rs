@@ -23,7 +23,7 @@ use interlock_testkit::client::{Client, Tools};
 use crate::journey::Journey;
 
 const CLIENTS: [Client; 5] = [
-    Client::ClaudeCode(Version::V2_1_329),
+    Client::ClaudeCode(Version::V2_1_332),
     Client::Codex(Tools::Code),
     Client::Gemini,
     Client::Copilot,

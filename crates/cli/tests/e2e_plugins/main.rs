@@ -87,7 +87,7 @@ fn holds_and_goes(client: Client) {
 
 #[test]
 fn the_plugin_of_claude_code_holds_a_session_and_is_uninstalled() {
-    holds_and_goes(Client::ClaudeCode(Version::V2_1_329));
+    holds_and_goes(Client::ClaudeCode(Version::V2_1_332));
 }
 
 #[test]
@@ -118,7 +118,7 @@ fn the_package_of_opencode_holds_a_session_and_is_uninstalled() {
 #[test]
 fn with_the_hooks_of_init_beside_a_plugin_each_call_is_judged_once() {
     for client in [
-        Client::ClaudeCode(Version::V2_1_329),
+        Client::ClaudeCode(Version::V2_1_332),
         Client::Codex(Tools::Functions),
         Client::Gemini,
         Client::Copilot,
@@ -139,7 +139,7 @@ fn with_the_hooks_of_init_beside_a_plugin_each_call_is_judged_once() {
 #[test]
 fn without_the_program_a_plugin_stops_only_what_a_run_may_guard() {
     for client in [
-        Client::ClaudeCode(Version::V2_1_329),
+        Client::ClaudeCode(Version::V2_1_332),
         Client::ClaudeCode(Version::V2_1_197),
         Client::Codex(Tools::Functions),
         Client::Gemini,
@@ -176,7 +176,7 @@ fn without_the_program_a_plugin_stops_only_what_a_run_may_guard() {
 
 #[test]
 fn an_agent_cannot_change_a_plugin_that_is_loaded_in_place() {
-    let client = Client::ClaudeCode(Version::V2_1_329);
+    let client = Client::ClaudeCode(Version::V2_1_332);
     let plugin = Plugin::new(client);
     plugin.install();
     // The marketplace is a folder, and lies in the project.

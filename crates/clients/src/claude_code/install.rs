@@ -22,6 +22,7 @@ pub(crate) static FOOTPRINT: ClientDef = ClientDef {
         client: ClientId::ClaudeCode,
         events: &[
             "PreToolUse",
+            "PreSkillShellCommand",
             "PostToolUse",
             "PostToolUseFailure",
             "UserPromptSubmit",
@@ -32,7 +33,7 @@ pub(crate) static FOOTPRINT: ClientDef = ClientDef {
             "SubagentStop",
             "PreCompact",
         ],
-        stopping: &["PreToolUse"],
+        stopping: &["PreToolUse", "PreSkillShellCommand"],
         fails_closed: true,
         grouped: true,
         timeout: Timeout {

@@ -1,6 +1,6 @@
 //! Interlock's own plugin for Claude Code: its code asks once more when a tool is about to run.
 //!
-//! Seen with 2.1.329: the client raises `tool.run` behind its hooks and permissions, with the
+//! Seen with 2.1.332: the client raises `tool.run` behind its hooks and permissions, with the
 //! arguments as the tool gets them. Only paths are still as the model wrote them.
 
 use std::{

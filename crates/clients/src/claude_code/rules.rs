@@ -1,6 +1,6 @@
 //! The client's own permission rules about shell lines, as far as a rewritten line would hide from them.
 //!
-//! Seen with 2.1.197 and 2.1.329: after a hook has rewritten a line, rules
+//! Seen with 2.1.197 and 2.1.332: after a hook has rewritten a line, rules
 //! such as `Bash(git push:*)` are compared with the rewritten line alone.
 
 use std::{fs, path::PathBuf};

@@ -1,6 +1,6 @@
 //! The list of tasks that the agent keeps for itself, as the client stores it.
 //!
-//! Seen with 2.1.329: a file a task, `tasks/SESSION/ID.json` in the client's
+//! Seen with 2.1.332: a file a task, `tasks/SESSION/ID.json` in the client's
 //! own folder. What cannot be read is no task.
 
 use std::fs;

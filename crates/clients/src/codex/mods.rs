@@ -1,6 +1,6 @@
 //! Hooks of others in Codex: of several that change the input of a call, the last one to end counts.
 //!
-//! Seen with 0.169.0. One that is not trusted does not run; the client may be
+//! Seen with 0.171.0. One that is not trusted does not run; the client may be
 //! started so that this does not matter, so each counts here.
 
 use std::path::PathBuf;

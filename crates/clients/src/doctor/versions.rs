@@ -11,8 +11,8 @@ const HONOURS_ON_FAILURE: [u64; 3] = [2, 1, 295];
 
 /// The versions that were tried, of the clients that were.
 const TRIED: [(ClientId, &str); 5] = [
-    (ClientId::ClaudeCode, "2.1.329"),
-    (ClientId::Codex, "0.169.0"),
+    (ClientId::ClaudeCode, "2.1.332"),
+    (ClientId::Codex, "0.171.0"),
     (ClientId::Gemini, "0.61.0"),
     (ClientId::Copilot, "1.0.102"),
     (ClientId::Opencode, "1.18.33"),
@@ -82,8 +82,8 @@ mod tests {
     #[test]
     fn the_number_is_found_wherever_it_stands() {
         let cases = [
-            ("2.1.329 (Claude Code)", "2.1.329"),
-            ("codex-cli 0.169.0", "0.169.0"),
+            ("2.1.332 (Claude Code)", "2.1.332"),
+            ("codex-cli 0.171.0", "0.171.0"),
             ("0.61.0", "0.61.0"),
             ("GitHub Copilot CLI 1.0.102.", "1.0.102"),
             ("v1.2", "1.2"),

@@ -116,9 +116,10 @@ pub(super) const ELSE: Shape = Shape::Other;
 /// go by, and follows up on what was judged when it began.
 pub(super) const CONVERSATION: Shape = Shape::Conversation;
 
-/// Instructions whose files may name commands, which the client runs without asking its hooks.
-pub(super) const SKILL: Shape =
-    Shape::Unheld("the commands in a skill's own file run as it is loaded, and no hook sees them");
+/// Instructions whose files may name commands, about which older clients ask no hook.
+pub(super) const SKILL: Shape = Shape::Unheld(
+    "the commands in a skill's own file run as it is loaded, and older clients ask no hook about them",
+);
 /// Runs on the machines of the client's maker.
 pub(super) const REMOTE: Shape =
     Shape::Unheld("what it starts runs on another machine, where nothing holds it to this run");
