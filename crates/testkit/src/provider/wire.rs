@@ -77,7 +77,8 @@ impl Wire {
             _ if plain.ends_with("/v1/messages") => Some(Wire::Anthropic),
             _ if plain.ends_with("/chat/completions") => Some(Wire::OpenAi),
             _ if plain.ends_with("/responses") => Some(Wire::Responses),
-            _ if plain.ends_with("enerateContent") => Some(Wire::Gemini),
+            // `generateContent`, and the same as a stream.
+            _ if plain.to_lowercase().ends_with("generatecontent") => Some(Wire::Gemini),
             _ if plain.ends_with("/api/chat") => Some(Wire::Ollama),
             _ => None,
         }
