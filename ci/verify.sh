@@ -1,12 +1,13 @@
 #!/bin/sh
-# Checks, tests and proves the workflows of a project, for a CI service.
+# Checks, tests and proves the workflows of a project, for a CI service, and holds them against recorded sessions.
 #
 #   INTERLOCK          the program; `interlock` when left out
-#   INTERLOCK_STEPS    some of `check test prove`; all when left out
+#   INTERLOCK_STEPS    some of `check test prove backtest`; `check test prove` when left out
 #   INTERLOCK_PATHS    files and folders, one a line; `.interlock/workflows` when left out
+#   INTERLOCK_SESSIONS for `backtest`: recordings of sessions, files and folders, one a line
 #   INTERLOCK_FORMAT   what is printed: `github`, `text` or another format; annotations where GITHUB_ACTIONS is `true`
 #   INTERLOCK_STRICT   `true`: a warning fails the check, and a property that was not decided fails the proof
-#   INTERLOCK_REPORTS  a folder for STEP.sarif and STEP.junit.xml of every step; none when left out
+#   INTERLOCK_REPORTS  a folder for STEP.sarif and STEP.junit.xml of every step, backtest-N.json and summary.md; none when left out
 #   GITHUB_STEP_SUMMARY, INTERLOCK_SUMMARY   a file to which a table of results is added
 #
 # Exit code: 0 all is in order, 1 something is not, 2 a step could not be carried out.
@@ -34,8 +35,14 @@ cell() {
     printf '%s' "$1" | tr -d '`|<>&\r\n[]'
 }
 
+# Adds text to the summary, and to the one that is kept with the reports.
+say() {
+    printf '%s\n' "$1" >>"$summary"
+    [ -z "$reports" ] || printf '%s\n' "$1" >>"$reports/summary.md"
+}
+
 row() {
-    printf '| %s | %s | %s |\n' "$1" "$(cell "$2")" "$3" >>"$summary"
+    say "| $1 | $(cell "$2") | $3 |"
 }
 
 # Lists the files to be looked at, one a line: workflows, or the cases beside them.
@@ -65,7 +72,6 @@ call() {
     "$interlock" "$step" --format "$format" "$@" </dev/null
     code=$?
     if [ -n "$reports" ]; then
-        mkdir -p "$reports"
         "$interlock" "$step" --format sarif "$@" </dev/null >"$reports/$name.sarif" 2>/dev/null
         "$interlock" "$step" --format junit "$@" </dev/null >"$reports/$name.junit.xml" 2>/dev/null
     fi
@@ -108,7 +114,33 @@ proved() {
     esac
 }
 
-printf '### Interlock\n\n| step | what | result |\n|---|---|---|\n' >>"$summary"
+# Holds one workflow against recorded sessions, which are the other arguments.
+backtested() {
+    file=$1
+    "$interlock" backtest "$@" </dev/null
+    code=$?
+    if [ -n "$reports" ]; then
+        "$interlock" backtest --json "$@" </dev/null >"$reports/backtest-$number.json" 2>/dev/null
+    fi
+    case $code in
+        0) row backtest "$file" 'refuses nothing' ;;
+        1)
+            row backtest "$file" 'refuses calls'
+            [ "$strict" = true ] && note 1
+            ;;
+        3) row backtest "$file" 'refuses nothing that could be judged' ;;
+        *) row backtest "$file" '**could not be carried out**'; note 2 ;;
+    esac
+}
+
+if [ -n "$reports" ]; then
+    mkdir -p "$reports" || exit 2
+    : >"$reports/summary.md"
+fi
+say "### Interlock
+
+| step | what | result |
+|---|---|---|"
 old_ifs=$IFS
 for step in $steps; do
     case $step in
@@ -141,11 +173,30 @@ for step in $steps; do
                 proved "$file"
             done
             ;;
+        backtest)
+            IFS=$newline
+            set -f
+            # shellcheck disable=SC2046 # one file a line
+            set -- $(listed workflows)
+            number=0
+            if [ -z "${INTERLOCK_SESSIONS:-}" ]; then
+                printf 'verify.sh: `backtest` needs recordings: name them in INTERLOCK_SESSIONS\n' >&2
+                row backtest '' '**no recordings are named**'
+                note 2
+                set --
+            fi
+            for file; do
+                number=$((number + 1))
+                # shellcheck disable=SC2086 # one recording a line
+                backtested "$file" ${INTERLOCK_SESSIONS:-}
+            done
+            IFS=$old_ifs
+            ;;
         *)
-            printf 'verify.sh: there is no step `%s`: check, test, prove\n' "$step" >&2
+            printf 'verify.sh: there is no step `%s`: check, test, prove, backtest\n' "$step" >&2
             note 2
             ;;
     esac
 done
-printf '\n' >>"$summary"
+say ''
 exit "$worst"

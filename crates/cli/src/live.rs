@@ -140,6 +140,17 @@ pub(crate) fn now_ms() -> u64 {
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
 
+/// Says how long ago something was, in its largest whole unit.
+pub(crate) fn since(at_ms: u64) -> String {
+    let seconds = now_ms().saturating_sub(at_ms) / 1_000;
+    match seconds {
+        0..60 => format!("{seconds} s"),
+        60..3_600 => format!("{} min", seconds / 60),
+        3_600..86_400 => format!("{} h", seconds / 3_600),
+        _ => format!("{} d", seconds / 86_400),
+    }
+}
+
 /// Tells whether a run has ended.
 pub(crate) fn is_over(home: &Home, run: &interlock_core::names::RunId) -> Result<bool, Failure> {
     Ok(home.open_run(run)?.load()?.is_over())

@@ -15,6 +15,7 @@ mod log_line;
 mod origin;
 mod output;
 mod progress;
+mod proved;
 mod review;
 mod standing;
 mod telemetry;

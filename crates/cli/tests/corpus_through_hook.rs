@@ -2,8 +2,8 @@
 //!
 //! What the corpus says of tool calls is asked of `interlock hook CLIENT`, with that
 //! client's tools and words, everything else of the command line. Claude Code is asked
-//! all of it, each other client the files of its turn: of both every second file, the
-//! others the next day; `cargo xtask soak` asks all. Left out is what a hook cannot be
+//! all of it, each other client the files of its turn: of both every third file, the
+//! others on the next days; `cargo xtask soak` asks all. Left out is what a hook cannot be
 //! told: branches of a tool call, tools of another client, activities, and paths only a
 //! simulation reports; CodeMie files; and of a client what it does not tell.
 #![expect(clippy::unwrap_used, reason = "a test may end at the first surprise")]
@@ -46,11 +46,11 @@ use clients::{Speaks as _, Telling};
 const INTERLOCK: &str = env!("CARGO_BIN_EXE_interlock");
 const WORKERS: usize = 4;
 /// One file in so many is played.
-const PLAYED: usize = 2;
+const PLAYED: usize = 3;
 /// Fewer would mean that the corpus is no longer played here.
-const PLAYED_MIN: usize = 150;
+const PLAYED_MIN: usize = 100;
 /// The same for each other client.
-const SAMPLED_MIN: usize = 15;
+const SAMPLED_MIN: usize = 10;
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")

@@ -139,3 +139,61 @@ fn a_bound_of_pairs_is_unknown() {
     );
     assert!(said.contains("bound: more than 2 pairs"), "{said}");
 }
+
+/// Returns what `check` says of the properties.
+fn checked(room: &Room) -> (String, Value) {
+    let output = room
+        .command(INTERLOCK)
+        .args(["check", "flow.yaml"])
+        .output();
+    let said = String::from_utf8(output.unwrap().stderr).unwrap();
+    let told = out(room, &["check", "flow.yaml", "--json"], 0);
+    let told: Value = serde_json::from_str(&told).unwrap();
+    (said, told["properties"][0]["last_proof"].clone())
+}
+
+#[test]
+fn check_says_when_the_properties_were_proved_and_what_has_changed_since() {
+    let room = Room::new().unwrap();
+    let sound = without_a_way_around();
+    room.write("flow.yaml", &sound).unwrap();
+    let (said, last) = checked(&room);
+    assert!(
+        said.contains("flow.yaml has 1 property: `interlock prove flow.yaml` checks"),
+        "{said}"
+    );
+    assert_eq!(last, Value::Null);
+
+    out(&room, &["prove", "flow.yaml"], 0);
+    let (said, last) = checked(&room);
+    assert!(
+        said.contains(" s ago, and nothing has changed since"),
+        "{said}"
+    );
+    assert_eq!(last["changed_since"], false);
+    assert_eq!(last["verdicts"][0]["verdict"], "holds");
+
+    // Properties of another file are not those of the workflow.
+    room.write("other.yaml", "properties:\n  - never: {enter: failed}\n")
+        .unwrap();
+    out(
+        &room,
+        &["prove", "flow.yaml", "--properties", "other.yaml"],
+        1,
+    );
+    assert_eq!(checked(&room).1, last);
+
+    room.write(
+        "flow.properties.yaml",
+        "properties:\n  - never: {enter: failed}\n",
+    )
+    .unwrap();
+    let (said, last) = checked(&room);
+    assert!(
+        said.contains("and the workflow has changed since: `interlock prove flow.yaml`"),
+        "{said}"
+    );
+    assert_eq!(last["changed_since"], true);
+    out(&room, &["prove", "flow.yaml"], 1);
+    assert!(checked(&room).0.contains("nothing has changed since"));
+}

@@ -215,6 +215,12 @@ fn each_gap_is_found() {
             &[Warn],
         ),
         (
+            "a client that asks nothing about skills",
+            Machine::new("2.1.331").install(),
+            "version",
+            &[Warn],
+        ),
+        (
             "no number at all",
             Machine::new("unknown").install(),
             "version",

@@ -26,6 +26,7 @@
 //! processes/HASH.json      the session that a client's process was bound with last
 //! present/HASH/HASH.json   a session that was seen in a project
 //! session_parents/HASH.json the session that started a sub-agent's session
+//! proofs/HASH.json        when the properties of a workflow file were last checked
 //! duplicate_calls/HASH.json judged calls of a session that its client will report again
 //! token.json              the hash of the person's token
 //! passkeys.json           the public keys of the person's passkeys
@@ -73,6 +74,7 @@ mod passkeys;
 mod pin;
 mod prepared;
 mod presence;
+mod proofs;
 mod records;
 mod report_files;
 mod revision;
@@ -128,6 +130,7 @@ pub use pin::{NewRun, SourceFile};
 pub use prepared::Started;
 pub use prepared::{Prepared, PreparedFor};
 pub use presence::Presence;
+pub use proofs::LastProof;
 pub use report_files::ReportFiles;
 pub use revision::Revision;
 pub use run_log::RunLog;

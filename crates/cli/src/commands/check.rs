@@ -1,5 +1,7 @@
 //! `check`: every error and warning of workflow files.
 
+mod promised;
+
 use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
@@ -8,8 +10,7 @@ use interlock_clients::{
     tools::{MissingTool, lacks},
 };
 use interlock_formats::{
-    Diagnostic, Property, Severity, Source, check, check_strictly, has_own_properties,
-    may_be_workflow, own_properties, properties_file, render,
+    Diagnostic, Severity, Source, check, check_strictly, may_be_workflow, render,
 };
 use interlock_project::{Library, workflow_files};
 use serde_json::{Value, json};
@@ -63,9 +64,9 @@ pub(crate) fn run(app: &App, args: &CheckArgs) -> Done {
         let mut of_file: Vec<Finding> = found.iter().map(Finding::from).collect();
         all.extend(found);
         if !broken {
-            let (promises, wrong) = promised(&name, &source, &library);
+            let (promises, wrong) = promised::promised(app, &name, &source, &library);
             if is_text {
-                show_promised(app, &promises, &wrong)?;
+                promised::show(app, promises.as_ref(), &wrong)?;
             }
             of_file.extend(wrong.iter().map(Finding::from));
             all.extend(wrong);
@@ -191,64 +192,6 @@ fn against_sessions(
         app.output.line(&text)?;
     }
     Ok(told)
-}
-
-/// The properties of a workflow, which `prove` checks.
-#[derive(Debug)]
-struct Promises {
-    names: Vec<String>,
-    /// What `prove` is called with.
-    workflow: String,
-}
-
-impl Promises {
-    fn as_json(&self, file: &str) -> Value {
-        json!({ "file": file, "names": self.names })
-    }
-}
-
-/// Reads the properties in a workflow and beside it, and what is wrong with them; proves none.
-fn promised(name: &str, source: &Source, library: &Library) -> (Option<Promises>, Vec<Diagnostic>) {
-    let beside = Path::new(&source.name).with_extension("properties.yaml");
-    let beside = std::fs::read_to_string(&beside)
-        .ok()
-        .map(|text| Source::new(beside.display().to_string(), text));
-    // Most have none, and reading a machine once more takes as long as the check.
-    if beside.is_none() && !has_own_properties(source) {
-        return (None, Vec::new());
-    }
-    let Ok(loaded) = interlock_formats::load(source, None, library) else {
-        return (None, Vec::new());
-    };
-    let mut wrong = Vec::new();
-    let mut names = Vec::new();
-    let mut add = |read: Result<Vec<Property>, Vec<Diagnostic>>| match read {
-        Ok(properties) => names.extend(properties.into_iter().map(|one| one.name)),
-        Err(found) => wrong.extend(found),
-    };
-    add(own_properties(source, &loaded.machine));
-    if let Some(file) = beside {
-        add(properties_file(&file, &loaded.machine));
-    }
-    let workflow = name.to_owned();
-    let promises = (!names.is_empty()).then_some(Promises { names, workflow });
-    (promises, wrong)
-}
-
-fn show_promised(app: &App, promises: &Option<Promises>, wrong: &[Diagnostic]) -> Done {
-    app.output
-        .painted_error(&render(wrong, app.output.colours_errors()))?;
-    let Some(Promises { names, workflow }) = promises else {
-        return Ok(());
-    };
-    let count = match names.len() {
-        1 => "1 property".to_owned(),
-        many => format!("{many} properties"),
-    };
-    app.output.remark(&format!(
-        "{workflow} has {count}: `interlock prove {workflow}` checks them\n"
-    ));
-    Ok(())
 }
 
 /// Reads what is to be checked, each with the name it is shown by.

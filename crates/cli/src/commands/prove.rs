@@ -20,6 +20,7 @@ use crate::{
     commands::graph,
     failure::{Done, Exit, Failure},
     findings::{Finding as Found, Findings},
+    proved::{Subject, properties_beside},
 };
 
 pub(crate) fn run(app: &App, args: &ProveArgs) -> Done {
@@ -42,6 +43,9 @@ pub(crate) fn run(app: &App, args: &ProveArgs) -> Done {
         lines: Some(&lines),
     };
     let proof = prove(&loaded.machine, &properties, &options);
+    if args.properties.is_none() {
+        remember(app, (&source, &loaded.machine), &proof);
+    }
     match format {
         FindingFormat::Text => show::proof(app, &source, &proof)?,
         FindingFormat::Json => app.output.json(&as_json(&source, &proof))?,
@@ -61,6 +65,19 @@ pub(crate) fn run(app: &App, args: &ProveArgs) -> Done {
         return Err(Failure::Said(Exit::Undecided));
     }
     Ok(())
+}
+
+/// Remembers the verdicts of a workflow's own properties, for `check`.
+fn remember(app: &App, (source, machine): (&Source, &Machine), proof: &Proof) {
+    let verdict = |one: &Finding| (one.name.clone(), one.verdict.word().to_owned());
+    let verdicts: Vec<(String, String)> = proof.findings.iter().map(verdict).collect();
+    let beside = properties_beside(source);
+    let subject = Subject {
+        source,
+        machine,
+        beside: beside.as_ref(),
+    };
+    subject.remember(app, &verdicts);
 }
 
 /// Reads the properties in the workflow, and those of the file that is named or lies beside it.

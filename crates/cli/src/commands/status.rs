@@ -77,7 +77,7 @@ pub(crate) fn sessions(app: &App, home: &Home, project: &Path) -> Done {
             "client:",
             living.session.session,
             living.process.pid,
-            since(living.since_ms),
+            live::since(living.since_ms),
         ))?;
     }
     for unheard in unheard_clients(home, project)? {
@@ -110,15 +110,4 @@ fn described(living: &LivingSession) -> Value {
         "since_ms": living.since_ms,
         "run": living.run,
     })
-}
-
-/// Says how long ago something began, in its largest whole unit.
-fn since(at_ms: u64) -> String {
-    let seconds = live::now_ms().saturating_sub(at_ms) / 1_000;
-    match seconds {
-        0..60 => format!("{seconds} s"),
-        60..3_600 => format!("{} min", seconds / 60),
-        3_600..86_400 => format!("{} h", seconds / 3_600),
-        _ => format!("{} d", seconds / 86_400),
-    }
 }

@@ -6,12 +6,15 @@
     reason = "absent keys of a JSON value are null"
 )]
 
+mod github;
+
 use std::{
     fs,
     path::{Path, PathBuf},
     process::{Command, Output, Stdio},
 };
 
+use github::{GitHub, TOKEN, comment};
 use interlock_core::substance::ReportFormat;
 use interlock_facts::read_report;
 use interlock_testkit::room::Room;
@@ -212,6 +215,90 @@ fn no_agent_is_started_with_the_token_or_without_hooks_that_hold() {
     let missing = [("INTERLOCK_WORKFLOW", "nowhere")];
     assert_eq!(guard(&room, &["DONE"], &missing), Some(2));
     assert!(!room.path("reports").exists(), "no agent was started");
+}
+
+/// A session of Claude Code in which a file was written.
+const SESSION: &str = r#"{"type":"assistant","sessionId":"s1","cwd":"/project","version":"2.1.332","timestamp":"2026-11-01T10:00:00.000Z","message":{"role":"assistant","content":[{"type":"tool_use","id":"t1","name":"Write","input":{"file_path":"/project/a.txt","content":"x"}}]}}
+{"type":"user","sessionId":"s1","cwd":"/project","version":"2.1.332","timestamp":"2026-11-01T10:00:01.000Z","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"t1","content":"done"}]},"toolUseResult":{"type":"create"}}
+"#;
+
+#[test]
+fn workflows_are_held_against_recorded_sessions() {
+    let room = project(&[("flow.yaml", SOUND)]);
+    room.write("recorded/s1.jsonl", SESSION).unwrap();
+    let steps = ("INTERLOCK_STEPS", "backtest");
+    let sessions = ("INTERLOCK_SESSIONS", "recorded");
+    let (code, said) = verify(&room, &[steps, sessions]);
+    assert_eq!(code, Some(0), "{said}");
+    let row = "| backtest | .interlock/workflows/flow.yaml | refuses calls |";
+    assert!(summary(&room).contains(row), "{}", summary(&room));
+    let told: Value = serde_json::from_slice(&report(&room, "backtest-1.json")).unwrap();
+    assert_eq!(
+        told["sessions"][0]["refused"].as_array().unwrap().len(),
+        1,
+        "{told}"
+    );
+    let strict = ("INTERLOCK_STRICT", "true");
+    assert_eq!(verify(&room, &[steps, sessions, strict]).0, Some(1));
+    assert_eq!(verify(&room, &[steps]).0, Some(2));
+}
+
+fn write_comment(room: &Room, github: &GitHub, token: &str) -> Output {
+    let mut command = room.command("node");
+    command
+        .arg(repository().join("ci/comment.mjs"))
+        .arg(room.path("reports").join("summary.md"))
+        .env("GITHUB_API_URL", &github.address)
+        .env("GITHUB_REPOSITORY", "ana/shop")
+        .env("GITHUB_TOKEN", token)
+        .env("INTERLOCK_PULL_REQUEST", "7");
+    command.output().unwrap()
+}
+
+#[test]
+fn the_results_are_one_comment_of_the_pull_request() {
+    let room = project(&[("flow.yaml", SOUND)]);
+    let mark = "<!-- interlock: results of workflows -->\n";
+    // A page is full before it, and somebody else has written the mark.
+    let mut before = vec![comment(1, "mallory", mark)];
+    before.extend((2..=100).map(|id| comment(id, "ana", "looks good")));
+    let github = GitHub::with(before.clone());
+    for row in [
+        "| check | .interlock/workflows/flow.yaml | in order |",
+        "**failed**",
+    ] {
+        verify(&room, &[("INTERLOCK_STEPS", "check")]);
+        let output = write_comment(&room, &github, TOKEN);
+        assert!(output.status.success(), "{output:?}");
+        let after = github.comments();
+        assert_eq!(after[..100], before[..]);
+        assert_eq!(after.len(), 101);
+        let body = after[100]["body"].as_str().unwrap();
+        assert!(body.starts_with(mark) && body.contains(row), "{body}");
+        let broken = SOUND.replace("DONE: done", "DONE: nowhere");
+        room.write(".interlock/workflows/flow.yaml", &broken)
+            .unwrap();
+    }
+}
+
+#[test]
+fn a_pull_request_whose_comments_may_not_be_written_does_not_fail_the_job() {
+    let room = project(&[("flow.yaml", SOUND)]);
+    verify(&room, &[("INTERLOCK_STEPS", "check")]);
+    let github = GitHub::with(Vec::new());
+    let output = write_comment(&room, &github, "ghs_reads");
+    assert_eq!(output.status.code(), Some(0));
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert!(
+        said.contains("::warning") && said.contains("pull-requests: write"),
+        "{said}"
+    );
+    assert!(github.comments().is_empty());
+    let nobody = GitHub {
+        address: "http://127.0.0.1:9".to_owned(),
+        ..github
+    };
+    assert_eq!(write_comment(&room, &nobody, TOKEN).status.code(), Some(2));
 }
 
 #[test]

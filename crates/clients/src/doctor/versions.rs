@@ -9,6 +9,9 @@ use crate::{
 /// The first version of Claude Code that honours `onFailure`.
 const HONOURS_ON_FAILURE: [u64; 3] = [2, 1, 295];
 
+/// The first version of Claude Code that asks a hook before a command in the text of a skill runs.
+const ASKS_ABOUT_SKILLS: [u64; 3] = [2, 1, 332];
+
 /// The versions that were tried, of the clients that were.
 const TRIED: [(ClientId, &str); 5] = [
     (ClientId::ClaudeCode, "2.1.332"),
@@ -61,6 +64,12 @@ fn meaning(client: &ClientDef, number: &str) -> (Health, String) {
         return (
             Health::Warn,
             "this version ignores `onFailure`: a tool call RUNS although its hook took longer than its time-out; use 2.1.295 or newer".to_owned(),
+        );
+    }
+    if client.client == ClientId::ClaudeCode && this.as_slice() < ASKS_ABOUT_SKILLS.as_slice() {
+        return (
+            Health::Warn,
+            "this version runs the commands in the text of a skill that you start without asking a hook; use 2.1.332 or newer".to_owned(),
         );
     }
     let tried = TRIED.iter().find(|(tried, _)| *tried == client.client);

@@ -14,6 +14,7 @@ fn every_hook_blocks_on_failure_and_has_no_matcher() {
     project.install();
     let settings: Value = serde_json::from_str(&text(&project.settings()).unwrap()).unwrap();
     for event in events(ClientId::ClaudeCode) {
+        let stops = ["PreToolUse", "PreSkillShellCommand"].contains(event);
         let mut groups = settings["hooks"][event].clone();
         let line = groups[0]["hooks"][0]["command"].take();
         assert_eq!(
@@ -21,7 +22,7 @@ fn every_hook_blocks_on_failure_and_has_no_matcher() {
             json!([{ "hooks": [{
                 "type": "command",
                 "command": null,
-                "timeout": if *event == "PreToolUse" { 86_400 } else { 10 },
+                "timeout": if stops { 86_400 } else { 10 },
                 "onFailure": "block",
             }] }])
         );
@@ -30,7 +31,7 @@ fn every_hook_blocks_on_failure_and_has_no_matcher() {
             line.contains("'/opt/my tools/interlock' hook claude-code"),
             "{line}"
         );
-        assert_eq!(line.contains("exit 2"), *event == "PreToolUse", "{line}");
+        assert_eq!(line.contains("exit 2"), stops, "{line}");
         let state = state(&settings, event, &project);
         assert!(matches!(state, HookState::Complete(_)), "{event}");
     }
