@@ -9,7 +9,7 @@ mod runs;
 mod steps;
 mod workflows;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Parser, Subcommand, ValueEnum};
 
 pub(crate) use backtest::{BacktestArgs, MineArgs, SessionsArgs};
 pub(crate) use compare::CompareArgs;
@@ -457,11 +457,4 @@ pub(crate) enum FsCommand {
     List(ListArgs),
     /// Continue a run: `interlock resume`.
     Resume(ResumeArgs),
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct JsonArgs {
-    /// Print JSON.
-    #[arg(long)]
-    pub(crate) json: bool,
 }

@@ -6,21 +6,21 @@
 )]
 
 use interlock_testkit::{
-    anthropic::{Block, Script, tool},
     claude::{Session, Version},
     interlock::Interlock,
+    provider::{Say, Script, call},
     room::Room,
 };
 use serde_json::{Value, json};
 
 const INTERLOCK: &str = env!("CARGO_BIN_EXE_interlock");
 
-fn bash(command: &str) -> Block {
-    tool("Bash", json!({"command": command, "description": "a line"}))
+fn bash(command: &str) -> Say {
+    call("Bash", json!({"command": command, "description": "a line"}))
 }
 
-fn transition(event: &str) -> Block {
-    tool(
+fn transition(event: &str) -> Say {
+    call(
         "mcp__interlock__interlock_transition",
         json!({"event": event}),
     )
@@ -72,9 +72,9 @@ fn the_transcript_and_the_log_agree(version: Version) {
     });
     room.write("workflow.json", &workflow.to_string()).unwrap();
     let run = interlock.start("workflow.json").unwrap();
-    let read = || tool("Read", json!({"file_path": room.file("sums.py")}));
+    let read = || call("Read", json!({"file_path": room.file("sums.py")}));
     let edit = || {
-        tool(
+        call(
             "Edit",
             json!({"file_path": room.file("sums.py"), "old_string": "a + b + 1", "new_string": "a + b"}),
         )

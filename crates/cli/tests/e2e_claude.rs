@@ -13,9 +13,9 @@ use std::fs;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
-use interlock_testkit::anthropic::{Block, Call, Request, Script, text, tool};
 use interlock_testkit::claude::{Outcome, Session, Version};
 use interlock_testkit::interlock::{Interlock, damage, databases, pinned};
+use interlock_testkit::provider::{Call, ModelRequest, Say, Script, call, text};
 use interlock_testkit::room::Room;
 use serde_json::{Value, json};
 
@@ -58,7 +58,7 @@ impl Guarded {
     }
 
     /// The answers to one call a message.
-    fn calls(&self, calls: Vec<Block>) -> Vec<Call> {
+    fn calls(&self, calls: Vec<Say>) -> Vec<Call> {
         let count = calls.len();
         let answered = self.session(Script::calls(calls)).calls();
         assert_eq!(answered.len(), count, "{answered:#?}");
@@ -71,20 +71,20 @@ impl Guarded {
             .unwrap()
     }
 
-    fn read(&self, path: &str) -> Block {
-        tool("Read", json!({"file_path": self.room.file(path)}))
+    fn read(&self, path: &str) -> Say {
+        call("Read", json!({"file_path": self.room.file(path)}))
     }
 
-    fn write(&self, path: &str, content: &str) -> Block {
-        tool(
+    fn write(&self, path: &str, content: &str) -> Say {
+        call(
             "Write",
             json!({"file_path": self.room.file(path), "content": content}),
         )
     }
 
-    fn edit(&self, path: &str, old: &str, new: &str) -> Block {
+    fn edit(&self, path: &str, old: &str, new: &str) -> Say {
         let path = self.room.file(path);
-        tool(
+        call(
             "Edit",
             json!({"file_path": path, "old_string": old, "new_string": new}),
         )
@@ -121,12 +121,12 @@ fn wrap_hooks(room: &Room, body: &str) {
         .unwrap();
 }
 
-fn bash(command: &str) -> Block {
-    tool("Bash", json!({"command": command, "description": "a line"}))
+fn bash(command: &str) -> Say {
+    call("Bash", json!({"command": command, "description": "a line"}))
 }
 
-fn transition(event: &str) -> Block {
-    tool(
+fn transition(event: &str) -> Say {
+    call(
         "mcp__interlock__interlock_transition",
         json!({"event": event}),
     )
@@ -323,7 +323,7 @@ fn a_matching_edit_detours_at_once(version: Version) {
 
 /// Everything the model had read when it said its message number `turn`.
 fn read_before(outcome: &Outcome, turn: usize) -> String {
-    let of_turn = |request: &&Request| request.turn() == turn && !request.tools().is_empty();
+    let of_turn = |request: &&ModelRequest| request.rounds() == turn && !request.tools().is_empty();
     outcome.requests.iter().find(of_turn).unwrap().text()
 }
 
@@ -399,7 +399,7 @@ fn a_sub_agent_stands_under_the_same_run(version: Version) {
         }),
     );
     let (read, edit) = (guarded.read("a.txt"), guarded.edit("a.txt", "one", "two"));
-    let delegate = tool(
+    let delegate = call(
         "Agent",
         json!({
             "description": "a sub-task", "prompt": "SUB-TASK", "subagent_type": "general-purpose",
@@ -407,7 +407,7 @@ fn a_sub_agent_stands_under_the_same_run(version: Version) {
         }),
     );
     let outcome = guarded.session(Script::new(move |request| {
-        let said = match (request.prompt().contains("SUB-TASK"), request.turn()) {
+        let said = match (request.prompt().contains("SUB-TASK"), request.rounds()) {
             (false, 0) => &delegate,
             (true, 0) => &read,
             (true, 1) => &edit,
@@ -440,7 +440,7 @@ impl Broken {
     ) -> Broken {
         let guarded = Guarded::with_hook_wrapped(version, &writing(), wrapper);
         let damage = damage(&guarded);
-        let script = Script::new(move |request| match request.turn() {
+        let script = Script::new(move |request| match request.rounds() {
             0 => vec![bash("touch before.txt")],
             1 => {
                 damage();
@@ -546,7 +546,7 @@ fn a_damaged_pinned_workflow_denies(version: Version) {
 fn a_deleted_workflow_file_changes_nothing(version: Version) {
     let guarded = Guarded::new(version, &plan_then_build());
     let file = guarded.room.project().join(WORKFLOW);
-    let script = Script::new(move |request| match request.turn() {
+    let script = Script::new(move |request| match request.rounds() {
         0 => vec![bash("cat a.txt")],
         1 => {
             // A repeated request finds the file gone already.
@@ -592,7 +592,7 @@ fn with_skills() -> Guarded {
 #[test]
 fn a_command_in_the_text_of_a_skill_is_judged_as_a_line_is() {
     let guarded = with_skills();
-    let call = |name: &str| tool("Skill", json!({"skill": name}));
+    let call = |name: &str| call("Skill", json!({"skill": name}));
     let outcome = guarded.session(Script::calls(vec![call("reads"), call("writes")]));
     assert_eq!(guarded.room.read("leak.txt"), None);
     let text = outcome.text();
@@ -634,7 +634,7 @@ fn a_killed_hook_blocks_the_command_of_a_skill() {
             None => panic!("{hook}"),
         };
         guarded.room.write(path, &settings.to_string()).unwrap();
-        let call = |name: &str| tool("Skill", json!({"skill": name}));
+        let call = |name: &str| call("Skill", json!({"skill": name}));
         let outcome = guarded.session(Script::calls(vec![call("reads"), call("writes")]));
         assert_eq!(guarded.room.read("leak.txt"), None, "{body}");
         let text = outcome.text();

@@ -11,9 +11,9 @@
 use std::fs;
 
 use interlock_testkit::{
-    anthropic::{Block, Call, Script, text, tool},
     claude::{Mode, Session, Version},
     interlock::Interlock,
+    provider::{Call, Say, Script, call, text},
     room::Room,
 };
 use serde_json::{Value, json};
@@ -44,7 +44,7 @@ impl Guarded {
         Self { version, room, run }
     }
 
-    fn calls(&self, mode: Mode, calls: Vec<Block>) -> Vec<Call> {
+    fn calls(&self, mode: Mode, calls: Vec<Say>) -> Vec<Call> {
         let count = calls.len();
         let answered = self.session(mode, Script::calls(calls));
         assert_eq!(answered.len(), count, "{answered:#?}");
@@ -73,8 +73,8 @@ impl Guarded {
     }
 }
 
-fn bash(command: &str) -> Block {
-    tool("Bash", json!({"command": command, "description": "a line"}))
+fn bash(command: &str) -> Say {
+    call("Bash", json!({"command": command, "description": "a line"}))
 }
 
 #[track_caller]
@@ -181,10 +181,10 @@ fn evidence_is_what_exec_saw(version: Version) {
         .unwrap();
     let good = guarded.room.project().join("good");
     let check = |line: &str| vec![bash(line)];
-    let script = Script::new(move |request| match request.turn() {
+    let script = Script::new(move |request| match request.rounds() {
         0 => check("sh check.sh"),
         2 => check("sh check.sh || true"),
-        4 => vec![tool(
+        4 => vec![call(
             "Bash",
             json!({"command": "sh check.sh", "description": "a line", "run_in_background": true}),
         )],
@@ -192,7 +192,7 @@ fn evidence_is_what_exec_saw(version: Version) {
             fs::write(&good, "").unwrap();
             check("sh check.sh")
         }
-        1 | 3 | 5 | 7 => vec![tool(
+        1 | 3 | 5 | 7 => vec![call(
             "mcp__interlock__interlock_transition",
             json!({"event": "DONE"}),
         )],

@@ -17,9 +17,9 @@ mod ways;
 
 use std::sync::{Arc, Mutex};
 
-use interlock_testkit::anthropic::{self, Block, Call, Request, Script, text};
 use interlock_testkit::claude::{Mode, Session, Version};
 use interlock_testkit::interlock::before_tool;
+use interlock_testkit::provider::{self, Call, ModelRequest, Say, Script, text};
 use serde_json::json;
 
 use scene::Scene;
@@ -80,7 +80,7 @@ struct Tried {
 
 /// What one session tries, in order: each call with the way it is of.
 struct Plan {
-    calls: Vec<(Option<Way>, Block)>,
+    calls: Vec<(Option<Way>, Say)>,
 }
 
 impl Plan {
@@ -135,14 +135,14 @@ fn session(version: Version, place: &'static str, mode: Mode, ways: &[Way]) -> T
         .mode(mode)
         .run()
         .unwrap();
-    let of_the_agent = |request: &&Request| !is_nested(request);
-    let requests: Vec<Request> = outcome
+    let of_the_agent = |request: &&ModelRequest| !is_nested(request);
+    let requests: Vec<ModelRequest> = outcome
         .requests
         .iter()
         .filter(of_the_agent)
         .cloned()
         .collect();
-    let calls = anthropic::calls(&requests);
+    let calls = provider::calls(&requests);
     let mut found = std::mem::take(&mut seen.lock().unwrap().findings);
     if found.is_empty() {
         let late = [scene.findings(), scene.of_logs()].concat();
@@ -181,25 +181,22 @@ fn leaks(plan: &Plan, calls: &[Call]) -> Vec<String> {
 }
 
 /// Whether a second client asks, one that the agent started.
-fn is_nested(request: &Request) -> bool {
+fn is_nested(request: &ModelRequest) -> bool {
     request.prompt().contains("NESTED")
 }
 
 /// Looks at what the last call did, then proposes the next one.
-fn next(scene: &Scene, plan: &Plan, seen: &Mutex<Seen>, request: &Request) -> Vec<Block> {
+fn next(scene: &Scene, plan: &Plan, seen: &Mutex<Seen>, request: &ModelRequest) -> Vec<Say> {
     if is_nested(request) {
         let escape = format!("touch {}", scene.room.path("escaped-nested").display());
-        let answers = request
-            .last_results()
-            .into_iter()
-            .map(|result| text(result.text));
-        return if request.turn() == 0 {
+        let answers = request.results().into_iter().map(text);
+        return if request.rounds() == 0 {
             vec![bash(&escape)]
         } else {
             answers.collect()
         };
     }
-    let turn = request.turn();
+    let turn = request.rounds();
     let mut seen = seen.lock().unwrap();
     if turn > seen.calls {
         seen.calls = turn;

@@ -7,9 +7,9 @@ use std::{
 };
 
 use interlock_testkit::{
-    anthropic::{Block, Script, text, tool},
     claude::{Session, Version},
     interlock::Interlock,
+    provider::{Say, Script, call, text},
     room::Room,
     terminal::Terminal,
     with_both_versions,
@@ -54,8 +54,8 @@ fn a_yes_in_watch_lets_just_that_call_pass_once(version: Version) {
 
     let write = {
         let room = Arc::clone(&room);
-        move |name: &str, content: &str| -> Block {
-            tool(
+        move |name: &str, content: &str| -> Say {
+            call(
                 "Write",
                 json!({"file_path": room.file(name), "content": content}),
             )
@@ -64,7 +64,7 @@ fn a_yes_in_watch_lets_just_that_call_pass_once(version: Version) {
     let first = Once::new();
     let people = Arc::clone(&room);
     let script = Script::new(move |request| {
-        vec![match request.turn() {
+        vec![match request.rounds() {
             // Refused, and a person is asked.
             0 => write("b.txt", "one\n"),
             // They say yes; one byte more is another call.

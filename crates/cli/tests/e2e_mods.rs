@@ -5,9 +5,9 @@
     reason = "absent keys of a JSON value are null"
 )]
 
-use interlock_testkit::anthropic::{Script, text, tool};
 use interlock_testkit::claude::{Mode, Outcome, Session, Version};
 use interlock_testkit::interlock::Interlock;
+use interlock_testkit::provider::{Script, call, text};
 use interlock_testkit::room::Room;
 use serde_json::json;
 
@@ -57,7 +57,7 @@ fn guarded(body: &str) -> (Room, String) {
 fn session(room: &Room, with_plugin: bool) -> Outcome {
     let line = format!("echo x > {}", room.file("ran.txt"));
     let script = Script::turns(vec![
-        vec![tool("Bash", json!({"command": line}))],
+        vec![call("Bash", json!({"command": line}))],
         vec![text("Done.")],
     ]);
     let plugin = room.path("plugin").display().to_string();
@@ -92,7 +92,7 @@ fn in_a_window_a_session_with_unknown_code_does_nothing() {
     let (room, run) = guarded(ALLOWS);
     let line = format!("echo x > {}", room.file("ran.txt"));
     let script = Script::turns(vec![
-        vec![tool("Bash", json!({"command": line}))],
+        vec![call("Bash", json!({"command": line}))],
         vec![text("Done.")],
     ]);
     let plugin = room.path("plugin").display().to_string();

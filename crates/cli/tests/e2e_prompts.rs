@@ -11,9 +11,9 @@ use std::{
 };
 
 use interlock_testkit::{
-    anthropic::{Request, Script, text, tool},
     claude::{Mode, Session, Version},
     interlock::Interlock,
+    provider::{ModelRequest, Script, call, text},
     room::Room,
     terminal::Terminal,
 };
@@ -36,7 +36,7 @@ fn workflow() -> Value {
 fn script(room: &Room) -> Script {
     let path = room.file("written.txt");
     let told = AtomicUsize::new(0);
-    Script::new(move |request: &Request| {
+    Script::new(move |request: &ModelRequest| {
         if request.tools().is_empty() {
             return vec![text("A summary.")];
         }
@@ -51,8 +51,8 @@ fn script(room: &Room) -> Script {
             .iter()
             .max_by_key(|word| said.rfind(*word).map_or(0, |at| at + 1));
         vec![match last {
-            Some(&"write it now") => tool("Write", json!({"file_path": path, "content": "x\n"})),
-            _ => tool(
+            Some(&"write it now") => call("Write", json!({"file_path": path, "content": "x\n"})),
+            _ => call(
                 "mcp__interlock__interlock_transition",
                 json!({"event": "DONE", "data": {"v": "\u{1b}]0;hidden\u{7}1.2"}}),
             ),

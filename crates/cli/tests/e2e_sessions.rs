@@ -12,9 +12,9 @@ use std::sync::{
     atomic::{AtomicUsize, Ordering},
 };
 
-use interlock_testkit::anthropic::{Request, Script, text, tool};
 use interlock_testkit::claude::{Mode, Outcome, Session, Version};
 use interlock_testkit::interlock::Interlock;
+use interlock_testkit::provider::{ModelRequest, Script, call, text};
 use interlock_testkit::room::Room;
 use interlock_testkit::terminal::Terminal;
 use serde_json::{Value, json};
@@ -52,13 +52,13 @@ fn wanting_an_end(version: Version) -> Room {
 fn writes(room: &Room) -> Script {
     let path = room.file("written.txt");
     let told = Arc::new(AtomicUsize::new(0));
-    Script::new(move |request: &Request| {
+    Script::new(move |request: &ModelRequest| {
         if request.tools().is_empty() {
             return vec![text("A summary.")];
         }
-        let answered = !request.last_results().is_empty();
+        let answered = !request.results().is_empty();
         if !answered {
-            return vec![tool("Write", json!({"file_path": path, "content": "x"}))];
+            return vec![call("Write", json!({"file_path": path, "content": "x"}))];
         }
         let count = told.fetch_add(1, Ordering::SeqCst) + 1;
         vec![text(format!("Attempt {count} is over."))]
@@ -136,7 +136,7 @@ fn an_agent_that_stops_early_goes_on(version: Version) {
     let room = wanting_an_end(version);
     let interlock = Interlock::new(INTERLOCK, &room);
     let run = interlock.start("workflow.json").unwrap();
-    let script = Script::new(|_: &Request| vec![text("That is all.")]);
+    let script = Script::new(|_: &ModelRequest| vec![text("That is all.")]);
     let outcome = Session::new(version, &room, script).run().unwrap();
     assert_eq!(outcome.exit, Some(0), "{}", outcome.stderr);
     assert!(outcome.text().contains("finish_required"));
@@ -153,10 +153,10 @@ fn the_last_task_of_a_list_is_not_done_before_the_work_is(version: Version) {
     let run = interlock.start("workflow.json").unwrap();
     let create = |subject: &str| {
         let task = json!({"subject": subject, "description": subject, "activeForm": subject});
-        vec![tool("TaskCreate", task)]
+        vec![call("TaskCreate", task)]
     };
     let done = |task: &str| {
-        vec![tool(
+        vec![call(
             "TaskUpdate",
             json!({"taskId": task, "status": "completed"}),
         )]
@@ -179,8 +179,7 @@ fn the_last_task_of_a_list_is_not_done_before_the_work_is(version: Version) {
     let results: Vec<String> = outcome
         .requests
         .iter()
-        .flat_map(Request::last_results)
-        .map(|result| result.text)
+        .flat_map(ModelRequest::results)
         .collect();
     assert!(!results[2].contains("finish_required"), "{results:#?}");
     assert!(results[3].contains("finish_required"), "{results:#?}");

@@ -8,9 +8,9 @@
 )]
 
 use interlock_testkit::{
-    anthropic::{Block, Call, Script, tool},
     claude::{Session, Version},
     interlock::Interlock,
+    provider::{Call, Say, Script, call},
     room::Room,
 };
 use serde_json::json;
@@ -33,12 +33,12 @@ test('is a function', () => assert.equal(typeof add, 'function'));
 test('adds', () => assert.equal(add(1, 1), 2));
 "#;
 
-fn bash(command: &str) -> Block {
-    tool("Bash", json!({"command": command, "description": "a line"}))
+fn bash(command: &str) -> Say {
+    call("Bash", json!({"command": command, "description": "a line"}))
 }
 
-fn done() -> Block {
-    tool(
+fn done() -> Say {
+    call(
         "mcp__interlock__interlock_transition",
         json!({"event": "DONE"}),
     )
@@ -79,9 +79,9 @@ fn only_mended_code_passes(version: Version) {
     });
     room.write("workflow.json", &workflow.to_string()).unwrap();
     let run = interlock.start("workflow.json").unwrap();
-    let read = |path: &str| tool("Read", json!({"file_path": room.file(path)}));
+    let read = |path: &str| call("Read", json!({"file_path": room.file(path)}));
     let edit = |path: &str, old: &str, new: &str| {
-        tool(
+        call(
             "Edit",
             json!({"file_path": room.file(path), "old_string": old, "new_string": new}),
         )

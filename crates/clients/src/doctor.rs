@@ -34,7 +34,7 @@ use crate::{
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Health {
-    /// As it should be.
+    /// Nothing is wrong.
     Ok,
     /// Something a person should know.
     Warn,

@@ -46,7 +46,7 @@ pub struct Input {
 pub enum Mode {
     /// Before what its rules do not allow: `default`, `acceptEdits`.
     Asks,
-    /// The same, and it changes nothing itself.
+    /// Before what its rules do not allow, and it changes nothing itself.
     Plan,
     /// Never: `bypassPermissions`.
     Bypass,

@@ -89,12 +89,6 @@ pub fn detect(site: &Site) -> Vec<ClientId> {
         .collect()
 }
 
-/// Tells whether anything of ours stands in the settings of some client, for the project or the person.
-#[must_use]
-pub fn is_set_up(site: &Site) -> bool {
-    !set_up(site).is_empty()
-}
-
 /// Returns the clients in whose settings something of Interlock stands, in this project or for this person.
 ///
 /// What `init --remove` would take out is ours; a file that only speaks of Interlock is not.

@@ -31,7 +31,7 @@ pub(crate) enum Effect {
 pub(crate) enum RewriteMode {
     /// It may not: it would not run it, or its own rules would not see the line any more.
     No,
-    /// As its own rules about the line say.
+    /// Its own rules about the line decide.
     ByRules,
     /// It may: it has no rules about lines, and asks nobody.
     Yes,
@@ -97,7 +97,7 @@ impl Side {
 /// What the tellings of one call have in common, and which of them this is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct DuplicateHook {
-    /// Of what all of them say.
+    /// Digest of what all of them say.
     pub(crate) key: Digest,
     /// Which this is.
     pub(crate) side: Side,
@@ -220,7 +220,7 @@ pub(crate) fn other_event(named: &str, before: &[&str]) -> Result<Event, String>
 
 /// Counts the bytes of a result that a model may read: its texts, keys, numbers and words.
 ///
-/// Of an item of content that is text, the text alone.
+/// An item of content that is text counts with its text alone.
 pub(crate) fn shown_bytes(value: &Value) -> u64 {
     let bytes = |text: &str| u64::try_from(text.len()).unwrap_or(u64::MAX);
     match value {

@@ -32,7 +32,7 @@ const FIELD_BYTES_MAX: usize = 4_096;
 pub struct Enrolment {
     /// The name that they gave it.
     pub name: String,
-    /// Told what became of it, in a sentence.
+    /// Called with what became of it, in a sentence.
     pub done: Box<dyn Fn(&str) + Send + Sync>,
 }
 

@@ -55,7 +55,7 @@ pub fn apply<M>(
 
 /// Returns what an output gives to the context.
 ///
-/// Of an object its keys, of a list its objects merged from left to right, of anything else nothing.
+/// An object gives its keys, a list its objects merged from left to right, anything else nothing.
 #[must_use]
 pub fn contribution(output: &Value) -> Object {
     match output {

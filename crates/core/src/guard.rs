@@ -80,7 +80,7 @@ pub fn with_parts<'a>(
 /// A condition that a workflow writes as text.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ExpressionGuard {
-    /// As written, for people.
+    /// Text of the expression, as written.
     pub text: String,
     /// What was read of it.
     pub expression: Expression,
@@ -221,7 +221,7 @@ impl EvidenceGuard {
 pub enum EvidenceOf {
     /// A shell command that begins with these words and ended with this exit code.
     Command {
-        /// As written.
+        /// Text of the command, as written.
         text: String,
         /// Split as shell words.
         words: Vec<String>,

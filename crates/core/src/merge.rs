@@ -3,7 +3,7 @@
 //! A merge is worked out once, when it is decided, and stands in the event that joins: to fold a log again
 //! needs none of these rules, so that a change of them never rewrites what an old log means.
 //!
-//! Branches of a fork give what they changed, branches of steps what they captured, lines with a
+//! Branches of a fork give what they changed, branches of steps what they captured, regions with a
 //! conversation their context, their messages and their outputs.
 
 use std::{collections::BTreeSet, sync::Arc};
@@ -87,44 +87,40 @@ fn upstream(machine: &Machine, frame: &Frame) -> Value {
     Value::Object(ordered)
 }
 
-/// Merges lines that wait at one state: the first of them goes on with what they all have.
-pub(crate) fn met(holder: &Frame, names: &[&str]) -> Merged {
+/// Merges regions that wait at one state: the first of them goes on with what they all have.
+pub(crate) fn converging(holder: &Frame, names: &[&str]) -> Merged {
     let arrived: Vec<&Region> = (holder.regions.iter().map(AsRef::as_ref))
         .filter(|region: &&Region| names.contains(&region.name.as_str()))
         .collect();
     let outputs = arrived.iter().map(|region| listed(&region.frame)).collect();
-    lines(holder, &arrived, Value::Array(outputs), true)
+    merge_regions(holder, &arrived, Value::Array(outputs), true)
 }
 
-/// Merges the lines of a fork that have all ended: the output is what they put out, of one alone as it is.
-pub(crate) fn lines_of_fork(holder: &Frame) -> Merged {
+/// Merges the regions of a fork that have all ended: the output is a list of theirs, or that of a single one.
+pub(crate) fn fork(holder: &Frame) -> Merged {
     let ended: Vec<&Region> = succeeded(holder).collect();
     let output = match ended.as_slice() {
         [only] => task_of(&only.frame),
         several => Value::Array(several.iter().map(|region| listed(&region.frame)).collect()),
     };
-    lines(holder, &ended, output, false)
+    merge_regions(holder, &ended, output, false)
 }
 
-/// Merges the lines of items, in the order of the items; failed ones are told with their error where it `collects`.
+/// Merges the regions of items, in the order of the items; with `collects`, a failed one is listed with its error.
 pub(crate) fn items(holder: &Frame, collects: bool) -> Merged {
     let counts: Vec<&Region> = succeeded(holder).collect();
     let outputs = holder
         .regions
         .iter()
-        .filter_map(|region| match region.ended {
+        .filter_map(|region| match &region.ended {
             Some(RegionEnd::Succeeded { .. }) => Some(listed(&region.frame)),
-            Some(RegionEnd::Failed) if collects => {
-                let cause = region.cause.as_ref();
-                let message = cause.map(|cause| cause.message.clone()).unwrap_or_default();
-                Some(json!({ "error": message }))
-            }
+            Some(RegionEnd::Failed(cause)) if collects => Some(json!({ "error": cause.message })),
             _ => None,
         });
     let output = Value::Array(outputs.collect());
-    let mut merged = lines(holder, &counts, output, true);
+    let mut merged = merge_regions(holder, &counts, output, true);
     if let Some(conversation) = &mut merged.conversation {
-        // Lines that failed have walked, too.
+        // The steps of failed regions count, too.
         let all = holder.regions.iter().map(|region| region.frame.line.steps);
         conversation.steps = all.max().unwrap_or(holder.line.steps);
         let appended = holder.regions.iter();
@@ -140,15 +136,15 @@ fn succeeded(frame: &Frame) -> impl Iterator<Item = &Region> {
     frame.regions.iter().map(AsRef::as_ref).filter(ended)
 }
 
-fn lines(holder: &Frame, lines: &[&Region], output: Value, gathered: bool) -> Merged {
+fn merge_regions(holder: &Frame, regions: &[&Region], output: Value, gathered: bool) -> Merged {
     let before = &holder.line.context;
-    let after = context(before, lines);
+    let after = context(before, regions);
     let removed: Vec<String> = (before.keys())
         .filter(|key| !after.contains_key(*key))
         .cloned()
         .collect();
-    let steps = lines.iter().map(|region| region.frame.line.steps).max();
-    let appended: BTreeSet<String> = lines
+    let steps = regions.iter().map(|region| region.frame.line.steps).max();
+    let appended: BTreeSet<String> = regions
         .iter()
         .flat_map(|region| region.frame.line.appended.iter().cloned())
         .collect();
@@ -160,8 +156,8 @@ fn lines(holder: &Frame, lines: &[&Region], output: Value, gathered: bool) -> Me
         removed,
         output,
         conversation: Some(MergedConversation {
-            messages: messages(holder.line.dialogue.as_deref(), lines),
-            last_speaker: last_spoken(holder.line.dialogue.as_deref(), lines),
+            messages: messages(holder.line.dialogue.as_deref(), regions),
+            last_speaker: last_spoken(holder.line.dialogue.as_deref(), regions),
             gathered,
             steps: steps.unwrap_or(holder.line.steps),
             appended,
@@ -177,7 +173,7 @@ fn task_of(frame: &Frame) -> Value {
         .map_or(Value::Null, |dialogue| dialogue.task.clone())
 }
 
-/// Returns the last output of a line as it stands in a list of several.
+/// Returns the last output of a region as it stands in a list of several.
 fn listed(frame: &Frame) -> Value {
     Conversation::listed(&task_of(frame))
 }
@@ -190,25 +186,25 @@ fn is_same(one: Option<&Value>, other: Option<&Value>) -> bool {
     }
 }
 
-/// Merges what lines wrote, in their order: the last writer of a key wins, appended lists are joined.
-fn context(before: &Arc<Object>, lines: &[&Region]) -> Object {
+/// Merges what regions wrote, in their order: the last writer of a key wins, appended lists are joined.
+fn context(before: &Arc<Object>, regions: &[&Region]) -> Object {
     let mut merged: Object = before.as_ref().clone();
-    for line in lines {
-        let base = line.base.as_ref().unwrap_or(before);
-        let own: &[String] = line
+    for region in regions {
+        let base = region.base.as_ref().unwrap_or(before);
+        let own: &[String] = region
             .frame
             .line
             .dialogue
             .as_ref()
             .and_then(|dialogue| dialogue.item.as_ref())
             .map_or(&[], |item| item.keys.as_slice());
-        for (key, value) in line.frame.line.context.iter() {
+        for (key, value) in region.frame.line.context.iter() {
             let written = !is_same(before.get(key), Some(value));
-            let of_item = own.contains(key) && !line.frame.line.captured.contains(key);
+            let of_item = own.contains(key) && !region.frame.line.captured.contains(key);
             if !written || of_item {
                 continue;
             }
-            let joined = line
+            let joined = region
                 .frame
                 .line
                 .appended
@@ -218,8 +214,10 @@ fn context(before: &Arc<Object>, lines: &[&Region]) -> Object {
             merged.insert(key.clone(), joined.unwrap_or_else(|| value.clone()));
         }
         for key in before.keys() {
-            // What a line removed is gone, unless it never saw it.
-            if !line.frame.line.context.contains_key(key) && line.frame.line.removed.contains(key) {
+            // What a region removed is gone, unless it never saw it.
+            if !region.frame.line.context.contains_key(key)
+                && region.frame.line.removed.contains(key)
+            {
                 merged.shift_remove(key);
             }
         }
@@ -227,7 +225,7 @@ fn context(before: &Arc<Object>, lines: &[&Region]) -> Object {
     merged
 }
 
-/// Appends to `so_far` what a line has appended to `base`.
+/// Appends to `so_far` what a region has appended to `base`.
 fn join_lists(so_far: Option<&Value>, base: Option<&Value>, value: &Value) -> Option<Value> {
     let list = |value: Option<&Value>| match value {
         None => Some(Vec::new()),
@@ -256,26 +254,26 @@ fn join_lists(so_far: Option<&Value>, base: Option<&Value>, value: &Value) -> Op
     Some(Value::Array(so_far))
 }
 
-/// Returns the assistant's state that spoke last, in the order of the lines.
-fn last_spoken(before: Option<&Conversation>, lines: &[&Region]) -> Option<StateName> {
+/// Returns the assistant's state that spoke last, in the order of the regions.
+fn last_spoken(before: Option<&Conversation>, regions: &[&Region]) -> Option<StateName> {
     let spoke = |dialogue: Option<&Conversation>| dialogue?.last_speaker.clone();
-    let newest = lines
+    let newest = regions
         .iter()
         .rev()
-        .find_map(|line| spoke(line.frame.line.dialogue.as_deref()));
+        .find_map(|region| spoke(region.frame.line.dialogue.as_deref()));
     newest.or_else(|| spoke(before))
 }
 
-/// Names the messages of the conversation that follows: those before, then what each line has said, in their order.
-fn messages(before: Option<&Conversation>, lines: &[&Region]) -> Vec<MessageRange> {
+/// Names the messages of the conversation that follows: those before, then what each region has said, in their order.
+fn messages(before: Option<&Conversation>, regions: &[&Region]) -> Vec<MessageRange> {
     let before: &[Message] = before.map_or(&[], |dialogue| dialogue.history.as_slice());
-    let mut cleared = !lines.is_empty();
+    let mut cleared = !regions.is_empty();
     let mut new = Vec::new();
-    for (at, line) in lines.iter().enumerate() {
-        let history = history_of(line);
-        // What lines said before they parted is said once.
-        let shared = history.get(..line.shared).filter(|shared| {
-            let mut earlier = lines.iter().take(at).map(|line| history_of(line));
+    for (at, region) in regions.iter().enumerate() {
+        let history = history_of(region);
+        // What regions said before they split is said once.
+        let shared = history.get(..region.shared).filter(|shared| {
+            let mut earlier = regions.iter().take(at).map(|region| history_of(region));
             shared.len() > before.len() && earlier.any(|other| other.starts_with(shared))
         });
         let from = match shared {
@@ -286,7 +284,7 @@ fn messages(before: Option<&Conversation>, lines: &[&Region]) -> Vec<MessageRang
         let from = from.unwrap_or_default();
         if from < history.len() {
             new.push(MessageRange {
-                line: Some(line.name.clone()),
+                line: Some(region.name.clone()),
                 from,
                 to: history.len(),
             });
@@ -303,8 +301,8 @@ fn messages(before: Option<&Conversation>, lines: &[&Region]) -> Vec<MessageRang
     new
 }
 
-fn history_of(line: &Region) -> &[Message] {
-    let dialogue = line.frame.line.dialogue.as_deref();
+fn history_of(region: &Region) -> &[Message] {
+    let dialogue = region.frame.line.dialogue.as_deref();
     dialogue.map_or(&[], |dialogue| dialogue.history.as_slice())
 }
 

@@ -96,7 +96,7 @@ impl Secrets {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "KeptEntry", into = "KeptEntry")]
 pub struct CommandEntry {
-    /// As written.
+    /// Text of the entry, as written.
     pub text: String,
     /// Split as shell words, all literal; never empty.
     pub words: Vec<String>,

@@ -29,7 +29,7 @@ use crate::{
 
 pub use frame::{BeforeOutput, Frame, Handling, Line};
 pub use kind::{DurableRun, RunKind};
-pub use region::{Met, Region, RegionEnd};
+pub use region::{Region, RegionBefore, RegionEnd};
 pub use request::{Granted, Request, Settled, Settlement};
 pub use stay::{Entry, Items, Progress, Running, RunningAt, Stay, Used};
 

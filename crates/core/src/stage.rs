@@ -90,19 +90,3 @@ pub(crate) fn is_spent(machine: &Machine, run: &Run) -> bool {
     most(budget.tokens, run.spent.tokens())
         || money.is_some_and(|spent| most(budget.pico_usd, spent))
 }
-
-/// Names one attempt of a stage in a run: run, frame, state, entry and attempt.
-#[must_use]
-pub fn execution_id(run: &Run, path: &FramePath) -> String {
-    let Some(frame) = run.frame(path) else {
-        return String::new();
-    };
-    let attempt = frame.stay.attempt();
-    let at = &frame.at;
-    let seq = frame.stay.entered_seq;
-    if path.is_root() {
-        format!("{}/{at}/{seq}.{attempt}", run.id)
-    } else {
-        format!("{}/{path}/{at}/{seq}.{attempt}", run.id)
-    }
-}

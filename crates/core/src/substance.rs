@@ -65,7 +65,7 @@ impl ReportGuard {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PassedAtLeast {
-    /// As many as in the baseline.
+    /// The number in the baseline.
     Start,
     /// This many.
     Count(u64),

@@ -127,7 +127,7 @@ impl Template {
         render::text(&self.source, values, missing)
     }
 
-    /// The same; a template that is one block alone keeps the type of its value.
+    /// Renders the template; one that is a single block keeps the type of its value.
     ///
     /// # Errors
     /// As [`Self::render`].

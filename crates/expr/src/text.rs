@@ -30,7 +30,7 @@ pub struct Text {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Piece {
-    /// As written.
+    /// Literal text.
     Plain(String),
     /// A hole.
     Hole(Expr),
@@ -86,7 +86,7 @@ pub enum ErrorPart {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ValueTemplate {
-    /// As it is.
+    /// A literal value.
     Plain(Value),
     /// A text to be filled.
     Text(Text),

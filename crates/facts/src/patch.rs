@@ -5,7 +5,7 @@ use crate::lines::{count, wide};
 /// What a patch does to one file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct PatchedFile {
-    /// As the patch names it.
+    /// Path, as the patch names it.
     pub(crate) path: String,
     /// What becomes of it.
     pub(crate) fate: Fate,

@@ -11,11 +11,11 @@ use crate::{
 /// A path that was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Located {
-    /// As named, made absolute and plain.
+    /// Path as named, made absolute and without `.` and `..`.
     pub named: String,
     /// Where it really is.
     pub real: String,
-    /// The same relative to the project root; `None`: not inside it.
+    /// Real path, relative to the project root; `None`: not inside it.
     pub relative: Option<String>,
     /// Where that is.
     pub place: PathArea,
@@ -30,7 +30,7 @@ pub(crate) enum LocateError {
     /// The disk does not tell.
     #[error("`{path}` cannot be followed: {source}")]
     Disk {
-        /// As named.
+        /// Path, as it was named.
         path: String,
         /// Why not.
         source: DiskError,

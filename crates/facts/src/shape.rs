@@ -112,19 +112,19 @@ pub struct EditFields {
 }
 
 impl EditFields {
-    /// As most clients have them.
+    /// Names that most clients use.
     pub const SNAKE: Self = Self {
         old: "old_string",
         new: "new_string",
         all: "replace_all",
     };
-    /// The same, where the number of places is given.
+    /// Names of clients that give the number of replacements.
     pub const COUNTED: Self = Self {
         old: "old_string",
         new: "new_string",
         all: "expected_replacements",
     };
-    /// The same in camel case.
+    /// Names in camel case.
     pub const CAMEL: Self = Self {
         old: "oldString",
         new: "newString",

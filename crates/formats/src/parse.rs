@@ -4,6 +4,8 @@ mod bounds;
 mod json;
 mod yaml;
 
+use serde_json::Value;
+
 use crate::{
     diagnostic::Report,
     node::{Kind, Node},
@@ -111,6 +113,21 @@ pub(crate) fn typed(text: &str) -> Node {
     Node {
         span: Span::new(0, 0, 0),
         kind: kind.unwrap_or_else(|_| Kind::Text(text.to_owned())),
+    }
+}
+
+/// Returns a value with the types of YAML's core schema, for places that have none of their own.
+pub(crate) fn typed_value(node: &Node) -> Value {
+    match &node.kind {
+        Kind::Plain(text) => typed(text).to_value(),
+        Kind::List(items) => items.iter().map(typed_value).collect(),
+        Kind::Map(entries) => Value::Object(
+            entries
+                .iter()
+                .map(|entry| (entry.key.clone(), typed_value(&entry.value)))
+                .collect(),
+        ),
+        _ => node.to_value(),
     }
 }
 

@@ -1,8 +1,7 @@
 //! Objects as tables of fields: the tables drive reading, errors and the schema.
 
+mod fields;
 mod shape;
-
-use std::collections::HashMap;
 
 use interlock_expr::nearest::nearest;
 
@@ -11,7 +10,8 @@ use crate::{
     node::{Entry, Kind, Node},
 };
 
-pub(crate) use shape::{Shape, milliseconds};
+pub(crate) use fields::Fields;
+pub(crate) use shape::{Shape, alternatives, milliseconds};
 
 /// One kind of object and its fields.
 #[derive(Debug)]
@@ -50,73 +50,6 @@ pub(crate) struct Field {
     pub(crate) doc: &'static str,
 }
 
-/// The entries of one object, by the names of its table.
-#[derive(Debug)]
-pub(crate) struct Fields<'n> {
-    /// The object.
-    pub(crate) node: &'n Node,
-    found: HashMap<&'static str, &'n Entry>,
-    /// Fields that are there with a value that is no good.
-    broken: Vec<&'static str>,
-}
-
-impl<'n> Fields<'n> {
-    /// Returns the entry of a field whose value has the right shape.
-    pub(crate) fn entry(&self, name: &str) -> Option<&'n Entry> {
-        self.found.get(name).copied()
-    }
-
-    /// Returns the value of a field.
-    pub(crate) fn get(&self, name: &str) -> Option<&'n Node> {
-        self.entry(name).map(|entry| &entry.value)
-    }
-
-    /// Returns the text of a field.
-    pub(crate) fn text(&self, name: &str) -> Option<&'n str> {
-        self.get(name).and_then(Node::text)
-    }
-
-    /// Returns the text of a field with an owner.
-    pub(crate) fn string(&self, name: &str) -> Option<String> {
-        self.text(name).map(str::to_owned)
-    }
-
-    /// Tells whether a field is true.
-    pub(crate) fn is_true(&self, name: &str) -> bool {
-        self.get(name)
-            .is_some_and(|node| node.kind == Kind::Bool(true))
-    }
-
-    /// Returns the number of a field that counts.
-    pub(crate) fn count(&self, name: &str) -> Option<u64> {
-        match &self.get(name)?.kind {
-            Kind::Number(number) => number.as_u64(),
-            _ => None,
-        }
-    }
-
-    /// Returns the items of a list of texts.
-    pub(crate) fn names(&self, name: &str) -> Option<Vec<(&'n str, &'n Node)>> {
-        let items = self.get(name)?.items();
-        Some(
-            items
-                .iter()
-                .filter_map(|item| Some((item.text()?, item)))
-                .collect(),
-        )
-    }
-
-    /// Tells whether the field was written, whatever its value.
-    pub(crate) fn has(&self, name: &str) -> bool {
-        self.found.contains_key(name) || self.is_broken(name)
-    }
-
-    /// Tells whether the field was written with a value that is no good.
-    pub(crate) fn is_broken(&self, name: &str) -> bool {
-        self.broken.contains(&name)
-    }
-}
-
 impl Table {
     /// Reads `node` as an object of this table, reporting everything wrong with it.
     pub(crate) fn read<'n>(&self, node: &'n Node, report: &mut Report) -> Option<Fields<'n>> {
@@ -128,11 +61,7 @@ impl Table {
             );
             return None;
         }
-        let mut fields = Fields {
-            node,
-            found: HashMap::new(),
-            broken: Vec::new(),
-        };
+        let mut fields = Fields::of(node);
         let mut unknown = Vec::new();
         for entry in node.entries() {
             match self.field(&entry.key) {
@@ -161,7 +90,7 @@ impl Table {
         entry: &'n Entry,
         report: &mut Report,
     ) {
-        if let Some(first) = fields.found.get(field.name) {
+        if let Some(first) = fields.entry(field.name) {
             let message = format!(
                 "`{}` and `{}` are two spellings of one field",
                 first.key, entry.key
@@ -173,11 +102,7 @@ impl Table {
         }
         let fits = field.shape.check(&entry.key, &entry.value, report);
         for name in std::iter::once(field.name).chain(field.aliases.iter().copied()) {
-            if fits {
-                fields.found.insert(name, entry);
-            } else {
-                fields.broken.push(name);
-            }
+            fields.add(name, entry, fits);
         }
     }
 
@@ -234,7 +159,7 @@ impl Table {
 }
 
 /// Returns a sentence as a part of another.
-fn clause(sentence: &str) -> String {
+pub(crate) fn clause(sentence: &str) -> String {
     let mut letters = sentence.trim_end_matches('.').chars();
     letters
         .next()

@@ -16,7 +16,7 @@ use crate::{live::Live, refused::Refused};
 pub struct Answer {
     /// One sentence, then the state of the run.
     pub text: String,
-    /// The same as a value, in the shape of a simulation's output line, with `run`.
+    /// The answer as a value, in the shape of a simulation's output line, with `run`.
     pub structured: Object,
     /// Whether the call was refused.
     pub refused: bool,

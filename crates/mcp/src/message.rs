@@ -103,7 +103,7 @@ pub struct Envelope {
     pub message: Message,
     /// The request of the other side in whose stream it travels, on transports that have such streams.
     ///
-    /// Of a response it is the request it answers, and may be left out.
+    /// For a response this is the request that it answers, and may be left out.
     pub about: Option<Id>,
 }
 

@@ -31,7 +31,7 @@ use crate::{
 
 /// How long a server that worked is left alone before it is started again.
 const PAUSE: Duration = Duration::from_millis(100);
-/// The same after its first failure to start; doubled with each.
+/// Pause after the first failure of a server to start; doubled with each.
 const PAUSE_FAILED: Duration = Duration::from_millis(250);
 /// The longest pause between two attempts.
 const PAUSE_MAX: Duration = Duration::from_secs(30);

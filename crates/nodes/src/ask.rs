@@ -77,7 +77,7 @@ impl Answers {
 
     /// Takes out what is known of the call with this number and request.
     ///
-    /// The same request under another number counts too: which records there are may have changed.
+    /// A call with another number and the same request counts too: which records there are may have changed.
     pub fn take(&mut self, number: u32, request: &Digest) -> Known {
         let is_same = |call: &Called| call.request == *request;
         let at = self

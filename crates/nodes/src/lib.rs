@@ -110,7 +110,7 @@ impl Inputs {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ToolWork {
-    /// As written: a built-in tool, `server/tool`, or a tool that one server alone has.
+    /// Name of the tool, as written: a built-in one, `server/tool`, or one that a single server has.
     pub tool: String,
     /// The tool's, with the state's laid over them key by key; `None`: neither wrote any.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -78,7 +78,7 @@ impl Cancel {
         self.0.cancelled.set();
     }
 
-    /// The same, and what runs is killed without being asked.
+    /// Cancels, and kills what runs without asking it to end.
     pub fn kill(&self) {
         self.0.killed.set();
         self.0.cancelled.set();

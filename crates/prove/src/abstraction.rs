@@ -147,7 +147,7 @@ impl Abstraction {
 
     /// Lists everything that may be done where a run stands without a call, by the engine itself.
     ///
-    /// Of data that guards do not tell apart only one is tried; a person corrects none.
+    /// Only one of the data that guards do not tell apart is tried; a person corrects none.
     pub fn moves(&mut self, run: &Run) -> Vec<FreeMove> {
         let state = self.atlas.state(&self.model, run);
         let leaves: Vec<_> = state

@@ -4,7 +4,7 @@ use std::hash::{BuildHasherDefault, Hasher};
 
 /// A table with the order of insertion, so that the same workflow always gives the same graph.
 pub(crate) type Map<K, V> = indexmap::IndexMap<K, V, BuildHasherDefault<Fast>>;
-/// The same without values: the place of an item is its number.
+/// A set with the order of insertion; the place of an item is its number.
 pub(crate) type Set<T> = indexmap::IndexSet<T, BuildHasherDefault<Fast>>;
 
 /// Multiplies and rotates: the same on every machine, and not meant for what an adversary chooses.

@@ -11,11 +11,11 @@ use interlock_core::{
     Reply,
     command::{Answer, Command, CommandKind},
     decide,
-    event::About,
+    event::{About, Cause},
     guard::Since,
     machine::Object,
     names::{Digest, FramePath, StateName},
-    run::{Frame, Phase, Region, Run, Seen, Used as Counts},
+    run::{Frame, Phase, Region, RegionEnd, Run, Seen, Used as Counts},
 };
 use interlock_simulate::with_what_it_takes;
 use serde_json::Value;
@@ -251,7 +251,9 @@ fn below(
     path: &FramePath,
 ) {
     let region = Arc::make_mut(region);
-    region.cause = None;
+    if let Some(RegionEnd::Failed(cause)) = &mut region.ended {
+        *cause = Cause::default();
+    }
     let ended = region.ended.is_some();
     if ended {
         region.frame.stay.used = Counts::default();

@@ -68,7 +68,7 @@ pub struct Finding {
     pub input: Object,
     /// A shortest run that breaks it, or that shows that it is possible; each was replayed.
     pub trace: Vec<TraceStep>,
-    /// The same run with its events, for a picture.
+    /// The run of the trace with its events, for a picture.
     pub played: Option<Box<PlayedRun>>,
 }
 

@@ -40,7 +40,7 @@ use crate::{
 const LOOK_EVERY: Duration = Duration::from_millis(150);
 /// Stack of a thread that carries an effect out.
 const STACK_BYTES: usize = 512 * 1024;
-/// The same where a model stage or a tool state is carried out: schemas and shell lines are read there.
+/// Stack of a thread that carries out a model stage or a tool state: schemas and shell lines are read there.
 const STAGE_STACK_BYTES: usize = 8 * 1024 * 1024;
 
 /// Why a run cannot run in this process.

@@ -134,7 +134,7 @@ pub type Started<'a> = dyn FnMut(Level, &[NotHeld]) + 'a;
 /// Who is told of a command while it runs, and asked about it.
 #[expect(missing_debug_implementations, reason = "closures cannot be shown")]
 pub struct Watcher<'t, 'a> {
-    /// Told once it runs.
+    /// Called once the command runs.
     pub started: &'t mut Started<'a>,
     /// Asked a few times a second whether it may go on; a no ends it with all that it started.
     pub wanted: Option<&'t mut (dyn FnMut() -> bool + 'a)>,

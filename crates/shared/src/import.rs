@@ -24,7 +24,7 @@ const BATCH: usize = 256;
 pub enum ImportDone {
     /// The run was not there, and is now.
     Made(Imported),
-    /// The same run was there already.
+    /// The run was there already.
     There(Imported),
 }
 

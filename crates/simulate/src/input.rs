@@ -132,7 +132,7 @@ pub struct LineEndLine {
 pub struct CommandEnd {
     /// The words it begins with, as written.
     pub text: String,
-    /// The same, apart.
+    /// Words of `text`.
     pub words: Vec<String>,
     /// Its exit code; `None`: a signal ended it.
     pub exit: Option<i64>,
@@ -194,11 +194,11 @@ pub struct AnswerLine {
     pub by: String,
     /// Corrects the agent's data.
     pub data: Object,
-    /// Told to the agent.
+    /// Note for the agent.
     pub note: Option<String>,
     /// What is answered.
     pub path: Option<String>,
-    /// Said to the line before its state begins.
+    /// Message to the region before its state begins.
     pub message: Option<String>,
     /// The output of the state before, as it should be.
     pub edit: Option<String>,

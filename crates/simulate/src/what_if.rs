@@ -120,7 +120,7 @@ pub struct Outcome {
     pub says: Vec<String>,
     /// Why it is refused, or a person is asked.
     pub code: Option<Code>,
-    /// The same in words.
+    /// The reason in words.
     pub message: Option<String>,
     /// Where the run stood when it was asked.
     pub state: Vec<String>,

@@ -16,7 +16,7 @@ pub const EVERY_KEPT: u64 = 256;
 /// What a snapshot was folded by; another engine may fold otherwise.
 ///
 /// Whoever changes what `evolve` makes of an event, or the shape of a run, raises the first number.
-pub const ENGINE: &str = concat!("14/", env!("CARGO_PKG_VERSION"));
+pub const ENGINE: &str = concat!("15/", env!("CARGO_PKG_VERSION"));
 
 /// A run and the hash of the last event folded into it.
 #[derive(Debug, Clone, PartialEq)]

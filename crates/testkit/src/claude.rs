@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::anthropic::{self, Call, Model, Request, Script};
 use crate::confined::{self, Confinement};
 use crate::processes;
+use crate::provider::{self, Call, ModelRequest, Provider, Script};
 use crate::room::Room;
 use crate::terminal::Terminal;
 
@@ -152,7 +152,7 @@ impl<'a> Session<'a> {
         let program = self.version.program()?;
         confined::run(|confinement| {
             let _beside = begin();
-            let model = Model::start(self.script.clone())?;
+            let model = Provider::start(self.script.clone().in_session())?;
             let command = self.command(&program, &model, confinement);
             self.follow(command, &model, confinement)
         })
@@ -182,7 +182,7 @@ impl<'a> Session<'a> {
         });
         std::fs::write(self.room.home().join(".claude.json"), settings.to_string())?;
         confined::run(|confinement| {
-            let model = Model::start(self.script.clone())?;
+            let model = Provider::start(self.script.clone().in_session())?;
             let mut command = self.room.command(&program);
             command
                 .args(["--permission-mode", self.mode.word()])
@@ -196,7 +196,7 @@ impl<'a> Session<'a> {
         })
     }
 
-    fn command(&self, program: &Path, model: &Model, confinement: Confinement) -> Command {
+    fn command(&self, program: &Path, model: &Provider, confinement: Confinement) -> Command {
         let mut command = self.room.command(program);
         command
             .args([
@@ -217,7 +217,7 @@ impl<'a> Session<'a> {
     fn follow(
         &self,
         command: Command,
-        model: &Model,
+        model: &Provider,
         confinement: Confinement,
     ) -> io::Result<Outcome> {
         let ended = processes::run(command, self.room, self.deadline)?;
@@ -226,7 +226,7 @@ impl<'a> Session<'a> {
             messages: messages
                 .filter_map(|line| serde_json::from_str(line).ok())
                 .collect(),
-            requests: model.requests(),
+            requests: model.asked(),
             stderr: ended.stderr,
             exit: ended.exit,
             elapsed: ended.elapsed,
@@ -252,7 +252,7 @@ pub struct Outcome {
     /// What the client printed, one message a line.
     pub messages: Vec<Value>,
     /// What the client asked of the model, in order.
-    pub requests: Vec<Request>,
+    pub requests: Vec<ModelRequest>,
     /// What the client printed as diagnostics.
     pub stderr: String,
     /// Its exit code; `None` when a signal ended it.
@@ -266,21 +266,21 @@ pub struct Outcome {
 impl Outcome {
     /// Every tool call that was answered, with what the model got to read.
     pub fn calls(&self) -> Vec<Call> {
-        anthropic::calls(&self.requests)
+        provider::calls(&self.requests)
     }
 
     /// The tools the client offered to the model, in its first request that offers any.
     pub fn tools(&self) -> Vec<String> {
-        let mut offers = self.requests.iter().map(Request::tools);
+        let mut offers = self.requests.iter().map(ModelRequest::tools);
         let first = offers.find(|tools| !tools.is_empty()).unwrap_or_default();
         first.into_iter().map(str::to_owned).collect()
     }
 
     /// Everything the model read by the end of the session.
     pub fn text(&self) -> String {
-        let with_tools = |request: &&Request| !request.tools().is_empty();
+        let with_tools = |request: &&ModelRequest| !request.tools().is_empty();
         let last = self.requests.iter().rev().find(with_tools);
-        last.map(Request::text).unwrap_or_default()
+        last.map(ModelRequest::text).unwrap_or_default()
     }
 }
 

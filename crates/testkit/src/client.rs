@@ -19,12 +19,10 @@ use serde_json::Value;
 
 use crate::claude::Version;
 use crate::confined::{self, Confinement};
-use crate::endpoint::{Endpoint, Wire, chat::Chat, gemini::Gemini, responses::Responses};
 use crate::processes::{self, Ended};
 use crate::proposal::{Proposal, Script};
-use crate::provider;
+use crate::provider::{self, ModelRequest, Provider, Say, Wire, text};
 use crate::room::Room;
-use words::Words;
 
 pub use codex::Tools;
 
@@ -75,6 +73,17 @@ impl Client {
         match self {
             Client::ClaudeCode(_) => "claude",
             other => other.id(),
+        }
+    }
+
+    /// Says what is proposed in the words of its model; paths are below `project`.
+    fn say(self, project: &Path, proposal: &Proposal) -> Say {
+        match self {
+            Client::ClaudeCode(_) => claude_code::say(project, proposal),
+            Client::Codex(tools) => codex::say(tools, proposal),
+            Client::Gemini => gemini::say(proposal),
+            Client::Copilot => copilot::WORDS.say(project, proposal),
+            Client::Opencode => opencode::WORDS.say(project, proposal),
         }
     }
 
@@ -158,6 +167,25 @@ pub struct Outcome {
 }
 
 impl Outcome {
+    fn new(asked: &[ModelRequest], ended: Ended) -> Outcome {
+        let with_tools = asked.iter().filter(|asked| asked.offers_tools());
+        let results = if asked.iter().any(|asked| asked.wire == Wire::Anthropic) {
+            let calls = provider::calls(asked).into_iter();
+            calls.map(|call| call.result).collect()
+        } else {
+            let results = with_tools.clone().map(ModelRequest::all_results);
+            results.max_by_key(Vec::len).unwrap_or_default()
+        };
+        Outcome {
+            results,
+            requests: with_tools.map(|asked| asked.body.clone()).collect(),
+            stdout: ended.stdout,
+            stderr: ended.stderr,
+            exit: ended.exit,
+            elapsed: ended.elapsed,
+        }
+    }
+
     /// Names every tool that the client offered its model, those of MCP servers too.
     pub fn tools(&self) -> BTreeSet<String> {
         self.requests.iter().flat_map(offered::tools).collect()
@@ -233,44 +261,33 @@ impl<'a> Session<'a> {
     /// # Errors
     /// When the client is not installed, cannot be started, or has not ended at its deadline.
     pub fn run(self) -> io::Result<Outcome> {
-        match self.client {
-            Client::ClaudeCode(version) => claude_code::run(version, &self),
-            Client::Codex(tools) => {
-                self.follow(Responses, move |proposal| codex::say(tools, proposal))
-            }
-            Client::Gemini => self.follow(Gemini, gemini::say),
-            Client::Copilot => self.follow_with(copilot::WORDS),
-            Client::Opencode => self.follow_with(opencode::WORDS),
+        if let Client::ClaudeCode(version) = self.client {
+            return claude_code::run(version, &self);
         }
-    }
-
-    /// Follows the script over chat completions, where only the words differ.
-    fn follow_with(self, words: Words) -> io::Result<Outcome> {
-        let project = self.room.project();
-        self.follow(Chat, move |proposal| words.say(&project, proposal))
-    }
-
-    fn follow<W: Wire + Copy>(
-        self,
-        wire: W,
-        words: impl Fn(&Proposal) -> crate::endpoint::Said + Send + Sync + 'static,
-    ) -> io::Result<Outcome> {
         let program = self.client.program()?;
         confined::run(|confinement| {
-            let model = Endpoint::start(wire, self.script.clone(), words, self.only_offered)?;
+            let model = Provider::start(self.client_script())?;
             let ended = self.end(&program, &model.url(), confinement)?;
-            let requests = model.bodies();
-            let results = requests.iter().map(|body| wire.results(body));
-            let results = results.max_by_key(Vec::len).unwrap_or_default();
-            Ok(Outcome {
-                results,
-                requests,
-                stdout: ended.stdout,
-                stderr: ended.stderr,
-                exit: ended.exit,
-                elapsed: ended.elapsed,
-            })
+            Ok(Outcome::new(&model.asked(), ended))
         })
+    }
+
+    /// The script in the words of the client's model.
+    fn client_script(&self) -> provider::Script {
+        let (client, script) = (self.client, self.script.clone());
+        let (project, only_offered) = (self.room.project(), self.only_offered);
+        let script = provider::Script::new(move |asked| {
+            let proposal = script.turn(asked.rounds());
+            let said =
+                proposal.map_or_else(|| text("done"), |proposal| client.say(&project, &proposal));
+            let refused = only_offered && !asked.offers(&said);
+            vec![if refused {
+                text(format!("this client offers no tool for {said:?}"))
+            } else {
+                said
+            }]
+        });
+        script.in_session()
     }
 
     fn end(&self, program: &Path, url: &str, confinement: Confinement) -> io::Result<Ended> {

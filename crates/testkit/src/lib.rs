@@ -1,25 +1,23 @@
 //! Scripted models and real clients for tests. Never shipped.
 //!
-//! [`anthropic`] plays the model: it offers the client whatever tool calls a test wants and remembers what came back.
+//! [`provider`] plays the model, in every protocol: it calls whatever tools a test wants, remembers what came back, and
+//! fails in every way in which a provider does.
 //! [`room`] is a project, a home and a state directory of one test, away from everything of this machine.
 //! [`claude`] runs the real Claude Code in a room against a scripted model, with no way out to any network.
 //! [`client`] runs every other real client, and Claude Code too, by one [`proposal::Script`] for all of them.
 //! [`interlock`] calls the built `interlock` program in a room, as a person at a terminal would.
 //! [`mcp`] plays MCP clients, well-behaved and others; the programs beside it play servers.
 //! [`collector`] keeps the spans that are posted to it.
-//! [`provider`] plays any of four kinds of model providers, and every way in which one fails.
 //! [`picture`] tells what changed on the disk.
 //! [`sample`] chooses what of a long test is played today.
 //!
 //! Nothing here links any other crate of the workspace: what a test sees is what the model, the disk and the programs'
 //! own output saw.
 
-pub mod anthropic;
 pub mod claude;
 pub mod client;
 pub mod collector;
 mod confined;
-mod endpoint;
 mod http;
 pub mod interlock;
 pub mod mcp;

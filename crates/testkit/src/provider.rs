@@ -1,12 +1,19 @@
-//! A model provider on 127.0.0.1 that speaks four protocols, and fails as a test wants it to.
+//! A model provider on 127.0.0.1 that speaks every protocol of models, and fails as a test wants it to.
 //!
 //! The path of a request says which protocol is spoken, so that one provider
-//! serves a client of any kind. What is said is a function of the request: of
-//! its number, and of the messages of the model in it, so that a client that
+//! serves our own client and the real ones. What is said is a function of the
+//! request: of its number, and of the messages in it, so that a client that
 //! repeats one gets the same again.
 
+#![expect(
+    clippy::indexing_slicing,
+    reason = "absent keys of a JSON value are null"
+)]
+
+mod request;
 mod wire;
 
+use std::borrow::Borrow;
 use std::fmt;
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -16,42 +23,13 @@ use serde_json::{Value, json};
 use crate::http::{self, End};
 use crate::server::{Answer, Server};
 
+pub use request::{Call, ModelRequest, calls};
 pub use wire::{Wire, stream};
 
-/// The most requests answered from the script; past it every answer is an error that is final.
+/// Requests answered from a script; any further one gets an error that is final.
 const REQUESTS_MAX: usize = 10_000;
-
-/// A request for a message.
-#[derive(Debug, Clone)]
-pub struct ModelRequest {
-    /// The protocol.
-    pub wire: Wire,
-    /// The path, with its query.
-    pub path: String,
-    /// Headers, their names in lower case.
-    pub headers: Vec<(String, String)>,
-    /// The body.
-    pub body: Value,
-    /// Its bytes.
-    pub bytes: Vec<u8>,
-    /// How many came before it.
-    pub number: usize,
-    /// Messages of the model in it.
-    pub turn: usize,
-}
-
-impl ModelRequest {
-    /// The first header of that name.
-    pub fn header(&self, name: &str) -> Option<&str> {
-        let found = self.headers.iter().find(|(known, _)| known == name);
-        found.map(|(_, value)| value.as_str())
-    }
-
-    /// What the model is told of the results of its last calls, in order.
-    pub fn results(&self) -> Vec<String> {
-        wire::results(self.wire, &self.body)
-    }
-}
+/// Requests of a real client answered from a script; any further answer ends the turn.
+const SESSION_REQUESTS_MAX: usize = 200;
 
 /// A part of what a model says.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -66,24 +44,39 @@ pub enum Say {
         name: String,
         /// The arguments as they are written, which need not be JSON where the protocol has them as text.
         arguments: String,
+        /// What kind of tool is called.
+        tool: Tool,
     },
 }
 
+/// A kind of tool; only the Responses protocol tells them apart.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Tool {
+    /// A function.
+    Function,
+    /// A function of this namespace.
+    In(String),
+    /// A tool that takes plain text.
+    Text,
+}
+
 /// Says text.
-pub fn text(text: &str) -> Say {
-    Say::Text(text.to_owned())
+pub fn text(text: impl Into<String>) -> Say {
+    Say::Text(text.into())
 }
 
 /// Calls a tool.
-pub fn call(name: &str, arguments: &Value) -> Say {
-    raw_call(name, &arguments.to_string())
+pub fn call(name: impl Into<String>, arguments: impl Borrow<Value>) -> Say {
+    let arguments: &Value = arguments.borrow();
+    raw_call(name, arguments.to_string())
 }
 
 /// Calls a tool with arguments as they are written.
-pub fn raw_call(name: &str, arguments: &str) -> Say {
+pub fn raw_call(name: impl Into<String>, arguments: impl Into<String>) -> Say {
     Say::Call {
-        name: name.to_owned(),
-        arguments: arguments.to_owned(),
+        name: name.into(),
+        arguments: arguments.into(),
+        tool: Tool::Function,
     }
 }
 
@@ -102,6 +95,7 @@ pub enum Stop {
 #[derive(Debug, Clone)]
 pub struct Reply {
     what: What,
+    conversation: String,
     headers: Vec<(String, String)>,
     piece_bytes: usize,
     cut: Option<(usize, End)>,
@@ -118,6 +112,7 @@ impl Reply {
     fn new(what: What) -> Reply {
         Reply {
             what,
+            conversation: String::new(),
             headers: Vec::new(),
             piece_bytes: usize::MAX,
             cut: None,
@@ -187,10 +182,17 @@ impl Reply {
     fn answer(self, asked: &ModelRequest) -> Answer {
         let (status, kind, body) = match self.what {
             What::Say(said, stop) => {
-                let body = wire::stream(asked.wire, asked.turn, &said, stop);
-                (200, asked.wire.kind(), body.into_bytes())
+                let message = wire::Message {
+                    model: asked.model(),
+                    conversation: &self.conversation,
+                    turn: asked.turn,
+                    said: &said,
+                    stop,
+                };
+                let (kind, body) = asked.wire.write(asked.wants_stream(), &message);
+                (200, kind, body.into_bytes())
             }
-            What::Raw(body) => (200, asked.wire.kind(), body),
+            What::Raw(body) => (200, asked.wire.stream_type(), body),
             What::Status(status, body) => (status, "application/json", body.into_bytes()),
         };
         let mut headers = self.headers;
@@ -211,6 +213,12 @@ impl Reply {
     }
 }
 
+impl From<Vec<Say>> for Reply {
+    fn from(said: Vec<Say>) -> Reply {
+        Reply::say(said)
+    }
+}
+
 type Replying = dyn Fn(&ModelRequest) -> Reply + Send + Sync;
 
 /// What is sent back to each request.
@@ -225,8 +233,10 @@ impl fmt::Debug for Script {
 
 impl Script {
     /// Replies by a function of the request.
-    pub fn new(reply: impl Fn(&ModelRequest) -> Reply + Send + Sync + 'static) -> Script {
-        Script(Arc::new(reply))
+    pub fn new<R: Into<Reply>>(
+        reply: impl Fn(&ModelRequest) -> R + Send + Sync + 'static,
+    ) -> Script {
+        Script(Arc::new(move |asked| reply(asked).into()))
     }
 
     /// One message after the other, by the messages of the model that the request has; then `done`.
@@ -234,6 +244,14 @@ impl Script {
         Script::new(move |asked| {
             let said = turns.get(asked.turn).cloned();
             Reply::say(said.unwrap_or_else(|| vec![text("done")]))
+        })
+    }
+
+    /// One call after the other, the next one whenever results came back; then `done`.
+    pub fn calls(calls: Vec<Say>) -> Script {
+        Script::new(move |asked| {
+            let call = calls.get(asked.rounds()).cloned();
+            vec![call.unwrap_or_else(|| text("done"))]
         })
     }
 
@@ -253,6 +271,25 @@ impl Script {
         Script::new(move |asked| match first.get(asked.number) {
             Some(reply) => reply.clone(),
             None => (self.0)(asked),
+        })
+    }
+
+    /// The same, for a session of a real client.
+    ///
+    /// A request without tools is a side request and gets a word, a session without end is ended, and
+    /// each conversation of Claude Code has calls with ids of its own.
+    #[must_use]
+    pub fn in_session(self) -> Script {
+        Script::new(move |asked| {
+            let mut reply = if asked.number >= SESSION_REQUESTS_MAX {
+                Reply::say(vec![text("the script is over")])
+            } else if asked.offers_tools() {
+                (self.0)(asked)
+            } else {
+                Reply::say(vec![text(asked.wire.side_answer())])
+            };
+            reply.conversation = asked.conversation();
+            reply
         })
     }
 }
@@ -298,9 +335,7 @@ fn respond(
     seen: &Mutex<Vec<ModelRequest>>,
 ) -> io::Result<Answer> {
     let Some(wire) = Wire::of(&request.method, &request.path) else {
-        return Ok(Answer::missing(
-            &json!({"error": {"message": "scripted: no such path"}}),
-        ));
+        return Ok(wire::other_request(&request.method, &request.path));
     };
     let body: Value = serde_json::from_slice(&request.body).map_err(io::Error::other)?;
     let mut all = seen.lock().unwrap_or_else(PoisonError::into_inner);
@@ -308,7 +343,7 @@ fn respond(
         wire,
         path: request.path.clone(),
         headers: request.headers.clone(),
-        turn: wire::turn(wire, &body),
+        turn: wire.turn(&body),
         body,
         bytes: request.body.clone(),
         number: all.len(),

@@ -38,11 +38,6 @@ impl Answer {
         Answer::new("200 OK", "application/json", body.to_string())
     }
 
-    /// A stream of server-sent events, all at once.
-    pub(crate) fn events(body: String) -> Answer {
-        Answer::new("200 OK", "text/event-stream", body)
-    }
-
     /// Nothing but success.
     pub(crate) fn empty() -> Answer {
         Answer::new("200 OK", "application/json", String::new())

@@ -8,8 +8,8 @@
 
 use std::time::{Duration, Instant};
 
-use interlock_testkit::anthropic::{Block, Call, Script, text, tool};
 use interlock_testkit::claude::{Mode, Session, Version};
+use interlock_testkit::provider::{Call, Say, Script, call, text};
 use interlock_testkit::room::Room;
 use serde_json::{Value, json};
 
@@ -93,17 +93,17 @@ fn session(version: Version, room: &Room, script: Script) -> Vec<Call> {
     outcome.calls()
 }
 
-fn bash(command: &str) -> Block {
-    tool("Bash", json!({"command": command, "description": "a line"}))
+fn bash(command: &str) -> Say {
+    call("Bash", json!({"command": command, "description": "a line"}))
 }
 
-fn read(room: &Room) -> Block {
-    tool("Read", json!({"file_path": room.file("a.txt")}))
+fn read(room: &Room) -> Say {
+    call("Read", json!({"file_path": room.file("a.txt")}))
 }
 
-fn edit(room: &Room) -> Block {
+fn edit(room: &Room) -> Say {
     let path = room.file("a.txt");
-    tool(
+    call(
         "Edit",
         json!({"file_path": path, "old_string": "one", "new_string": "two"}),
     )
@@ -111,7 +111,7 @@ fn edit(room: &Room) -> Block {
 
 fn a_denial_reaches_the_model_and_nothing_is_written(version: Version) {
     let room = guarded_room();
-    let ping = tool("mcp__stub__ping", json!({"say": "hello"}));
+    let ping = call("mcp__stub__ping", json!({"say": "hello"}));
     let script = Script::calls(vec![read(&room), edit(&room), bash("echo ran"), ping]);
     let calls = session(version, &room, script);
     let [read, edit, bash, ping] = &calls[..] else {
@@ -133,7 +133,7 @@ fn a_denial_reaches_the_model_and_nothing_is_written(version: Version) {
 /// Project servers need no trust in a session without a person, but their tools need a yes.
 fn a_project_server_is_offered_and_its_calls_need_a_yes(version: Version) {
     let room = guarded_room();
-    let ping = Script::calls(vec![tool("mcp__stub__ping", json!({"say": "hello"}))]);
+    let ping = Script::calls(vec![call("mcp__stub__ping", json!({"say": "hello"}))]);
     let outcome = Session::new(version, &room, ping)
         .mode(Mode::Default)
         .run()
@@ -156,7 +156,7 @@ case $(cat) in
   *'"hook_event_name":"UserPromptSubmit"'*) printf '{"hookSpecificOutput":{"hookEventName":"UserPromptSubmit","additionalContext":"WITH THE PROMPT"}}' ;;
 esac"#;
     let room = room_with_hook(&["PreToolUse", "PostToolUse", "UserPromptSubmit"], body);
-    let ping = tool("mcp__stub__ping", json!({"say": "hello"}));
+    let ping = call("mcp__stub__ping", json!({"say": "hello"}));
     let script = Script::calls(vec![ping, bash("touch made.txt")]);
     let outcome = Session::new(version, &room, script)
         .mode(Mode::Default)
@@ -175,7 +175,7 @@ esac"#;
 fn asking_without_a_person_is_a_denial(version: Version) {
     for mode in [Mode::Default, Mode::AcceptEdits, Mode::BypassPermissions] {
         let room = guarded_room();
-        let write = tool(
+        let write = call(
             "Write",
             json!({"file_path": room.file("b.txt"), "content": "b"}),
         );
@@ -222,7 +222,7 @@ fn calls_of_one_message_are_judged_one_by_one_unless_they_only_read(version: Ver
 fn a_sub_agent_is_judged_under_its_own_id(version: Version) {
     let room = guarded_room();
     let (read, edit) = (read(&room), edit(&room));
-    let delegate = tool(
+    let delegate = call(
         "Agent",
         json!({
             "description": "a sub-task", "prompt": "SUB-TASK", "subagent_type": "general-purpose",
@@ -230,7 +230,7 @@ fn a_sub_agent_is_judged_under_its_own_id(version: Version) {
         }),
     );
     let script = Script::new(move |request| {
-        let said = match (request.prompt().contains("SUB-TASK"), request.turn()) {
+        let said = match (request.prompt().contains("SUB-TASK"), request.rounds()) {
             (false, 0) => &delegate,
             (true, 0) => &read,
             (true, 1) => &edit,

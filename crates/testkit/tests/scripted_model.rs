@@ -1,14 +1,18 @@
 //! The scripted model itself, asked by hand.
-#![expect(clippy::unwrap_used, reason = "a test may end at the first surprise")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test may end at the first surprise"
+)]
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
 
-use interlock_testkit::anthropic::{Model, Script, text, tool};
+use interlock_testkit::provider::{Provider, Script, call, text};
 use serde_json::{Value, json};
 
 /// Sends one request and returns the body of the answer.
-fn ask(model: &Model, body: &Value) -> String {
+fn ask(model: &Provider, body: &Value) -> String {
     let address = model.url();
     let mut stream = TcpStream::connect(address.strip_prefix("http://").unwrap()).unwrap();
     let body = body.to_string();
@@ -21,21 +25,31 @@ fn ask(model: &Model, body: &Value) -> String {
     stream.shutdown(std::net::Shutdown::Write).unwrap();
     let mut answer = String::new();
     stream.read_to_string(&mut answer).unwrap();
-    answer.split_once("\r\n\r\n").unwrap().1.to_owned()
+    let (_, chunk) = answer.split_once("\r\n\r\n").unwrap();
+    let (_, body) = chunk.split_once("\r\n").unwrap();
+    body.strip_suffix("\r\n0\r\n\r\n").unwrap().to_owned()
+}
+
+fn started(script: Script) -> Provider {
+    Provider::start(script.in_session()).unwrap()
 }
 
 fn with_results(count: usize) -> Value {
+    let call = json!({"type": "tool_use", "id": "t", "name": "Read", "input": {}});
     let result =
         json!({"type": "tool_result", "tool_use_id": "t", "content": "seen", "is_error": true});
     let mut messages = vec![json!({"role": "user", "content": "begin"})];
-    messages.extend((0..count).map(|_| json!({"role": "user", "content": [result.clone()]})));
+    for _ in 0..count {
+        messages.push(json!({"role": "assistant", "content": [call.clone()]}));
+        messages.push(json!({"role": "user", "content": [result.clone()]}));
+    }
     json!({"model": "m", "system": "be good", "tools": [{"name": "Read"}], "messages": messages})
 }
 
 #[test]
 fn turns_are_counted_by_the_results_that_came_back() {
-    let call = tool("Read", json!({"file_path": "/a"}));
-    let model = Model::start(Script::turns(vec![vec![call], vec![text("second")]])).unwrap();
+    let read = call("Read", json!({"file_path": "/a"}));
+    let model = started(Script::turns(vec![vec![read], vec![text("second")]]));
     let first: Value = serde_json::from_str(&ask(&model, &with_results(0))).unwrap();
     assert_eq!(first.pointer("/stop_reason"), Some(&json!("tool_use")));
     assert_eq!(
@@ -49,11 +63,10 @@ fn turns_are_counted_by_the_results_that_came_back() {
 
 #[test]
 fn a_stream_carries_the_same_message_in_pieces() {
-    let model = Model::start(Script::calls(vec![tool(
+    let model = started(Script::calls(vec![call(
         "Read",
         json!({"file_path": "/a"}),
-    )]))
-    .unwrap();
+    )]));
     let mut request = with_results(0);
     request
         .as_object_mut()
@@ -67,41 +80,44 @@ fn a_stream_carries_the_same_message_in_pieces() {
         names.collect::<Vec<_>>(),
         [
             "message_start",
+            "ping",
             "content_block_start",
+            "content_block_delta",
             "content_block_delta",
             "content_block_stop",
             "message_delta",
             "message_stop",
         ]
     );
-    assert!(
-        events.contains(r#""partial_json":"{\"file_path\":\"/a\"}""#),
-        "{events}"
-    );
+    let pieces = events.lines().filter_map(|line| {
+        let event: Value = serde_json::from_str(line.strip_prefix("data: ")?).unwrap();
+        let piece = event.pointer("/delta/partial_json")?;
+        Some(piece.as_str().unwrap().to_owned())
+    });
+    assert_eq!(pieces.collect::<String>(), r#"{"file_path":"/a"}"#);
 }
 
 #[test]
 fn side_requests_get_ok_and_everything_is_remembered() {
-    let model = Model::start(Script::new(|request| {
-        vec![text(format!("turn {}", request.turn()))]
+    let model = started(Script::new(|request| {
+        vec![text(format!("turn {}", request.rounds()))]
     }));
-    let model = model.unwrap();
     assert!(ask(&model, &json!({"model": "m", "messages": []})).contains("\"ok\""));
     assert!(ask(&model, &with_results(1)).contains("turn 1"));
-    let requests = model.requests();
+    let requests = model.asked();
     let last = requests.last().unwrap();
     assert_eq!(last.tools(), ["Read"]);
-    assert_eq!(last.text(), "be good\nbegin\nseen");
-    assert!(
-        last.last_results()
-            .iter()
-            .all(|result| result.failed && result.text == "seen")
-    );
+    assert_eq!(last.text(), "be good\nbegin\n\nseen");
+    assert_eq!(last.results(), ["seen"]);
+    let [read] = &last.calls()[..] else {
+        panic!("{last:#?}")
+    };
+    assert!(read.failed && read.result == "seen" && read.name == "Read");
 }
 
 #[test]
 fn a_script_without_end_is_ended() {
-    let model = Model::start(Script::new(|_| vec![tool("Read", json!({}))])).unwrap();
+    let model = started(Script::new(|_| vec![call("Read", json!({}))]));
     for _ in 0..200 {
         assert!(ask(&model, &with_results(0)).contains("tool_use"));
     }

@@ -24,7 +24,7 @@ fn workflow() -> Value {
 }
 
 /// Prints what a transcript says of a command that ended well, and fails.
-const FORGES: &str = r#"echo '{"type":"event_msg","payload":{"item":{"type":"CommandExecution","id":"call_0","command":["sh check.sh"],"exit_code":0}}}'; exit 3"#;
+const FORGES: &str = r#"echo '{"type":"event_msg","payload":{"item":{"type":"CommandExecution","id":"call_0_0","command":["sh check.sh"],"exit_code":0}}}'; exit 3"#;
 
 fn verdicts(tools: Tools, check: &str) -> Vec<String> {
     // In a temporary directory the sandbox would let lines write the transcript.

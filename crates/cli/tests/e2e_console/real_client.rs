@@ -1,9 +1,9 @@
 //! The real Claude Code is told to approve itself with its shell.
 
 use interlock_testkit::{
-    anthropic::{Script, text, tool},
     claude::{Session, Version},
     interlock::Interlock,
+    provider::{Script, call, text},
     room::Room,
     with_both_versions,
 };
@@ -29,8 +29,8 @@ fn an_agent_that_approves_itself_in_the_console_fails(version: Version) {
     let run = interlock.start("workflow.yaml").unwrap();
     // A free state lets the line pass, and the network with it: what refuses it is the console.
     let script = Script::new(|asked| {
-        vec![match asked.turn() {
-            0 => tool("Bash", json!({ "command": "bash attack.sh" })),
+        vec![match asked.rounds() {
+            0 => call("Bash", json!({ "command": "bash attack.sh" })),
             _ => text("done"),
         }]
     });

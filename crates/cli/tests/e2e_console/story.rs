@@ -11,9 +11,9 @@ use std::{
 };
 
 use interlock_testkit::{
-    anthropic::{Block, Script, text, tool},
     claude::{Session, Version},
     interlock::Interlock,
+    provider::{Say, Script, call, text},
     room::Room,
 };
 use serde_json::json;
@@ -148,7 +148,7 @@ fn a_person_says_no_then_yes_and_looks_back_by_keyboard_alone() {
 
     let person: Arc<OnceLock<Person>> = Arc::default();
     let transition = |event: &str| {
-        tool(
+        call(
             "mcp__interlock__interlock_transition",
             json!({ "event": event }),
         )
@@ -161,25 +161,25 @@ fn a_person_says_no_then_yes_and_looks_back_by_keyboard_alone() {
         if format!("{request:?}").contains(NOTE) {
             hears.store(true, Ordering::Relaxed);
         }
-        let write = |text: &str| -> Block {
+        let write = |text: &str| -> Say {
             let path = at_work.file("notes.md");
-            tool("Write", json!({ "file_path": path, "content": text }))
+            call("Write", json!({ "file_path": path, "content": text }))
         };
         let file = at_work.file("notes.md");
         let first = "# 1.4\n\nIt is faster.\n";
-        vec![match request.turn() {
+        vec![match request.rounds() {
             // Too early: nothing is written while planning.
             0 => write(first),
             1 => {
                 seen.get().unwrap().sees_the_denial(&at_run);
-                tool("Read", json!({ "file_path": file }))
+                call("Read", json!({ "file_path": file }))
             }
             2 => transition("READY"),
             3 => write(first),
             4 => transition("SHIP"),
             5 => {
                 seen.get().unwrap().says_no();
-                tool("mcp__interlock__interlock_get_state", json!({}))
+                call("mcp__interlock__interlock_get_state", json!({}))
             }
             6 => write("# 1.4\n\nIt is faster.\nOld settings are read as before.\n"),
             7 => transition("SHIP"),

@@ -18,10 +18,10 @@ use std::fs;
 
 use clients::{Plugin, at_marketplace};
 use interlock_testkit::{
-    anthropic,
     claude::{self, Version},
     client::{Client, Tools},
     proposal::{Proposal, Script},
+    provider,
 };
 use serde_json::{Value, json};
 
@@ -116,8 +116,8 @@ fn the_plugin_of_claude_code_judges_the_commands_of_skills() {
         let mut workflow = workflow();
         workflow["states"]["planning"]["allowed_tools"] = json!(["Read", "Bash", "Skill"]);
         plugin.start(&workflow);
-        let load = |name: &str| anthropic::tool("Skill", json!({"skill": name}));
-        let script = anthropic::Script::calls(vec![load("reads"), load("writes")]);
+        let load = |name: &str| provider::call("Skill", json!({"skill": name}));
+        let script = provider::Script::calls(vec![load("reads"), load("writes")]);
         let session = claude::Session::new(Version::V2_1_332, &plugin.room, script);
         let outcome = session.run().unwrap();
         assert_eq!(plugin.room.read("leak.txt"), None, "{outcome:#?}");

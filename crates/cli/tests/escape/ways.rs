@@ -1,7 +1,7 @@
 //! The table of ways out: one block a way, read from `ways.txt`.
 
-use interlock_testkit::anthropic::{Block, tool};
 use interlock_testkit::claude::Mode;
+use interlock_testkit::provider::{Say, call};
 use serde_json::{Value, json};
 
 const TABLE: &str = include_str!("ways.txt");
@@ -35,12 +35,12 @@ impl Way {
     }
 
     /// The calls to propose, with the places of a room put in.
-    pub(crate) fn blocks(&self, places: &[(&str, String)]) -> Vec<Block> {
+    pub(crate) fn blocks(&self, places: &[(&str, String)]) -> Vec<Say> {
         let call = |(tool_name, input): &(String, String)| {
             let input = filled(input, places);
             match tool_name.as_str() {
                 "bash" => bash(&input),
-                name => tool(name, json_of(&self.name, &input)),
+                name => call(name, json_of(&self.name, &input)),
             }
         };
         let claim = self.claim.as_ref().map(|event| transition(event));
@@ -121,13 +121,13 @@ fn json_of(way: &str, text: &str) -> Value {
 }
 
 /// A line for the shell tool.
-pub(crate) fn bash(command: &str) -> Block {
-    tool("Bash", json!({"command": command, "description": "a line"}))
+pub(crate) fn bash(command: &str) -> Say {
+    call("Bash", json!({"command": command, "description": "a line"}))
 }
 
 /// Asks the control server for a transition.
-pub(crate) fn transition(event: &str) -> Block {
-    tool(
+pub(crate) fn transition(event: &str) -> Say {
+    call(
         "mcp__interlock__interlock_transition",
         json!({"event": event}),
     )

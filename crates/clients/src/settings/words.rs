@@ -99,7 +99,7 @@ pub(crate) enum Ending {
     FoundAndCloses,
     /// It passes where the program is not found; else what the client makes of it.
     FoundOrPasses,
-    /// The same, and the person is told.
+    /// It passes where the program is not found, and the person is told.
     FoundOrTells,
     /// As `FoundAndCloses`, but it passes where the program is not found and no run may guard the session.
     FoundOrUnguarded,

@@ -39,7 +39,7 @@ const NOTE_CHARS_MAX: usize = 4_000;
 pub(super) struct Sent {
     pub(super) request: String,
     decision: Word,
-    /// Of the request as it was shown.
+    /// Digest of the request as it was shown.
     pub(super) digest: String,
     /// How many events the run had then.
     seen_seq: u64,

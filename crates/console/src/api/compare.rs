@@ -86,7 +86,7 @@ pub(super) async fn compare(State(shared): State<Arc<Shared>>, uri: Uri) -> Answ
 struct Compared {
     side: Side,
     log: RunLog,
-    /// As the list of runs has it, with the events that count.
+    /// Row of the list of runs, with the events that count.
     row: Value,
 }
 

@@ -96,7 +96,7 @@ struct Looked<'a> {
     shared: &'a Shared,
     log: &'a RunLog,
     machine: &'a Machine,
-    /// As it was before the verdict.
+    /// The run before the verdict.
     run: &'a Run,
     verdict: &'a Verdict<'a>,
     scenario: Scenario,

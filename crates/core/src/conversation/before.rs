@@ -165,18 +165,18 @@ fn lines_before<'r>(run: &'r Run, path: &FramePath) -> Vec<(FramePath, &'r Frame
     let Some(holder) = run.frame(&parent) else {
         return Vec::new();
     };
-    let line = holder.regions.iter().find(|region| region.name == name);
+    let region = holder.regions.iter().find(|region| region.name == name);
     // An output since then is what the next state begins with.
-    let line = line.filter(|region| region.frame.before.is_none());
-    let Some(met) = line.and_then(|region| region.met.as_deref()) else {
+    let region = region.filter(|region| region.frame.before.is_none());
+    let Some(before) = region.and_then(|region| region.before_join.as_deref()) else {
         return Vec::new();
     };
     let others = holder
         .regions
         .iter()
-        .filter(|region| met.others.contains(&region.name))
+        .filter(|region| before.others.contains(&region.name))
         .map(|region| (parent.child(&region.name), &region.frame));
-    std::iter::once((path.clone(), &met.frame))
+    std::iter::once((path.clone(), &before.frame))
         .chain(others)
         .collect()
 }

@@ -71,7 +71,7 @@ pub(super) fn apply_conversation(run: &mut Run, event: &Event) {
                 frame.stay.before_join = None;
             }
             if let Some(region) = region_mut(run, path) {
-                region.met = None;
+                region.before_join = None;
             }
         }
         Event::OutputChanged {

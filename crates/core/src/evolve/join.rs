@@ -1,26 +1,26 @@
-//! Folds regions that join into the frame above them, and parts them again.
+//! Folds regions that join, and separates them again.
 
 use std::sync::Arc;
 
 use crate::{
     dialogue::Message,
     event::{Merged, MessageRange},
-    run::{Entry, Frame, Met, RegionEnd},
+    run::{Entry, Frame, RegionBefore, RegionEnd},
 };
 
-/// Has lines that had met wait again, each as it was.
-pub(super) fn part(frame: &mut Frame, first: &str) {
-    let line = frame.regions.iter_mut().find(|region| region.name == first);
-    let Some(met) = line.map(Arc::make_mut).and_then(|region| {
-        let met = *region.met.take()?;
-        region.frame = met.frame;
-        region.base = met.base;
-        Some(met.others)
+/// Separates regions that continued as one: each waits again, as it was.
+pub(super) fn separate(frame: &mut Frame, first: &str) {
+    let joined = frame.regions.iter_mut().find(|region| region.name == first);
+    let Some(others) = joined.map(Arc::make_mut).and_then(|region| {
+        let before = *region.before_join.take()?;
+        region.frame = before.frame;
+        region.base = before.base;
+        Some(before.others)
     }) else {
         return;
     };
     for region in &mut frame.regions {
-        if met.contains(&region.name) {
+        if others.contains(&region.name) {
             let region = Arc::make_mut(region);
             region.ended = None;
             region.frame.stay.entry = Entry::WaitingAtJoin;
@@ -28,26 +28,26 @@ pub(super) fn part(frame: &mut Frame, first: &str) {
     }
 }
 
-/// Puts lines that wait at one state together; the first of them goes on.
-pub(super) fn meet(
+/// Joins regions that wait at one state: the first of them continues for all.
+pub(super) fn converge(
     frame: &mut Frame,
     first: &str,
     others: &[String],
     merged: &Merged,
-    may_part: bool,
+    may_separate: bool,
 ) {
     let base = Arc::clone(&frame.line.context);
-    // Of a line that goes on alone, nothing is brought together.
-    let mut brought = (!others.is_empty()).then(|| (merged, history(frame, merged)));
+    // A region that continues alone has nothing to merge.
+    let mut merged = (!others.is_empty()).then(|| (merged, history(frame, merged)));
     for region in &mut frame.regions {
         if region.name == first {
             let region = Arc::make_mut(region);
-            let Some((merged, history)) = brought.take() else {
+            let Some((merged, history)) = merged.take() else {
                 region.frame.stay.entry = Entry::Open;
                 continue;
             };
-            if may_part {
-                region.met = Some(Box::new(Met {
+            if may_separate {
+                region.before_join = Some(Box::new(RegionBefore {
                     frame: region.frame.clone(),
                     base: region.base.clone(),
                     others: others.to_vec(),
@@ -55,7 +55,7 @@ pub(super) fn meet(
             }
             region.frame.stay.entry = Entry::Open;
             region.frame.line.context = Arc::clone(&base);
-            bring(&mut region.frame, merged, history);
+            write_merged(&mut region.frame, merged, history);
             region.frame.line.appended = merged
                 .conversation
                 .as_ref()
@@ -71,10 +71,10 @@ pub(super) fn meet(
     }
 }
 
-/// Folds what regions have brought together into the frame above them.
+/// Folds the merged results of regions into the frame above them.
 pub(super) fn join(frame: &mut Frame, merged: &Merged) {
     let history = history(frame, merged);
-    bring(frame, merged, history);
+    write_merged(frame, merged, history);
     if let Some(conversation) = &merged.conversation {
         frame
             .line
@@ -83,8 +83,8 @@ pub(super) fn join(frame: &mut Frame, merged: &Merged) {
     }
 }
 
-/// Puts what regions have brought together into a frame.
-fn bring(frame: &mut Frame, merged: &Merged, history: Vec<Message>) {
+/// Writes the merged results of regions into a frame.
+fn write_merged(frame: &mut Frame, merged: &Merged, history: Vec<Message>) {
     let context = Arc::make_mut(&mut frame.line.context);
     for key in &merged.removed {
         context.shift_remove(key);
@@ -102,20 +102,20 @@ fn bring(frame: &mut Frame, merged: &Merged, history: Vec<Message>) {
     dialogue.gathered |= conversation.gathered;
 }
 
-/// Returns the messages that regions bring together.
+/// Returns the merged messages of regions.
 fn history(holder: &Frame, merged: &Merged) -> Vec<Message> {
     let conversation = merged.conversation.as_ref();
     let ranges = conversation.map_or(&[][..], |conversation| &conversation.messages);
     let of = |range: &MessageRange| -> &[Message] {
-        let line = match &range.line {
+        let dialogue = match &range.line {
             None => holder.line.dialogue.as_deref(),
             Some(name) => {
-                let mut lines = holder.regions.iter();
-                let line = lines.find(|region| region.name == *name);
-                line.and_then(|region| region.frame.line.dialogue.as_deref())
+                let mut regions = holder.regions.iter();
+                let region = regions.find(|region| region.name == *name);
+                region.and_then(|region| region.frame.line.dialogue.as_deref())
             }
         };
-        let all = line.map_or(&[][..], |dialogue| &dialogue.history);
+        let all = dialogue.map_or(&[][..], |dialogue| &dialogue.history);
         all.get(range.from..range.to).unwrap_or_default()
     };
     ranges.iter().flat_map(|range| of(range).to_vec()).collect()

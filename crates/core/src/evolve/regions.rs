@@ -1,4 +1,4 @@
-//! Folds regions: started, ended, joined, parted; and machines that a state calls.
+//! Folds regions: started, ended, joined, separated; and machines that a state calls.
 
 use std::sync::Arc;
 
@@ -85,12 +85,12 @@ pub(super) fn apply_region(run: &mut Run, event: &Event) {
         } => match lines.split_first() {
             Some((first, others)) => {
                 if let Some(frame) = run.frame_mut(path) {
-                    join::meet(frame, first, others, merged, *may_part);
+                    join::converge(frame, first, others, merged, *may_part);
                 }
             }
             None => join_all(run, path, merged, cause.as_ref(), next.as_ref(), *may_part),
         },
-        Event::Parted { path, line } => part(run, path, line),
+        Event::Parted { path, line } => separate(run, path, line),
         Event::MachineCalled {
             path,
             machine,
@@ -153,16 +153,17 @@ fn start_regions(run: &mut Run, path: &FramePath, start: &RegionsStart) {
         } => {
             if let Some(frame) = run.frame_mut(path) {
                 let total = items.len();
-                let line = |(number, value): (usize, &Value)| {
-                    let seen = seen_by_item(frame, value, keys.as_deref());
+                let region = |(number, value): (usize, &Value)| {
+                    let context = item_context(frame, value, keys.as_deref());
                     let machine = frame.machine.clone();
-                    let mut line = Frame::entering(machine, initial.clone(), seen, seq, ms);
-                    line.line.steps = frame.line.steps + u64::from(frame.line.dialogue.is_some());
-                    line.line.dialogue = Some(Arc::new(of_item(frame, value, number, total)));
-                    Arc::new(Region::open(&number.to_string(), line))
+                    let mut item = Frame::entering(machine, initial.clone(), context, seq, ms);
+                    item.line.steps = frame.line.steps + u64::from(frame.line.dialogue.is_some());
+                    let dialogue = item_conversation(frame, value, number, total);
+                    item.line.dialogue = Some(Arc::new(dialogue));
+                    Arc::new(Region::open(&number.to_string(), item))
                 };
-                let lines: Vec<Arc<Region>> = (1..).zip(items).map(line).collect();
-                frame.regions = lines;
+                let regions: Vec<Arc<Region>> = (1..).zip(items).map(region).collect();
+                frame.regions = regions;
             }
         }
         RegionsStart::Line {
@@ -180,7 +181,7 @@ fn start_regions(run: &mut Run, path: &FramePath, start: &RegionsStart) {
     }
 }
 
-/// Makes the region of a branch, which starts with all that the line above it has.
+/// Makes the region of a branch, which starts with all that the frame above it has.
 fn start_branch(frame: &Frame, branch: &BranchStart, seq: u64, ms: u64) -> Region {
     let context = Arc::clone(&frame.line.context);
     let machine = frame.machine.clone();
@@ -191,14 +192,14 @@ fn start_branch(frame: &Frame, branch: &BranchStart, seq: u64, ms: u64) -> Regio
     Region::open(&branch.name, started)
 }
 
-/// Puts lines in the place of the one at `path`, beside it.
+/// Replaces the region at `path` by several, which stand beside it.
 fn split(run: &mut Run, path: &FramePath, branches: &[BranchStart]) {
     let (seq, ms) = (run.seq, entered_ms(run, path));
-    let Some(line) = region_mut(run, path) else {
+    let Some(region) = region_mut(run, path) else {
         return;
     };
-    line.ended = Some(RegionEnd::Merged);
-    let from = &line.frame;
+    region.ended = Some(RegionEnd::Merged);
+    let from = &region.frame;
     let shared = from.line.dialogue.as_ref();
     let shared = shared.map_or(0, |dialogue| dialogue.history.len());
     let start = |branch| Region {
@@ -274,8 +275,7 @@ fn end_region(
 ) {
     requests::void_below(run, path, "its branch has ended");
     if let Some(region) = region_mut(run, path) {
-        region.ended = Some(RegionEnd::new(outcome, exits));
-        region.cause = cause.cloned();
+        region.ended = Some(RegionEnd::new(outcome, exits, cause));
         region.frame.stay.request = None;
     }
     hooks::on_region_end(run, path, outcome);
@@ -298,7 +298,7 @@ fn join_all(
         }
         frame.stay.before_join = before;
     }
-    // What lines with a conversation wrote counts as captured where they wrote it.
+    // What regions with a conversation wrote counts as captured where they wrote it.
     let captured = merged.conversation.is_none().then_some(&merged.context);
     close_regions(run, path, captured, &merged.output, cause);
     let Some(next) = next else {
@@ -317,18 +317,18 @@ fn join_all(
     requests::forget_stay(run, path, next.at_ms);
 }
 
-/// Parts lines that had met, or the lines of items that had joined.
-fn part(run: &mut Run, path: &FramePath, line: &str) {
+/// Separates regions that continue as one, or the regions of items that have joined.
+fn separate(run: &mut Run, path: &FramePath, first: &str) {
     let Some(frame) = run.frame_mut(path) else {
         return;
     };
-    if frame.regions.iter().any(|region| region.name == line) {
-        return join::part(frame, line);
+    if frame.regions.iter().any(|region| region.name == first) {
+        return join::separate(frame, first);
     }
     if let Some(before) = frame.stay.before_join.take() {
         *frame = *before;
     }
-    if let Some(region) = region_mut(run, &path.child(line)) {
+    if let Some(region) = region_mut(run, &path.child(first)) {
         region.ended = None;
     }
 }
@@ -362,8 +362,8 @@ fn pass_item(dialogue: &mut Conversation, value: Option<&Value>) {
     dialogue.gathered = false;
 }
 
-/// Returns the context that the line of an item begins with.
-fn seen_by_item(frame: &Frame, value: &Value, keys: Option<&[String]>) -> Arc<Object> {
+/// Returns the context that the region of an item begins with.
+fn item_context(frame: &Frame, value: &Value, keys: Option<&[String]>) -> Arc<Object> {
     let mut context = match keys {
         None => Arc::clone(&frame.line.context),
         Some(keys) => {
@@ -384,7 +384,7 @@ fn seen_by_item(frame: &Frame, value: &Value, keys: Option<&[String]>) -> Arc<Ob
     context
 }
 
-fn of_item(frame: &Frame, value: &Value, index: usize, total: usize) -> Conversation {
+fn item_conversation(frame: &Frame, value: &Value, index: usize, total: usize) -> Conversation {
     let mut dialogue = frame.line.dialogue.as_deref().cloned().unwrap_or_default();
     dialogue.history.push(Message {
         by: Speaker::Person,

@@ -28,9 +28,8 @@ pub(super) fn enter_again(frame: &mut Frame, seq: u64, at_ms: u64, failed: bool)
     for region in frame.regions.iter_mut().map(Arc::make_mut) {
         match region.ended {
             None => enter_again(&mut region.frame, seq, at_ms, failed),
-            Some(RegionEnd::Failed | RegionEnd::Cancelled) if failed => {
+            Some(RegionEnd::Failed(_) | RegionEnd::Cancelled) if failed => {
                 region.ended = Some(RegionEnd::Waiting);
-                region.cause = None;
             }
             Some(_) => {}
         }

@@ -70,7 +70,7 @@ pub(super) fn report(
 
 /// Keeps a report as the one that later ones are compared with, where nothing was written before it.
 ///
-/// Of several without a write between them the one of most tests counts: another may have been cut short.
+/// Among several without a write between them, the one with the most tests counts: another may have been cut short.
 pub(super) fn take_baseline(run: &mut Run, key: &str, begun_seq: u64, read: &ReportRead) {
     let ReportRead::Tests(tests) = read else {
         return;

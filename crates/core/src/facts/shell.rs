@@ -75,13 +75,13 @@ pub struct SimpleCommand {
     /// Names of the wrappers it stands in, outermost first (`timeout`, `env`).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub via: Vec<String>,
-    /// The same words with the wrappers' own words before them.
+    /// Words of the command, with those of its wrappers before them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub wrapped: Vec<Word>,
     /// The name of its program, where that is a path into a directory of system programs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub system_program: Option<String>,
-    /// The same of the outermost wrapper.
+    /// Name of the outermost wrapper, where that is a path into a directory of system programs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub system_wrapper: Option<String>,
     /// The directory it runs in, absolute; `None` when not known.

@@ -33,7 +33,7 @@ pub enum Steering {
     MaySteer,
     /// It is one more thing to do, where the entry names one.
     Goal,
-    /// The same; and where the entry names none, it may steer.
+    /// It is one more thing to do where the entry names one, and may steer where it names none.
     UnknownGoal,
     /// The program is known, and it is such words that make its effect unknown.
     Odd,
@@ -48,7 +48,7 @@ pub enum Steering {
 pub enum Selection {
     /// The check stays what it is.
     Keeps,
-    /// The same with the word behind it, which is its value.
+    /// The check stays what it is, with the next word as the value of this one.
     KeepsWithNext,
     /// The value of the word before it.
     Value,
@@ -127,9 +127,9 @@ pub enum HandsOut {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SteersPrograms {
-    /// Of none.
+    /// No program.
     None,
-    /// Of all but these.
+    /// Every program but these.
     AllBut(Vec<String>),
 }
 

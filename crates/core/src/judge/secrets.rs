@@ -63,7 +63,7 @@ const FILES: &[&str] = &[
     "environ",
 ];
 
-/// The same names where they are samples, and public halves of keys.
+/// Names of samples, and of public halves of keys, which hold no secret.
 const SAMPLES: &[&str] = &[
     "*.example",
     "*.sample",

@@ -20,8 +20,6 @@ pub struct Region {
     pub frame: Frame,
     /// How the region ended; `None`: it is open.
     pub ended: Option<RegionEnd>,
-    /// Cause of the failure, if it failed.
-    pub cause: Option<Cause>,
     /// Context at the start of the region; `None`: that of the frame above.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base: Option<Arc<Object>>,
@@ -30,7 +28,7 @@ pub struct Region {
     pub shared: usize,
     /// The region before it joined others, as long as a person may separate them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub met: Option<Box<Met>>,
+    pub before_join: Option<Box<RegionBefore>>,
 }
 
 /// How a region ended, with what only that end has.
@@ -43,8 +41,8 @@ pub enum RegionEnd {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         exits: Vec<StateName>,
     },
-    /// It failed, or reached another end.
-    Failed,
+    /// It failed, or reached another end, with this cause.
+    Failed(Cause),
     /// The join no longer needed it.
     Cancelled,
     /// It failed, and restarts when the fork has room.
@@ -54,14 +52,14 @@ pub enum RegionEnd {
 }
 
 impl RegionEnd {
-    /// Makes the end recorded in an event; `exits` count for a success only.
+    /// Makes the end recorded in an event; `exits` count for a success only, `cause` for a failure.
     #[must_use]
-    pub fn new(outcome: RegionOutcome, exits: &[StateName]) -> Self {
+    pub fn new(outcome: RegionOutcome, exits: &[StateName], cause: Option<&Cause>) -> Self {
         match outcome {
             RegionOutcome::Succeeded => Self::Succeeded {
                 exits: exits.to_vec(),
             },
-            RegionOutcome::Failed => Self::Failed,
+            RegionOutcome::Failed => Self::Failed(cause.cloned().unwrap_or_default()),
             RegionOutcome::Cancelled => Self::Cancelled,
             RegionOutcome::Waiting => Self::Waiting,
             RegionOutcome::Merged => Self::Merged,
@@ -73,7 +71,7 @@ impl RegionEnd {
     pub const fn outcome(&self) -> RegionOutcome {
         match self {
             Self::Succeeded { .. } => RegionOutcome::Succeeded,
-            Self::Failed => RegionOutcome::Failed,
+            Self::Failed(_) => RegionOutcome::Failed,
             Self::Cancelled => RegionOutcome::Cancelled,
             Self::Waiting => RegionOutcome::Waiting,
             Self::Merged => RegionOutcome::Merged,
@@ -105,6 +103,15 @@ impl Region {
         }
     }
 
+    /// Returns the cause of the failure; `None`: the region has not failed.
+    #[must_use]
+    pub const fn failure(&self) -> Option<&Cause> {
+        match &self.ended {
+            Some(RegionEnd::Failed(cause)) => Some(cause),
+            _ => None,
+        }
+    }
+
     /// Makes a region that has just started.
     #[must_use]
     pub fn open(name: &str, frame: Frame) -> Self {
@@ -112,17 +119,16 @@ impl Region {
             name: name.to_owned(),
             frame,
             ended: None,
-            cause: None,
             base: None,
             shared: 0,
-            met: None,
+            before_join: None,
         }
     }
 }
 
 /// A region before it joined others.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Met {
+pub struct RegionBefore {
     /// Frame of the region.
     pub frame: Frame,
     /// Context at the start of the region.

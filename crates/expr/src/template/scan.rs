@@ -17,7 +17,7 @@ pub(super) struct Piece {
 /// What a piece is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// As it is: plain text, a comment, or what is marked as raw.
+    /// Literal text, a comment, or text that is marked as raw.
     Plain,
     /// `{{ … }}`.
     Print,

@@ -5,7 +5,6 @@ use serde_json::{Map, Value};
 use super::{
     keys::{ASSISTANT, NODE, PACKAGE, RETRY, SERVER, START, TOOL, TOOL_NAME, WORKFLOW},
     notes::{Notes, shown},
-    scalars::{truth, typed},
     state,
     syntax::{
         Arguments, Assistant, CustomNode, Limits, Named, Retry, Server, Start, Tool, ToolName,
@@ -13,7 +12,7 @@ use super::{
     },
     table::Fields,
 };
-use crate::{node::Node, source::Span};
+use crate::{fit::truth, node::Node, parse::typed_value, source::Span};
 
 /// Reads a whole file; `None`: nothing in it can be read on.
 pub(super) fn read(tree: &Node, notes: &mut Notes<'_>) -> Option<Workflow> {
@@ -216,7 +215,7 @@ pub(super) fn arguments(fields: &Fields<'_>) -> Option<Arguments> {
     let node = fields.get("tool_args")?;
     let mut texts = Vec::new();
     texts_in(node, &mut texts);
-    let values = match typed(node) {
+    let values = match typed_value(node) {
         Value::Object(values) => values,
         _ => Map::new(),
     };
@@ -368,7 +367,7 @@ fn custom_node(node: &Node, notes: &mut Notes<'_>) -> Option<CustomNode> {
         model: named(&fields, "model"),
         system_prompt: named(&fields, "system_prompt"),
         datasources: config.map(datasources).unwrap_or_default(),
-        config: config.map(typed),
+        config: config.map(typed_value),
     })
 }
 

@@ -10,6 +10,7 @@ use crate::{
     diagnostic::{Problem, Report},
     node::{Kind, Node},
     source::{Files, Span},
+    table::clause,
 };
 
 /// Collects what is said while a file is read.
@@ -62,11 +63,6 @@ impl Notes<'_> {
     }
 
     pub(super) fn missing(&mut self, what: &str, name: &str, doc: &str, span: Span) {
-        let mut letters = doc.trim_end_matches('.').chars();
-        let clause: String = letters
-            .next()
-            .map(|first| first.to_lowercase().chain(letters).collect())
-            .unwrap_or_default();
         self.report
             .error(
                 Span {
@@ -76,7 +72,7 @@ impl Notes<'_> {
                 "missing_key",
                 format!("`{name}` is missing in {what}"),
             )
-            .help(format!("add `{name}`: {clause}"));
+            .help(format!("add `{name}`: {}", clause(doc)));
     }
 
     /// Reads an expression; a mistake is told at its column.

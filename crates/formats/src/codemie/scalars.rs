@@ -1,15 +1,15 @@
 //! Whether a value is of the kind that its key has.
 
 use interlock_expr::nearest::nearest;
-use serde_json::Value;
 
 use super::{
     notes::{Notes, describe, shown},
     table::Kind,
 };
 use crate::{
+    fit::truth,
     node::{Kind as NodeKind, Node},
-    parse,
+    table::alternatives,
 };
 
 /// Tells whether `node` is of this kind, and says so where it is not.
@@ -71,23 +71,8 @@ fn wanted(kind: Kind) -> String {
         Kind::Integer(from, u64::MAX) => format!("a whole number from {from}"),
         Kind::Integer(from, to) => format!("a whole number from {from} to {to}"),
         Kind::Decimal(from, to) => format!("a number from {from} to {to}"),
-        Kind::Word(words) => {
-            let words: Vec<String> = words.iter().map(|word| format!("`{word}`")).collect();
-            match words.split_last() {
-                Some((last, rest)) if !rest.is_empty() => format!("{} or {last}", rest.join(", ")),
-                _ => words.join(""),
-            }
-        }
+        Kind::Word(words) => alternatives(words),
         _ => "text".to_owned(),
-    }
-}
-
-/// Reads a truth value, as people write it.
-pub(super) fn truth(text: &str) -> Option<bool> {
-    match text.trim().to_lowercase().as_str() {
-        "true" | "yes" | "on" => Some(true),
-        "false" | "no" | "off" => Some(false),
-        _ => None,
     }
 }
 
@@ -149,19 +134,4 @@ fn texts(name: &str, node: &Node, notes: &mut Notes<'_>) -> bool {
         notes.wrong_type(&format!("{name}.{}", entry.key), "text", &entry.value);
     }
     true
-}
-
-/// Returns a value with the types of YAML's core schema, for places that have none of their own.
-pub(super) fn typed(node: &Node) -> Value {
-    match &node.kind {
-        NodeKind::Plain(text) => parse::typed(text).to_value(),
-        NodeKind::List(items) => items.iter().map(typed).collect(),
-        NodeKind::Map(entries) => Value::Object(
-            entries
-                .iter()
-                .map(|entry| (entry.key.clone(), typed(&entry.value)))
-                .collect(),
-        ),
-        _ => node.to_value(),
-    }
 }

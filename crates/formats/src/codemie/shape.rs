@@ -4,10 +4,9 @@ use serde_json::Value;
 
 use super::{
     notes::Notes,
-    scalars::typed,
     syntax::{Schema, Shape},
 };
-use crate::{fit::schema_fault, node::Node, source::Span};
+use crate::{fit::schema_fault, node::Node, parse::typed_value, source::Span};
 
 /// Words that a JSON Schema has at its top, any of which makes an object one.
 const WORDS: [&str; 22] = [
@@ -59,7 +58,7 @@ pub(super) fn read(node: &Node, notes: &mut Notes<'_>) -> Option<Schema> {
                 return Some(Schema { shape });
             }
         },
-        None => typed(node),
+        None => typed_value(node),
     };
     if !is_schema(&value) {
         doubt(span, "is an example, not a JSON Schema", notes);

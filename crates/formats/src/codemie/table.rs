@@ -1,7 +1,5 @@
 //! Maps as tables of keys: the tables drive reading, errors and the JSON Schema.
 
-use std::collections::BTreeMap;
-
 use interlock_expr::nearest::nearest;
 
 use super::{
@@ -10,9 +8,12 @@ use super::{
     scalars,
 };
 use crate::{
+    fit::truth,
     node::{Entry, Kind as NodeKind, Node},
     source::Span,
 };
+
+pub(super) use crate::table::Fields;
 
 /// One kind of map and its keys.
 #[derive(Debug)]
@@ -72,34 +73,10 @@ pub(super) enum Kind {
     List(&'static Table),
 }
 
-/// The entries of one map whose values are of the right kind.
-#[derive(Debug)]
-pub(super) struct Fields<'n> {
-    pub(super) node: &'n Node,
-    found: BTreeMap<&'static str, &'n Entry>,
-    /// Keys that were written with a value that is no good.
-    broken: Vec<&'static str>,
-}
-
+/// Values as CodeMie writes them: the types of scalars come from the keys.
 impl<'n> Fields<'n> {
-    pub(super) fn entry(&self, name: &str) -> Option<&'n Entry> {
-        self.found.get(name).copied()
-    }
-
-    pub(super) fn get(&self, name: &str) -> Option<&'n Node> {
-        self.entry(name).map(|entry| &entry.value)
-    }
-
-    pub(super) fn text(&self, name: &str) -> Option<&'n str> {
-        self.get(name).and_then(Node::text)
-    }
-
-    pub(super) fn string(&self, name: &str) -> Option<String> {
-        self.text(name).map(str::to_owned)
-    }
-
     pub(super) fn flag(&self, name: &str) -> Option<bool> {
-        self.text(name).and_then(scalars::truth)
+        self.text(name).and_then(truth)
     }
 
     pub(super) fn integer(&self, name: &str) -> Option<u64> {
@@ -113,21 +90,13 @@ impl<'n> Fields<'n> {
 
     /// Returns the items of a list of texts.
     pub(super) fn texts(&self, name: &str) -> Vec<(&'n str, Span)> {
-        let items = self.get(name).map(Node::items).unwrap_or_default();
-        items
-            .iter()
-            .filter_map(|item| Some((item.text()?, item.span)))
-            .collect()
+        let items = self.names(name).unwrap_or_default().into_iter();
+        items.map(|(text, item)| (text, item.span)).collect()
     }
 
     /// Returns the place of a key that is there with a good value.
     pub(super) fn key_span(&self, name: &str) -> Option<Span> {
         self.entry(name).map(|entry| entry.key_span)
-    }
-
-    /// Tells whether the key was written, whatever its value.
-    pub(super) fn has(&self, name: &str) -> bool {
-        self.found.contains_key(name) || self.broken.contains(&name)
     }
 }
 
@@ -160,11 +129,7 @@ impl Table {
                 .help("write `states` that say who works when, and remove it");
             return None;
         }
-        let mut fields = Fields {
-            node,
-            found: BTreeMap::new(),
-            broken: Vec::new(),
-        };
+        let mut fields = Fields::of(node);
         for entry in node.entries() {
             match self.key_of(&entry.key) {
                 Some(key) => take(&mut fields, key, entry, notes),
@@ -279,9 +244,6 @@ fn take<'n>(fields: &mut Fields<'n>, key: &'static Key, entry: &'n Entry, notes:
     if entry.value.kind == NodeKind::Null {
         return;
     }
-    if scalars::check(key.kind, key.name, &entry.value, notes) {
-        fields.found.insert(key.name, entry);
-    } else {
-        fields.broken.push(key.name);
-    }
+    let fits = scalars::check(key.kind, key.name, &entry.value, notes);
+    fields.add(key.name, entry, fits);
 }

@@ -175,7 +175,7 @@ fn mapping(mapping: &Value) -> Option<Mapping> {
 pub(super) fn tree(config: &Value) -> TreeNode {
     let flag = |name: &str| match value(config, name) {
         Some(Value::Bool(flag)) => *flag,
-        Some(Value::String(word)) => super::scalars::truth(word).unwrap_or_default(),
+        Some(Value::String(word)) => crate::fit::truth(word).unwrap_or_default(),
         _ => false,
     };
     let mut datasources: Vec<String> = text(config, "datasource_id").into_iter().collect();

@@ -11,12 +11,13 @@ use super::{
     syntax::{Action, Choice, Condition, Custom, Doing, Given, Named, Tree, Written},
     template::Template,
     tools::{self, Argument, Shape, TESTS, Tool},
-    values::{Key, duration_ms, shown},
+    values::{Key, shown},
 };
 use crate::{
     fit::truth,
     node::{Entry, Kind, Node},
     source::Span,
+    table::milliseconds,
 };
 
 /// Characters that the reason of a pause may have.
@@ -186,7 +187,7 @@ impl Reader<'_> {
             return;
         };
         match shape {
-            Shape::Duration if duration_ms(&literal).is_none() => {
+            Shape::Duration if milliseconds(literal.trim()).is_none() => {
                 self.bad_duration(name, &literal, text.span);
             }
             Shape::Boolean if truth(&literal).is_none() => {

@@ -9,12 +9,14 @@ use super::{
     reader::Reader,
     syntax::{CustomTool, Written},
     tools,
-    values::{Key, duration_ms, is_variable_name, shown, typed},
+    values::{Key, is_variable_name, shown},
 };
 use crate::{
     fit,
     node::{Entry, Kind, Node},
+    parse::typed_value,
     source::Span,
+    table::milliseconds,
 };
 
 pub(super) const TOOL: &[Key] = &[
@@ -69,7 +71,7 @@ impl Reader<'_> {
         let timeout = value("timeout").map(|node| self.written("timeout", node));
         if let Some(timeout) = &timeout
             && let Some(literal) = timeout.literal()
-            && duration_ms(&literal).is_none()
+            && milliseconds(literal.trim()).is_none()
         {
             self.bad_duration("timeout", &literal, timeout.span);
         }
@@ -123,7 +125,7 @@ impl Reader<'_> {
     }
 
     fn schema(&mut self, node: &Node) -> Value {
-        let schema = typed(node);
+        let schema = typed_value(node);
         if !schema.is_object() {
             self.wrong_type("arguments", "a JSON Schema of an object", node);
             return json!({});
@@ -226,7 +228,7 @@ impl Reader<'_> {
 
     fn duration(&mut self, what: &str, node: &Node) -> Option<u64> {
         let text = self.name(what, node)?;
-        let read = duration_ms(&text.text);
+        let read = milliseconds(text.text.trim());
         if read.is_none() {
             self.bad_duration(what, &text.text, text.span);
         }

@@ -4,7 +4,6 @@ use std::ops::Range;
 
 use indexmap::IndexMap;
 use interlock_expr::nearest::nearest;
-use serde_json::Value;
 
 use super::{
     reader::Reader,
@@ -14,7 +13,6 @@ use super::{
 use crate::{
     fit::truth,
     node::{Entry, Kind, Node},
-    parse,
     source::Span,
 };
 
@@ -300,39 +298,6 @@ pub(super) fn broken(span: Span) -> Written {
         span,
         holes: Vec::new(),
         broken: true,
-    }
-}
-
-/// Reads a duration in milliseconds.
-pub(super) fn duration_ms(text: &str) -> Option<u64> {
-    let text = text.trim();
-    let factor = match text.chars().last()? {
-        's' => 1_000,
-        'm' => 60_000,
-        'h' => 3_600_000,
-        _ => return None,
-    };
-    let digits = text.get(..text.len() - 1)?;
-    let all = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
-    digits
-        .parse::<u64>()
-        .ok()
-        .filter(|_| all)?
-        .checked_mul(factor)
-}
-
-/// Returns a value with the types of the core schema, for a JSON Schema.
-pub(super) fn typed(node: &Node) -> Value {
-    match &node.kind {
-        Kind::Plain(text) => parse::typed(text).to_value(),
-        Kind::List(items) => items.iter().map(typed).collect(),
-        Kind::Map(entries) => Value::Object(
-            entries
-                .iter()
-                .map(|entry| (entry.key.clone(), typed(&entry.value)))
-                .collect(),
-        ),
-        _ => node.to_value(),
     }
 }
 

@@ -147,15 +147,18 @@ impl Shape {
             Self::Names => "a list of text".to_owned(),
             Self::List(of) => format!("a list of {of}"),
             Self::Texts => "an object of text".to_owned(),
-            Self::OneOf(words) => {
-                let words: Vec<String> = words.iter().map(|word| format!("`{word}`")).collect();
-                match words.split_last() {
-                    Some((last, [])) => last.clone(),
-                    Some((last, rest)) => format!("{} or {last}", rest.join(", ")),
-                    None => String::new(),
-                }
-            }
+            Self::OneOf(words) => alternatives(words),
         }
+    }
+}
+
+/// Names words of which one is to be chosen, for messages.
+pub(crate) fn alternatives(words: &[&str]) -> String {
+    let words: Vec<String> = words.iter().map(|word| format!("`{word}`")).collect();
+    match words.split_last() {
+        Some((last, [])) => last.clone(),
+        Some((last, rest)) => format!("{} or {last}", rest.join(", ")),
+        None => String::new(),
     }
 }
 

@@ -5,9 +5,9 @@ use super::{Place, Step, Wanted};
 /// How values between brackets are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Syntax {
-    /// As in JSON.
+    /// JSON.
     Json,
-    /// As in YAML, where words need no quotes and `#` begins a comment.
+    /// YAML, where words need no quotes and `#` begins a comment.
     Yaml,
 }
 

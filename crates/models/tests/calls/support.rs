@@ -62,6 +62,7 @@ fn hold(asked: &provider::ModelRequest) {
         provider::Wire::OpenAi => &schemas[1],
         provider::Wire::Gemini => &schemas[2],
         provider::Wire::Ollama => &schemas[3],
+        provider::Wire::Responses => panic!("the client does not speak it"),
     };
     let flaws: Vec<String> = schema
         .iter_errors(&asked.body)

@@ -18,7 +18,7 @@ pub struct Model {
 /// How often a call is attempted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tries {
-    /// As often as the configuration says.
+    /// The number of attempts that the configuration says.
     Several,
     /// Once; the caller has its own retries.
     Once,

@@ -30,7 +30,7 @@ pub(super) struct Mounts {
 enum Step {
     /// Mounts a directory or file on itself.
     OnItself(CString),
-    /// The same, read-only.
+    /// Mounts a directory or file on itself, read-only.
     ReadOnly(CString),
     /// Writable again, inside something read-only.
     Writable(CString),

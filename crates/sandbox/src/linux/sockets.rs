@@ -38,7 +38,7 @@ const NEVER: &[&str] = &[
     "/var/snap/lxd/common/lxd/unix.socket",
 ];
 
-/// The same below home.
+/// Paths below home that are never reached, even if named.
 const NEVER_BELOW_HOME: &[&str] = &[
     ".screen",
     ".docker/run",
@@ -58,7 +58,7 @@ const NEVER_BELOW_HOME: &[&str] = &[
 /// Beginnings of names below `/tmp` and `TMPDIR` of directories that such programs make.
 const DIRECTORIES: &[&str] = &["tmux-", "zellij-", "ssh-", "dbus-", "screens", "uscreens"];
 
-/// The same of sockets.
+/// Beginnings of names of sockets that such programs make.
 const SOCKETS: &[&str] = &[
     "dbus-", "kitty", "mykitty", "wezterm", "docker", "gpg-", "ssh-",
 ];

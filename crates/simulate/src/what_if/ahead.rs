@@ -9,7 +9,7 @@ const AHEAD_MAX: usize = 256;
 pub(super) struct Ahead<I> {
     log: I,
     events: Vec<Event>,
-    /// Of those, how many are used up.
+    /// Number of `events` that are used up.
     used: usize,
 }
 

@@ -3,12 +3,9 @@
 use std::io;
 use std::process::Command;
 
-use super::{Client, Outcome, Session, claude_code, codex, gemini};
-use crate::anthropic;
+use super::{Client, Outcome, Session, codex, gemini};
 use crate::confined;
-use crate::endpoint::{Endpoint, Said, Wire, gemini::Gemini, responses::Responses};
 use crate::processes;
-use crate::proposal::Proposal;
 use crate::provider::Provider;
 
 impl Session<'_> {
@@ -16,23 +13,24 @@ impl Session<'_> {
     ///
     /// # Errors
     /// When it cannot be started, has not ended at its deadline, or the client is not one of three.
-    pub fn below(self, command: Command) -> io::Result<Outcome> {
-        match self.client {
-            Client::ClaudeCode(_) => self.below_claude(command),
-            Client::Codex(tools) => {
-                let words = move |proposal: &Proposal| codex::say(tools, proposal);
-                self.below_endpoint(command, Responses, words, |room, _, url| {
-                    codex::point(room, tools, url)
-                })
+    pub fn below(self, mut command: Command) -> io::Result<Outcome> {
+        confined::run(|confinement| {
+            let model = Provider::start(self.client_script())?;
+            let url = model.url();
+            match self.client {
+                Client::ClaudeCode(_) => crate::claude::point(&mut command, &url),
+                Client::Codex(tools) => codex::point(self.room, tools, &url)?,
+                Client::Gemini => gemini::point(&mut command, &url),
+                other => {
+                    return Err(io::Error::other(format!("{} runs alone", other.label())));
+                }
             }
-            Client::Gemini => {
-                self.below_endpoint(command, Gemini, gemini::say, |_, command, url| {
-                    gemini::point(command, url);
-                    Ok(())
-                })
-            }
-            other => Err(io::Error::other(format!("{} runs alone", other.label()))),
-        }
+            let _beside = self.point_stages(&mut command)?;
+            confinement.keep_inside(&mut command);
+            command.envs(self.environment.iter().map(|(name, value)| (name, value)));
+            let ended = processes::run(command, self.room, self.deadline)?;
+            Ok(Outcome::new(&model.asked(), ended))
+        })
     }
 
     /// Starts the model of stages, which lasts as long as what is returned.
@@ -45,59 +43,5 @@ impl Session<'_> {
             .env("OPENAI_BASE_URL", format!("{}/v1", provider.url()))
             .env("OPENAI_API_KEY", "scripted");
         Ok(Some(provider))
-    }
-
-    fn below_claude(self, mut command: Command) -> io::Result<Outcome> {
-        let script = claude_code::script(&self);
-        confined::run(|confinement| {
-            let model = anthropic::Model::start(script.clone())?;
-            crate::claude::point(&mut command, &model.url());
-            let _beside = self.point_stages(&mut command)?;
-            confinement.keep_inside(&mut command);
-            command.envs(self.environment.iter().map(|(name, value)| (name, value)));
-            let ended = processes::run(command, self.room, self.deadline)?;
-            let requests = model.requests();
-            let results = anthropic::calls(&requests)
-                .into_iter()
-                .map(|call| call.result);
-            Ok(Outcome {
-                results: results.collect(),
-                requests: requests
-                    .iter()
-                    .map(|request| request.body().clone())
-                    .collect(),
-                stdout: ended.stdout,
-                stderr: ended.stderr,
-                exit: ended.exit,
-                elapsed: ended.elapsed,
-            })
-        })
-    }
-
-    fn below_endpoint<W: Wire + Copy>(
-        self,
-        mut command: Command,
-        wire: W,
-        words: impl Fn(&Proposal) -> Said + Send + Sync + 'static,
-        point: impl Fn(&crate::room::Room, &mut Command, &str) -> io::Result<()> + Send + Sync,
-    ) -> io::Result<Outcome> {
-        confined::run(|confinement| {
-            let model = Endpoint::start(wire, self.script.clone(), words, self.only_offered)?;
-            point(self.room, &mut command, &model.url())?;
-            let _beside = self.point_stages(&mut command)?;
-            confinement.keep_inside(&mut command);
-            command.envs(self.environment.iter().map(|(name, value)| (name, value)));
-            let ended = processes::run(command, self.room, self.deadline)?;
-            let requests = model.bodies();
-            let results = requests.iter().map(|body| wire.results(body));
-            Ok(Outcome {
-                results: results.max_by_key(Vec::len).unwrap_or_default(),
-                requests,
-                stdout: ended.stdout,
-                stderr: ended.stderr,
-                exit: ended.exit,
-                elapsed: ended.elapsed,
-            })
-        })
     }
 }

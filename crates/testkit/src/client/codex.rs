@@ -7,8 +7,8 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
-use crate::endpoint::Said;
 use crate::proposal::{Proposal, search_line};
+use crate::provider::{Say, Tool, call};
 use crate::room::Room;
 
 /// How Codex offers its tools, which hangs on the model.
@@ -89,45 +89,53 @@ fn quoted(text: &str) -> String {
     Value::from(text).to_string()
 }
 
-pub(super) fn say(tools: Tools, proposal: &Proposal) -> Said {
+pub(super) fn say(tools: Tools, proposal: &Proposal) -> Say {
     match tools {
         Tools::Functions => function(proposal),
         Tools::Code => code(proposal),
     }
 }
 
-/// Sub-agents are started by a function in both ways.
-fn delegate(task: &str) -> Said {
-    Said::Function {
-        namespace: Some("collaboration".to_owned()),
-        name: "spawn_agent".to_owned(),
-        arguments: json!({"task_name": "other", "message": task, "fork_turns": "none"}),
+/// A function of a namespace.
+fn within(space: String, name: &str, arguments: &Value) -> Say {
+    Say::Call {
+        name: name.to_owned(),
+        arguments: arguments.to_string(),
+        tool: Tool::In(space),
     }
 }
 
-fn function(proposal: &Proposal) -> Said {
+/// A tool that takes plain text.
+fn plain(name: &str, input: String) -> Say {
+    Say::Call {
+        name: name.to_owned(),
+        arguments: input,
+        tool: Tool::Text,
+    }
+}
+
+/// Sub-agents are started by a function in both ways.
+fn delegate(task: &str) -> Say {
+    let arguments = json!({"task_name": "other", "message": task, "fork_turns": "none"});
+    within("collaboration".to_owned(), "spawn_agent", &arguments)
+}
+
+fn function(proposal: &Proposal) -> Say {
     match proposal {
         Proposal::Tool {
             server,
             tool,
             arguments,
-        } => Said::Function {
-            namespace: Some(format!("mcp__{server}")),
-            name: tool.clone(),
-            arguments: arguments.clone(),
-        },
-        Proposal::Write { .. } | Proposal::Edit { .. } => Said::Plain {
-            name: "apply_patch",
-            input: patch(proposal),
-        },
+        } => within(format!("mcp__{server}"), tool, arguments),
+        Proposal::Write { .. } | Proposal::Edit { .. } => plain("apply_patch", patch(proposal)),
         Proposal::Delegate { task } => delegate(task),
         Proposal::Read { .. } | Proposal::Search { .. } | Proposal::Shell { .. } => {
-            Said::function("exec_command", json!({"cmd": line(proposal)}))
+            call("exec_command", json!({"cmd": line(proposal)}))
         }
     }
 }
 
-fn code(proposal: &Proposal) -> Said {
+fn code(proposal: &Proposal) -> Say {
     let call = match proposal {
         Proposal::Delegate { task } => return delegate(task),
         Proposal::Tool {
@@ -142,10 +150,7 @@ fn code(proposal: &Proposal) -> Said {
             format!("exec_command({})", json!({"cmd": line(proposal)}))
         }
     };
-    Said::Plain {
-        name: "exec",
-        input: format!("text(await tools.{call});"),
-    }
+    plain("exec", format!("text(await tools.{call});"))
 }
 
 /// Codex reads files by the shell.

@@ -6,8 +6,8 @@ use std::process::Command;
 
 use serde_json::json;
 
-use crate::endpoint::Said;
 use crate::proposal::Proposal;
+use crate::provider::{Say, call};
 use crate::room::Room;
 
 pub(super) fn settle(room: &Room, stub: &str) -> io::Result<()> {
@@ -38,24 +38,24 @@ pub(super) fn point(command: &mut Command, url: &str) {
         .env("GEMINI_CLI_NO_RELAUNCH", "true");
 }
 
-pub(super) fn say(proposal: &Proposal) -> Said {
+pub(super) fn say(proposal: &Proposal) -> Say {
     match proposal {
-        Proposal::Read { path } => Said::function("read_file", json!({"file_path": path})),
+        Proposal::Read { path } => call("read_file", json!({"file_path": path})),
         Proposal::Search { word, folder } => {
-            Said::function("grep_search", json!({"pattern": word, "dir_path": folder}))
+            call("grep_search", json!({"pattern": word, "dir_path": folder}))
         }
         Proposal::Write { path, content } => {
-            Said::function("write_file", json!({"file_path": path, "content": content}))
+            call("write_file", json!({"file_path": path, "content": content}))
         }
-        Proposal::Edit { path, old, new } => Said::function(
+        Proposal::Edit { path, old, new } => call(
             "replace",
             json!({"file_path": path, "instruction": "an edit", "old_string": old, "new_string": new}),
         ),
-        Proposal::Shell { line } => Said::function(
+        Proposal::Shell { line } => call(
             "run_shell_command",
             json!({"command": line, "description": "a line"}),
         ),
-        Proposal::Delegate { task } => Said::function(
+        Proposal::Delegate { task } => call(
             "invoke_agent",
             json!({"agent_name": "generalist", "prompt": task}),
         ),
@@ -63,6 +63,6 @@ pub(super) fn say(proposal: &Proposal) -> Said {
             server,
             tool,
             arguments,
-        } => Said::function(format!("mcp_{server}_{tool}"), arguments.clone()),
+        } => call(format!("mcp_{server}_{tool}"), arguments.clone()),
     }
 }

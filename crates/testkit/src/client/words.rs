@@ -4,8 +4,8 @@ use std::path::Path;
 
 use serde_json::{Map, Value, json};
 
-use crate::endpoint::Said;
 use crate::proposal::Proposal;
+use crate::provider::{Say, call};
 
 /// What a client calls its tools, and what those call their arguments.
 pub(super) struct Words {
@@ -23,18 +23,18 @@ pub(super) struct Words {
 
 impl Words {
     /// Says what is proposed; paths are below `project`.
-    pub(super) fn say(&self, project: &Path, proposal: &Proposal) -> Said {
+    pub(super) fn say(&self, project: &Path, proposal: &Proposal) -> Say {
         let file = |tool: &str, path: &str, more: &[(&str, &str)]| {
             let mut arguments = Map::from_iter([(self.path.to_owned(), json!(project.join(path)))]);
             arguments.extend(
                 more.iter()
                     .map(|(name, text)| ((*name).to_owned(), json!(text))),
             );
-            Said::function(tool, Value::Object(arguments))
+            call(tool, Value::Object(arguments))
         };
         match proposal {
             Proposal::Read { path } => file(self.read, path, &[]),
-            Proposal::Search { word, folder } => Said::function(
+            Proposal::Search { word, folder } => call(
                 "grep",
                 json!({"pattern": word, "path": project.join(folder)}),
             ),
@@ -43,9 +43,9 @@ impl Words {
                 file("edit", path, &[(self.old, old), (self.new, new)])
             }
             Proposal::Shell { line } => {
-                Said::function("bash", json!({"command": line, "description": "a line"}))
+                call("bash", json!({"command": line, "description": "a line"}))
             }
-            Proposal::Delegate { task } => Said::function(
+            Proposal::Delegate { task } => call(
                 "task",
                 json!({
                     "description": "a task", "prompt": task, "name": "other",
@@ -56,7 +56,7 @@ impl Words {
                 server,
                 tool,
                 arguments,
-            } => Said::function(format!("{server}{}{tool}", self.join), arguments.clone()),
+            } => call(format!("{server}{}{tool}", self.join), arguments.clone()),
         }
     }
 }

@@ -1,8 +1,16 @@
-//! What a message looks like in each of the four protocols.
+//! The protocols between clients and model providers.
+
+mod anthropic;
+mod chat;
+mod gemini;
+mod ollama;
+pub(super) mod responses;
 
 use serde_json::{Value, json};
 
+use super::request::ToolResult;
 use super::{Say, Stop};
+use crate::server::Answer;
 
 /// A protocol between clients and model providers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -11,10 +19,54 @@ pub enum Wire {
     Anthropic,
     /// Chat completions.
     OpenAi,
+    /// The Responses of OpenAI, which Codex speaks.
+    Responses,
     /// Google's `generateContent`.
     Gemini,
     /// Ollama's own.
     Ollama,
+}
+
+/// A message of the model, in no protocol yet.
+#[derive(Debug)]
+pub(super) struct Message<'a> {
+    pub(super) model: &'a str,
+    /// What tells its conversation from others, in ids.
+    pub(super) conversation: &'a str,
+    /// How many messages of the model came before it.
+    pub(super) turn: usize,
+    pub(super) said: &'a [Say],
+    pub(super) stop: Stop,
+}
+
+impl Message<'_> {
+    /// Names what is at `index` in it.
+    fn id(&self, prefix: &str, index: usize) -> String {
+        format!("{prefix}_{}{}_{index}", self.conversation, self.turn)
+    }
+
+    fn text(&self) -> String {
+        let texts = self.said.iter().filter_map(|say| match say {
+            Say::Text(text) => Some(text.as_str()),
+            Say::Thinking(_) | Say::Call { .. } => None,
+        });
+        texts.collect()
+    }
+
+    fn has_calls(&self) -> bool {
+        let is_call = |say: &Say| matches!(say, Say::Call { .. });
+        self.said.iter().any(is_call)
+    }
+
+    /// Says why it ends, in the words for: done, wanting its tools, at its limit, refused.
+    fn reason(&self, [done, calls, length, refused]: [&'static str; 4]) -> &'static str {
+        match self.stop {
+            Stop::Done if self.has_calls() => calls,
+            Stop::Done => done,
+            Stop::Length => length,
+            Stop::Refused => refused,
+        }
+    }
 }
 
 impl Wire {
@@ -24,275 +76,143 @@ impl Wire {
             _ if method != "POST" => None,
             _ if plain.ends_with("/v1/messages") => Some(Wire::Anthropic),
             _ if plain.ends_with("/chat/completions") => Some(Wire::OpenAi),
-            _ if plain.ends_with(":streamGenerateContent") => Some(Wire::Gemini),
+            _ if plain.ends_with("/responses") => Some(Wire::Responses),
+            // `generateContent`, and the same as a stream.
+            _ if plain.to_lowercase().ends_with("generatecontent") => Some(Wire::Gemini),
             _ if plain.ends_with("/api/chat") => Some(Wire::Ollama),
             _ => None,
         }
     }
 
-    pub(super) fn kind(self) -> &'static str {
+    /// The type of its streams.
+    pub(super) fn stream_type(self) -> &'static str {
         match self {
             Wire::Ollama => "application/x-ndjson",
             _ => "text/event-stream",
         }
     }
-}
 
-/// Messages of the model in a request.
-pub(super) fn turn(wire: Wire, body: &Value) -> usize {
-    let (key, role) = match wire {
-        Wire::Gemini => ("contents", "model"),
-        _ => ("messages", "assistant"),
-    };
-    let messages = items(body, key).iter();
-    messages.filter(|message| message["role"] == role).count()
-}
+    /// Writes a message, whole or as a stream, with the type of what is written.
+    pub(super) fn write(self, streamed: bool, message: &Message<'_>) -> (&'static str, String) {
+        let whole = match self {
+            Wire::Anthropic if !streamed => anthropic::whole(message),
+            Wire::OpenAi if !streamed => chat::whole(message),
+            Wire::Gemini if !streamed => gemini::whole(message),
+            _ => return (self.stream_type(), self.stream(message)),
+        };
+        ("application/json", whole.to_string())
+    }
 
-/// Results in the newest messages of a request.
-pub(super) fn results(wire: Wire, body: &Value) -> Vec<String> {
-    let plain = |value: &Value| {
-        value
-            .as_str()
-            .map_or_else(|| value.to_string(), str::to_owned)
-    };
-    match wire {
-        Wire::Anthropic => {
-            let last = items(body, "messages")
-                .iter()
-                .rev()
-                .find(|message| message["role"] == "user");
-            let blocks = last
-                .map(|message| items(message, "content"))
-                .unwrap_or_default();
-            let results = blocks.iter().filter(|block| block["type"] == "tool_result");
-            results.map(|block| plain(&block["content"])).collect()
+    fn stream(self, message: &Message<'_>) -> String {
+        match self {
+            Wire::Anthropic => anthropic::stream(message),
+            Wire::OpenAi => chat::stream(message),
+            Wire::Responses => responses::stream(message),
+            Wire::Gemini => gemini::stream(message),
+            Wire::Ollama => ollama::stream(message),
         }
-        Wire::Gemini => {
-            let last = items(body, "contents").last();
-            let parts = last
-                .map(|content| items(content, "parts"))
-                .unwrap_or_default();
-            let responses = parts
-                .iter()
-                .filter_map(|part| part.pointer("/functionResponse/response"));
-            responses
-                .map(|response| plain(response.get("output").unwrap_or(&response["error"])))
-                .collect()
+    }
+
+    /// The answer to a side request: one for a title, the next speaker and the like.
+    pub(super) fn side_answer(self) -> &'static str {
+        match self {
+            Wire::Gemini => gemini::DECIDED,
+            _ => "ok",
         }
-        Wire::OpenAi | Wire::Ollama => {
-            let messages = items(body, "messages");
-            let since = messages
-                .iter()
-                .rposition(|message| message["role"] == "assistant");
-            let newest = messages.iter().skip(since.map_or(0, |at| at + 1));
-            let results = newest.filter(|message| message["role"] == "tool");
-            results.map(|message| plain(&message["content"])).collect()
+    }
+
+    /// The messages of a request.
+    pub(super) fn messages(self, body: &Value) -> &[Value] {
+        match self {
+            Wire::Gemini => items(body, "contents"),
+            Wire::Responses => items(body, "input"),
+            _ => items(body, "messages"),
+        }
+    }
+
+    /// Whether the model has said the message.
+    pub(super) fn is_by_model(self, message: &Value) -> bool {
+        match self {
+            Wire::Gemini => message["role"] == "model",
+            Wire::Responses => responses::is_by_model(message),
+            _ => message["role"] == "assistant",
+        }
+    }
+
+    /// Messages of the model in a request.
+    pub(super) fn turn(self, body: &Value) -> usize {
+        let messages = self.messages(body).iter();
+        messages.filter(|message| self.is_by_model(message)).count()
+    }
+
+    /// The results of calls in one message.
+    pub(super) fn results(self, message: &Value) -> Vec<ToolResult> {
+        let result = |id: &Value, text: String| ToolResult {
+            id: id.as_str().unwrap_or_default().to_owned(),
+            text,
+            failed: false,
+        };
+        match self {
+            Wire::Anthropic => anthropic::results(message),
+            Wire::OpenAi | Wire::Ollama if message["role"] != "tool" => Vec::new(),
+            Wire::OpenAi | Wire::Ollama => {
+                let text = text_of(&message["content"]);
+                vec![result(&message["tool_call_id"], text)]
+            }
+            Wire::Responses if !responses::is_result(message) => Vec::new(),
+            Wire::Responses => vec![result(&message["call_id"], text_of(&message["output"]))],
+            Wire::Gemini => gemini::results(message)
+                .map(|(id, text)| result(id, text))
+                .collect(),
+        }
+    }
+
+    /// Names of the tools that a request offers.
+    pub(super) fn tools(self, body: &Value) -> Vec<&str> {
+        let tools = items(body, "tools").iter();
+        match self {
+            Wire::Anthropic => tools.map(|tool| word(tool, "name")).collect(),
+            Wire::OpenAi | Wire::Ollama => {
+                tools.map(|tool| word(&tool["function"], "name")).collect()
+            }
+            Wire::Gemini => tools
+                .flat_map(|tool| items(tool, "functionDeclarations"))
+                .map(|tool| word(tool, "name"))
+                .collect(),
+            Wire::Responses => {
+                let offered = responses::offered(body).into_iter();
+                offered.map(|tool| word(tool, "name")).collect()
+            }
         }
     }
 }
 
 /// A whole message as it is streamed; `turn` names its calls.
 pub fn stream(wire: Wire, turn: usize, said: &[Say], stop: Stop) -> String {
-    match wire {
-        Wire::Anthropic => anthropic(turn, said, stop),
-        Wire::OpenAi => chat(turn, said, stop),
-        Wire::Gemini => gemini(turn, said, stop),
-        Wire::Ollama => ollama(said, stop),
-    }
+    wire.stream(&Message {
+        model: "scripted",
+        conversation: "",
+        turn,
+        said,
+        stop,
+    })
 }
 
-fn anthropic(turn: usize, said: &[Say], stop: Stop) -> String {
-    let mut all = String::new();
-    let mut event = |data: Value| {
-        let kind = data.get("type").and_then(Value::as_str).unwrap_or_default();
-        all += &format!("event: {kind}\ndata: {data}\n\n");
-    };
-    event(json!({"type": "message_start", "message": {
-        "id": format!("msg_{turn}"), "type": "message", "role": "assistant", "model": "scripted",
-        "content": [], "stop_reason": null, "stop_sequence": null,
-        "usage": {"input_tokens": 10, "output_tokens": 1, "cache_creation_input_tokens": 0,
-            "cache_read_input_tokens": 4},
-    }}));
-    event(json!({"type": "ping"}));
-    for (index, say) in said.iter().enumerate() {
-        let mut begin = |block: Value| {
-            event(json!({"type": "content_block_start", "index": index, "content_block": block}));
-        };
-        let mut deltas: Vec<Value> = Vec::new();
-        match say {
-            Say::Text(text) => {
-                begin(json!({"type": "text", "text": ""}));
-                let piece = |text: &str| json!({"type": "text_delta", "text": text});
-                deltas.extend(halves(text).map(piece));
-            }
-            Say::Thinking(text) => {
-                begin(json!({"type": "thinking", "thinking": "", "signature": ""}));
-                let piece = |text: &str| json!({"type": "thinking_delta", "thinking": text});
-                deltas.extend(halves(text).map(piece));
-                deltas.push(json!({"type": "signature_delta", "signature": "c2lnbmVk"}));
-            }
-            Say::Call { name, arguments } => {
-                begin(json!({
-                    "type": "tool_use", "id": format!("toolu_{turn}_{index}"), "name": name, "input": {},
-                }));
-                let piece = |text: &str| json!({"type": "input_json_delta", "partial_json": text});
-                deltas.extend(halves(arguments).map(piece));
-            }
-        }
-        for delta in deltas {
-            event(json!({"type": "content_block_delta", "index": index, "delta": delta}));
-        }
-        event(json!({"type": "content_block_stop", "index": index}));
+/// Answers a request that asks for no message.
+pub(super) fn other_request(method: &str, path: &str) -> Answer {
+    if method == "HEAD" {
+        return Answer::empty();
     }
-    let reason = match stop {
-        Stop::Done if calls(said) => "tool_use",
-        Stop::Done => "end_turn",
-        Stop::Length => "max_tokens",
-        Stop::Refused => "refusal",
-    };
-    event(json!({
-        "type": "message_delta", "delta": {"stop_reason": reason, "stop_sequence": null},
-        "usage": {"output_tokens": 5},
-    }));
-    event(json!({"type": "message_stop"}));
-    all
-}
-
-fn chat(turn: usize, said: &[Say], stop: Stop) -> String {
-    let mut all = String::new();
-    let mut chunk = |choices: Value, usage: Value| {
-        let chunk = json!({
-            "id": format!("chatcmpl-{turn}"), "object": "chat.completion.chunk", "created": 1,
-            "model": "scripted", "choices": choices, "usage": usage,
-        });
-        all += &format!("data: {chunk}\n\n");
-    };
-    let choice = |delta: Value, reason: Value| json!([{"index": 0, "delta": delta, "finish_reason": reason}]);
-    chunk(
-        choice(json!({"role": "assistant", "content": ""}), Value::Null),
-        Value::Null,
-    );
-    let mut index = 0;
-    for say in said {
-        let deltas: Vec<Value> = match say {
-            Say::Text(text) => halves(text).map(|text| json!({"content": text})).collect(),
-            Say::Thinking(text) => halves(text)
-                .map(|text| json!({"reasoning_content": text}))
-                .collect(),
-            Say::Call { name, arguments } => {
-                let id = format!("call_{turn}_{index}");
-                let mut deltas = vec![json!({"tool_calls": [{
-                    "index": index, "id": id, "type": "function", "function": {"name": name, "arguments": ""},
-                }]})];
-                let piece = |text: &str| json!({"tool_calls": [{"index": index, "function": {"arguments": text}}]});
-                deltas.extend(halves(arguments).map(piece));
-                index += 1;
-                deltas
-            }
-        };
-        for delta in deltas {
-            chunk(choice(delta, Value::Null), Value::Null);
-        }
+    if path.contains("/count_tokens") || path.contains(":countTokens") {
+        return Answer::json(&json!({"input_tokens": 10, "totalTokens": 10}));
     }
-    let reason = match stop {
-        Stop::Done if calls(said) => "tool_calls",
-        Stop::Done => "stop",
-        Stop::Length => "length",
-        Stop::Refused => "content_filter",
-    };
-    chunk(choice(json!({}), json!(reason)), Value::Null);
-    let usage = json!({
-        "prompt_tokens": 14, "completion_tokens": 5, "total_tokens": 19,
-        "prompt_tokens_details": {"cached_tokens": 4}, "completion_tokens_details": {"reasoning_tokens": 2},
-    });
-    chunk(json!([]), usage);
-    all + "data: [DONE]\n\n"
-}
-
-fn gemini(turn: usize, said: &[Say], stop: Stop) -> String {
-    let mut all = String::new();
-    let mut chunk = |parts: Value, reason: Option<&str>| {
-        let content = json!({"role": "model", "parts": parts});
-        let candidate = match reason {
-            Some(reason) => json!({"content": content, "index": 0, "finishReason": reason}),
-            None => json!({"content": content, "index": 0}),
-        };
-        let chunk = json!({
-            "candidates": [candidate], "modelVersion": "scripted", "responseId": format!("r{turn}"),
-            "usageMetadata": {"promptTokenCount": 14, "cachedContentTokenCount": 4,
-                "candidatesTokenCount": 3, "thoughtsTokenCount": 2, "totalTokenCount": 19},
-        });
-        all += &format!("data: {chunk}\r\n\r\n");
-    };
-    for (at, say) in said.iter().enumerate() {
-        match say {
-            Say::Text(text) => {
-                for text in halves(text) {
-                    chunk(json!([{"text": text}]), None);
-                }
-            }
-            Say::Thinking(text) => chunk(json!([{"text": text, "thought": true}]), None),
-            Say::Call { name, arguments } => {
-                // A call comes whole, and its arguments are an object.
-                let arguments: Value = serde_json::from_str(arguments).unwrap_or_default();
-                let call =
-                    json!({"name": name, "args": arguments, "id": format!("fc_{turn}_{at}")});
-                chunk(
-                    json!([{"functionCall": call, "thoughtSignature": "c2lnbmVk"}]),
-                    None,
-                );
-            }
-        }
+    if method == "GET" && path.contains("/models") {
+        return Answer::json(
+            &json!({"object": "list", "data": [], "models": [], "has_more": false}),
+        );
     }
-    let reason = match stop {
-        Stop::Done => "STOP",
-        Stop::Length => "MAX_TOKENS",
-        Stop::Refused => "SAFETY",
-    };
-    chunk(json!([{"text": ""}]), Some(reason));
-    all
-}
-
-fn ollama(said: &[Say], stop: Stop) -> String {
-    let mut all = String::new();
-    let mut line = |message: Value| {
-        let line = json!({
-            "model": "scripted", "created_at": "2026-01-01T00:00:00Z", "message": message, "done": false,
-        });
-        all += &format!("{line}\n");
-    };
-    for say in said {
-        match say {
-            Say::Text(text) => {
-                for text in halves(text) {
-                    line(json!({"role": "assistant", "content": text}));
-                }
-            }
-            Say::Thinking(text) => {
-                line(json!({"role": "assistant", "content": "", "thinking": text}))
-            }
-            Say::Call { name, arguments } => {
-                let arguments: Value = serde_json::from_str(arguments).unwrap_or_default();
-                let call = json!({"function": {"name": name, "arguments": arguments}});
-                line(json!({"role": "assistant", "content": "", "tool_calls": [call]}));
-            }
-        }
-    }
-    let reason = match stop {
-        Stop::Done => "stop",
-        Stop::Length => "length",
-        Stop::Refused => "refused",
-    };
-    let end = json!({
-        "model": "scripted", "created_at": "2026-01-01T00:00:01Z",
-        "message": {"role": "assistant", "content": ""}, "done": true, "done_reason": reason,
-        "prompt_eval_count": 14, "eval_count": 5,
-    });
-    all + &format!("{end}\n")
-}
-
-fn calls(said: &[Say]) -> bool {
-    said.iter().any(|say| matches!(say, Say::Call { .. }))
+    let error = json!({"type": "not_found_error", "message": "scripted: no such path"});
+    Answer::missing(&json!({"type": "error", "error": error}))
 }
 
 /// A text in two pieces, cut at a letter.
@@ -305,7 +225,25 @@ fn halves(text: &str) -> impl Iterator<Item = &str> {
     [head, tail].into_iter()
 }
 
-fn items<'a>(value: &'a Value, key: &str) -> &'a [Value] {
+/// All text in `content`, which is a string or a list of blocks, tool results included.
+pub(super) fn text_of(content: &Value) -> String {
+    let part = |block: &Value| match word(block, "type") {
+        "tool_result" => text_of(&block["content"]),
+        _ => word(block, "text").to_owned(),
+    };
+    match content {
+        Value::Null => String::new(),
+        Value::String(text) => text.clone(),
+        Value::Array(blocks) => blocks.iter().map(part).collect::<Vec<_>>().join("\n"),
+        other => other.to_string(),
+    }
+}
+
+pub(super) fn items<'a>(value: &'a Value, key: &str) -> &'a [Value] {
     let items = value.get(key).and_then(Value::as_array);
     items.map_or(&[], Vec::as_slice)
+}
+
+pub(super) fn word<'a>(value: &'a Value, key: &str) -> &'a str {
+    value.get(key).and_then(Value::as_str).unwrap_or_default()
 }

@@ -11,7 +11,7 @@ use crate::{
     place::{self, Aim, Bounds},
 };
 
-/// Said of a file that had other names: they keep what was in it.
+/// Remark about a file that had other names: they keep what was in it.
 pub(crate) const OTHER_NAMES: &str =
     "; the file had other names (hard links), which keep the old content";
 

@@ -43,7 +43,7 @@ const SWITCHES: [&str; 6] = [
 pub(super) struct Difference {
     /// The files, relative to the top of the working tree.
     pub(super) files: Vec<PathBuf>,
-    /// As git prints it.
+    /// Lines of the difference, as git prints them.
     pub(super) lines: Vec<String>,
     /// What it does not show.
     pub(super) notes: Vec<String>,

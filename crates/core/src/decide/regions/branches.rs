@@ -216,7 +216,7 @@ impl Work<'_> {
                 .filter(move |region| region.ended_as(outcome))
         };
         let all = |outcome| ended(outcome).count() == whole;
-        let failed = ended(RegionOutcome::Failed).next();
+        let failed = frame.regions.iter().find_map(|region| region.failure());
         let verdict = match parallel.join {
             Join::All if failed.is_some() => Some(Outcome::Failure),
             Join::All => all(RegionOutcome::Succeeded).then_some(Outcome::Success),
@@ -240,7 +240,7 @@ impl Work<'_> {
         let cause = if waits {
             all_failures(frame)
         } else {
-            failed.and_then(|region| region.cause.clone())
+            failed.cloned()
         };
         let cause = cause.map(|cause| match &parallel.fails_as {
             Some(code) => Cause {
@@ -319,8 +319,7 @@ fn all_failures(frame: &Frame) -> Option<Cause> {
     let failed: Vec<(&str, &Cause)> = frame
         .regions
         .iter()
-        .filter(|region| region.ended_as(RegionOutcome::Failed))
-        .filter_map(|region| Some((region.name.as_str(), region.cause.as_ref()?)))
+        .filter_map(|region| Some((region.name.as_str(), region.failure()?)))
         .collect();
     let (_, first) = failed.first()?;
     let told: Vec<String> = failed

@@ -85,7 +85,7 @@ impl Work<'_> {
             let may_part = state.is_some_and(|state| state.approval_before.is_some());
             let merged = if arrived.len() > 1 {
                 let names: Vec<&str> = arrived.iter().map(String::as_str).collect();
-                merge::met(holder, &names)
+                merge::converging(holder, &names)
             } else {
                 Merged::default()
             };
@@ -181,7 +181,7 @@ impl Work<'_> {
             path: path.clone(),
             lines: Vec::new(),
             outcome: Outcome::Success,
-            merged: merge::lines_of_fork(holder),
+            merged: merge::fork(holder),
             failed: 0,
             cause: None,
             next: None,

@@ -1,14 +1,12 @@
 //! How many states are at work at once, how long a line may be, and what a failed line keeps from beginning.
 
-use std::sync::Arc;
-
 use crate::{
     decide::{Work, transitions::state_of},
     event::{Cause, RegionOutcome},
     machine::{Join, Machine, OnItemError, Over, Parallel, State},
     names::{FramePath, StateName},
     refusal::{Code, Refusal},
-    run::{Frame, Region, RunningAt},
+    run::{Frame, RunningAt},
 };
 
 impl Work<'_> {
@@ -121,9 +119,9 @@ pub(super) fn first_failure(holder: &Frame, parallel: &Parallel) -> Option<Cause
     if parallel.on_error != OnItemError::Fail {
         return None;
     }
-    let failed = |region: &&Arc<Region>| region.ended_as(RegionOutcome::Failed);
-    let first = holder.regions.iter().find(failed)?;
-    let cause = first.cause.clone().unwrap_or_default();
+    let mut regions = holder.regions.iter();
+    let (first, cause) = regions.find_map(|region| Some((region, region.failure()?)))?;
+    let cause = cause.clone();
     Some(match parallel.over {
         Over::Items(_) => Cause {
             message: format!(

@@ -17,7 +17,7 @@ use crate::{
 
 /// What the model is reminded of when it calls nothing.
 const COMPLETION: &str = "completion";
-/// The same when its message was cut.
+/// What the model is reminded of when its message was cut.
 const CUT: &str = "cut";
 /// What it is told when it said nothing at all.
 const EMPTY: &str = "empty";

@@ -11,7 +11,7 @@ use crate::facts::{EnvSet, ShellFacts, SimpleCommand, Steering, SteersPrograms, 
 pub(super) enum Uncovered {
     /// A word may make it run or touch something else.
     Steers(String),
-    /// The same of a program that has no table of options.
+    /// A word of a program without a table of options, which may make it run or touch something else.
     Unlisted(String),
     /// A word is one more thing to do.
     Adds(String),

@@ -15,7 +15,7 @@ pub(super) struct Token {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Kind {
     Name(String),
-    /// As written.
+    /// Digits of the number, as written.
     Number(String),
     Text(String),
     Sign(&'static str),

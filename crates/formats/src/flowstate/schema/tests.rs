@@ -12,7 +12,6 @@ use super::{retry_rows, schema, state_rows, tool_rows, top_rows};
 use crate::{
     diagnostic::Report,
     flowstate::{custom, document},
-    node::{Kind, Node},
     parse,
     source::{Files, Source},
 };
@@ -76,24 +75,7 @@ fn read_text(path: &Path, text: &str) -> Value {
     let mut report = Report::default();
     let tree = parse::parse_as_written(&files, file, &mut report);
     assert!(!report.has_errors(), "{} cannot be read", path.display());
-    typed(&tree.unwrap())
-}
-
-/// Gives scalars without quotes their types.
-fn typed(node: &Node) -> Value {
-    match &node.kind {
-        Kind::Plain(text) => parse::typed(text).to_value(),
-        Kind::List(items) => items.iter().map(typed).collect(),
-        Kind::Map(entries) => {
-            let entries = entries.iter();
-            Value::Object(
-                entries
-                    .map(|entry| (entry.key.clone(), typed(&entry.value)))
-                    .collect(),
-            )
-        }
-        _ => node.to_value(),
-    }
+    parse::typed_value(&tree.unwrap())
 }
 
 fn yaml_below(directory: &Path) -> Vec<PathBuf> {
