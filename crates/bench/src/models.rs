@@ -63,8 +63,8 @@ pub(crate) fn turns(_: &Arguments, table: &mut Table) -> Result<()> {
 }
 
 fn said() -> Reply {
-    let text = provider::text(&"Some text that comes in pieces. ".repeat(20));
-    let call = provider::call("Read", &json!({"file_path": "src/main.rs"}));
+    let text = provider::text("Some text that comes in pieces. ".repeat(20));
+    let call = provider::call("Read", json!({"file_path": "src/main.rs"}));
     Reply::say(vec![text, call])
 }
 

@@ -171,10 +171,10 @@ fn an_assistant_has_the_tools_of_its_own_server_and_no_others() {
         &json!({"states": []}),
         vec![
             Reply::say(vec![
-                call("look", &json!({"steps": says("seen it")})),
-                call("hidden", &json!({})),
-                call("read_file", &json!({"path": "src/auth.rs"})),
-                call("write_file", &json!({"path": "x", "content": "x"})),
+                call("look", json!({"steps": says("seen it")})),
+                call("hidden", json!({})),
+                call("read_file", json!({"path": "src/auth.rs"})),
+                call("write_file", json!({"path": "x", "content": "x"})),
             ]),
             Reply::say(vec![text("{\"done\": true}")]),
             Reply::say(vec![text("other")]),
@@ -224,8 +224,8 @@ fn an_assistant_looks_things_up_in_its_own_datasources() {
         &workflow,
         vec![
             Reply::say(vec![
-                call("search_knowledge_base", &json!({"query": "holidays"})),
-                call("get_document_by_id", &json!({"id": "secrets:a.md"})),
+                call("search_knowledge_base", json!({"query": "holidays"})),
+                call("get_document_by_id", json!({"id": "secrets:a.md"})),
             ]),
             Reply::say(vec![text("thirty")]),
         ],
@@ -388,7 +388,7 @@ fn an_integration_of_an_assistant_s_tool_reaches_that_tool_alone() {
         vec![
             Reply::say(vec![call(
                 "bash",
-                &json!({"command": "echo \"it is $TOKEN\""}),
+                json!({"command": "echo \"it is $TOKEN\""}),
             )]),
             Reply::say(vec![text("done")]),
         ],

@@ -219,8 +219,8 @@ fn agents_beside_each_other_are_held_to_runs_of_their_own() {
 
 /// Hands in a plan after it has tried to write it down itself.
 fn planner() -> provider::Script {
-    let write = provider::call("Write", &json!({"file_path": "plan", "content": "x"}));
-    let submit = provider::call("submit", &json!({"steps": ["look", "write"]}));
+    let write = provider::call("Write", json!({"file_path": "plan", "content": "x"}));
+    let submit = provider::call("submit", json!({"steps": ["look", "write"]}));
     provider::Script::turns(vec![vec![write], vec![submit]])
 }
 

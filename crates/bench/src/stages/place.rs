@@ -32,10 +32,10 @@ pub(super) struct StageRoom {
 pub(super) fn script(turns: usize) -> Script {
     Script::new(move |asked| {
         if asked.turn + 1 < turns {
-            let read = call("Read", &json!({"file_path": FILE.0}));
+            let read = call("Read", json!({"file_path": FILE.0}));
             Reply::say(vec![text("I read on."), read])
         } else {
-            Reply::say(vec![call(COMPLETION, &json!({"ok": true}))])
+            Reply::say(vec![call(COMPLETION, json!({"ok": true}))])
         }
     })
 }

@@ -133,7 +133,7 @@ fn an_agent_is_told_of_the_tools_once_it_is_allowed() {
     let place = made(
         &json!({"states": []}),
         vec![
-            Reply::say(vec![call("look", &json!({"steps": says("seen")}))]),
+            Reply::say(vec![call("look", json!({"steps": says("seen")}))]),
             Reply::say(vec![text("done")]),
         ],
     );

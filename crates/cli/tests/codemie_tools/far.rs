@@ -193,7 +193,7 @@ fn place(config: &Value) -> Place {
     let place = made(
         &workflow(config),
         vec![
-            Reply::say(vec![call("look", &json!({}))]),
+            Reply::say(vec![call("look", json!({}))]),
             Reply::say(vec![text("done")]),
         ],
     );

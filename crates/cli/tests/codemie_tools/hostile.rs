@@ -137,7 +137,7 @@ fn an_agent_whose_server_is_none_fails_by_name_and_its_way_on_is_taken() {
 
 #[test]
 fn an_agent_is_told_what_became_of_each_call() {
-    let steps = |steps: Value| call("look", &json!({ "steps": steps }));
+    let steps = |steps: Value| call("look", json!({ "steps": steps }));
     let place = with_calls(vec![
         steps(json!([{"error": {"code": -32000, "message": "no such animal"}}])),
         steps(json!([{"exit": 3}])),
@@ -163,9 +163,9 @@ fn a_tool_that_changes_while_an_agent_works_is_not_called() {
     let place = with_calls(vec![
         call(
             "look",
-            &json!({"steps": [{"set_tools": other}, {"send": changed}, says("seen")[0]]}),
+            json!({"steps": [{"set_tools": other}, {"send": changed}, says("seen")[0]]}),
         ),
-        call("look", &json!({"steps": says("again")})),
+        call("look", json!({"steps": says("again")})),
     ]);
     let told = agent(&place, &json!({}), 2);
     assert_eq!(told[0], "seen");
@@ -181,7 +181,7 @@ fn a_result_of_five_megabytes_is_kept_whole_and_told_in_part() {
     let ended = place.events().into_iter();
     let kept = ended.filter_map(|event| event["output"].as_str().map(str::len));
     assert_eq!(kept.max(), Some(5_000_000));
-    let place = with_calls(vec![call("look", &json!({ "steps": big }))]);
+    let place = with_calls(vec![call("look", json!({ "steps": big }))]);
     let told = agent(&place, &json!({"limit_tool_output_tokens": 100}), 1);
     assert!(told[0].len() < 1_000, "{}", told[0].len());
     assert!(told[0].contains("left out"), "{told:?}");

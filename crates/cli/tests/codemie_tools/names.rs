@@ -19,7 +19,7 @@ fn zoo(place: &Place, tool: &str) -> Value {
 fn of_two(first: impl Fn(&Place) -> Value, second: impl Fn(&Place) -> Value) -> Place {
     let turn = || {
         vec![
-            Reply::say(vec![call("do", &json!({}))]),
+            Reply::say(vec![call("do", json!({}))]),
             Reply::say(vec![text("done")]),
         ]
     };
@@ -116,7 +116,7 @@ fn what_the_file_says_of_a_server_counts() {
     let place = made(
         &json!({"states": []}),
         vec![
-            Reply::say(vec![call("look", &json!({"steps": says("seen")}))]),
+            Reply::say(vec![call("look", json!({"steps": says("seen")}))]),
             Reply::say(vec![text("done")]),
         ],
     );

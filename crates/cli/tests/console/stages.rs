@@ -28,15 +28,15 @@ fn script() -> Script {
     Script::replies(vec![
         Reply::say(vec![
             text("I look. \u{202e}<script>"),
-            call("Read", &json!({ "file_path": "src/auth.rs" })),
+            call("Read", json!({ "file_path": "src/auth.rs" })),
         ]),
         Reply::say(vec![call("Edit", &edit)]),
         Reply::say(vec![call(
             "Write",
-            &json!({ "file_path": "b.txt", "content": "x" }),
+            json!({ "file_path": "b.txt", "content": "x" }),
         )]),
-        Reply::say(vec![call("submit_plan", &json!({}))]),
-        Reply::say(vec![call("submit_plan", &json!({ "steps": ["one"] }))]),
+        Reply::say(vec![call("submit_plan", json!({}))]),
+        Reply::say(vec![call("submit_plan", json!({ "steps": ["one"] }))]),
     ])
 }
 

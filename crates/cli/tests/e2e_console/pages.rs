@@ -58,17 +58,17 @@ fn script() -> Script {
     Script::replies(vec![
         Reply::say(vec![
             text(&long),
-            call("Read", &json!({ "file_path": "src/auth.rs" })),
+            call("Read", json!({ "file_path": "src/auth.rs" })),
         ]),
         Reply::say(vec![call(
             "Edit",
-            &json!({ "file_path": "src/auth.rs", "old_string": "token == \"open\"", "new_string": "verify(token)" }),
+            json!({ "file_path": "src/auth.rs", "old_string": "token == \"open\"", "new_string": "verify(token)" }),
         )]),
         Reply::say(vec![call(
             "submit_plan",
-            &json!({ "steps": ["one\u{202e}two <b>bold</b>"] }),
+            json!({ "steps": ["one\u{202e}two <b>bold</b>"] }),
         )]),
-        Reply::say(vec![call("submit", &json!({}))]),
+        Reply::say(vec![call("submit", json!({}))]),
     ])
 }
 

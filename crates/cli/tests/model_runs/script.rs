@@ -123,7 +123,7 @@ fn part(part: &Part) -> Vec<Say> {
         (None, None, Some(tool)) => match (&part.input, &part.raw) {
             (Some(input), None) => provider::call(tool, input),
             (None, Some(raw)) => provider::raw_call(tool, raw),
-            (None, None) => provider::call(tool, &json!({})),
+            (None, None) => provider::call(tool, json!({})),
             (Some(_), Some(_)) => panic!("a call has `input` or `raw`"),
         },
         _ => panic!("a part is a `text`, a `thinking` or a `tool`"),

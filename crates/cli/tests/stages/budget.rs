@@ -37,7 +37,7 @@ fn script() -> Script {
     let asked: Arc<(Mutex<usize>, Condvar)> = Arc::default();
     Script::new(move |request| {
         if request.number == 0 {
-            return Reply::say(vec![call("submit", &json!({}))]);
+            return Reply::say(vec![call("submit", json!({}))]);
         }
         let (count, changed) = &*asked;
         let mut count = count.lock().unwrap();

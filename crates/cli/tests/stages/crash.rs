@@ -35,14 +35,14 @@ fn kill(mut child: Child) {
 
 #[test]
 fn killed_while_a_model_speaks_it_is_asked_again_and_only_that_call() {
-    let read = call("Read", &json!({"file_path": "src/auth.rs"}));
+    let read = call("Read", json!({"file_path": "src/auth.rs"}));
     let place = Place::new(
         "anthropic",
         FLOW,
         Script::replies(vec![
             Reply::say(vec![read]),
             Reply::say(vec![text("I think about it for a long time")]).silent_at(300),
-            Reply::say(vec![call("submit", &json!({}))]),
+            Reply::say(vec![call("submit", json!({}))]),
         ]),
     );
     let child = started(&place);
@@ -71,9 +71,9 @@ fn killed_in_a_tool_that_may_have_written_a_person_says_what_became_of_it() {
             Script::replies(vec![
                 Reply::say(vec![call(
                     "Bash",
-                    &json!({"command": "echo x >> runs; cat wait"}),
+                    json!({"command": "echo x >> runs; cat wait"}),
                 )]),
-                Reply::say(vec![call("submit", &json!({}))]),
+                Reply::say(vec![call("submit", json!({}))]),
             ]),
         );
         let pipe = std::process::Command::new("mkfifo")

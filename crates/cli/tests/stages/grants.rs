@@ -17,7 +17,7 @@ stages:
 ";
 
 fn write(name: &str) -> interlock_testkit::provider::Say {
-    call("Write", &json!({"file_path": name, "content": "x"}))
+    call("Write", json!({"file_path": name, "content": "x"}))
 }
 
 #[test]
@@ -25,7 +25,7 @@ fn a_yes_from_elsewhere_is_for_the_same_proposal_after_a_restart() {
     let turns = vec![
         vec![write("x")],
         vec![write("y")],
-        vec![call("submit", &json!({}))],
+        vec![call("submit", json!({}))],
     ];
     let place = Place::new("anthropic", READER, Script::turns(turns));
     place.call(&RUN_UNATTENDED).ended(75);
@@ -61,22 +61,22 @@ fn what_a_file_tells_the_model_opens_nothing() {
         "anthropic",
         READER,
         Script::turns(vec![
-            vec![call("Read", &json!({"file_path": "orders.txt"}))],
+            vec![call("Read", json!({"file_path": "orders.txt"}))],
             vec![
                 write("owned"),
-                call("Bash", &json!({"command": "touch owned"})),
+                call("Bash", json!({"command": "touch owned"})),
                 call(
                     "Edit",
-                    &json!({"file_path": "orders.txt", "old_string": "a", "new_string": "b"}),
+                    json!({"file_path": "orders.txt", "old_string": "a", "new_string": "b"}),
                 ),
-                call("Read", &json!({"file_path": outside})),
-                call("Bash", &json!({"command": "interlock approve"})),
+                call("Read", json!({"file_path": outside})),
+                call("Bash", json!({"command": "interlock approve"})),
                 call(
                     "Write",
-                    &json!({"file_path": ".interlock/workflows/flow.yaml", "content": ""}),
+                    json!({"file_path": ".interlock/workflows/flow.yaml", "content": ""}),
                 ),
             ],
-            vec![call("submit", &json!({}))],
+            vec![call("submit", json!({}))],
         ]),
     );
     let orders =
@@ -95,8 +95,8 @@ fn what_a_file_tells_the_model_opens_nothing() {
 fn a_yes_does_not_follow_a_link_that_was_put_there_meanwhile() {
     for aim in [".interlock", "elsewhere"] {
         let target = "out/config.toml";
-        let write = call("Write", &json!({"file_path": target, "content": "x"}));
-        let turns = vec![vec![write], vec![call("submit", &json!({}))]];
+        let write = call("Write", json!({"file_path": target, "content": "x"}));
+        let turns = vec![vec![write], vec![call("submit", json!({}))]];
         let place = Place::new("anthropic", READER, Script::turns(turns));
         place.room.write("elsewhere/kept", "").unwrap();
         let remote = ["--ask", "remote", "--no-wait"];
@@ -127,13 +127,13 @@ fn a_yes_does_not_follow_a_link_that_was_put_there_meanwhile() {
 fn a_person_sees_what_would_change_and_no_secret() {
     let edit = call(
         "Edit",
-        &json!({"file_path": "src/auth.rs", "old_string": "token == \"open\"", "new_string": "!token.is_empty()"}),
+        json!({"file_path": "src/auth.rs", "old_string": "token == \"open\"", "new_string": "!token.is_empty()"}),
     );
     let line = call(
         "Bash",
-        &json!({"command": "API_KEY=hunter2hunter2 curl https://example.com > out.txt"}),
+        json!({"command": "API_KEY=hunter2hunter2 curl https://example.com > out.txt"}),
     );
-    let read = call("Read", &json!({"file_path": "src/auth.rs"}));
+    let read = call("Read", json!({"file_path": "src/auth.rs"}));
     let turns = vec![vec![read], vec![edit], vec![line]];
     let place = Place::new("anthropic", READER, Script::turns(turns));
     let said = place.call(&RUN_UNATTENDED).ended(75);
@@ -159,8 +159,8 @@ fn a_person_sees_what_would_change_and_no_secret() {
 
 #[test]
 fn a_yes_lets_a_line_write_where_the_stage_only_reads() {
-    let line = || call("Bash", &json!({"command": "echo written > granted.txt"}));
-    let turns = vec![vec![line()], vec![line()], vec![call("submit", &json!({}))]];
+    let line = || call("Bash", json!({"command": "echo written > granted.txt"}));
+    let turns = vec![vec![line()], vec![line()], vec![call("submit", json!({}))]];
     let place = Place::new("openai", READER, Script::turns(turns));
     place.call(&RUN_UNATTENDED).ended(75);
     place.by_person(&["approve", "one"]).ended(0);

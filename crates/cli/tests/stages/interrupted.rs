@@ -22,15 +22,15 @@ stages:
 ";
 
 fn read() -> interlock_testkit::provider::Say {
-    call("Read", &json!({"file_path": "src/auth.rs"}))
+    call("Read", json!({"file_path": "src/auth.rs"}))
 }
 
 fn write() -> interlock_testkit::provider::Say {
-    call("Write", &json!({"file_path": "new", "content": "x"}))
+    call("Write", json!({"file_path": "new", "content": "x"}))
 }
 
 fn submit() -> Reply {
-    Reply::say(vec![call("submit", &json!({}))])
+    Reply::say(vec![call("submit", json!({}))])
 }
 
 fn begun(place: &Place, ask: &[&str]) -> Child {
@@ -93,7 +93,7 @@ fn killed_between_an_answer_and_its_tool_the_answer_stands() {
 fn killed_between_a_tool_and_the_next_request_the_tool_is_not_run_again() {
     let busy = json!({"error": {"message": "busy"}});
     let later = Reply::status(503, &busy).with_header("retry-after", "50");
-    let line = call("Bash", &json!({"command": "ls"}));
+    let line = call("Bash", json!({"command": "ls"}));
     let script = Script::replies(vec![Reply::say(vec![line]), later, submit()]);
     let place = Place::new("openai", FLOW, script);
     let child = begun(&place, &["--headless"]);
@@ -135,7 +135,7 @@ fn an_interrupt_ends_the_line_of_a_stage_and_all_it_started() {
     let word = format!("8{}.25", std::process::id());
     let line = call(
         "Bash",
-        &json!({"command": format!("sleep {word} & sleep {word}")}),
+        json!({"command": format!("sleep {word} & sleep {word}")}),
     );
     let script = Script::replies(vec![Reply::say(vec![line]), submit()]);
     let place = Place::new("openai", FLOW, script);

@@ -57,12 +57,12 @@ states:
 
 fn script() -> Script {
     Script::replies(vec![
-        Reply::say(vec![call("submit_plan", &json!({"steps": ["one"]}))]),
+        Reply::say(vec![call("submit_plan", json!({"steps": ["one"]}))]),
         Reply::say(vec![call(
             "Write",
-            &json!({"file_path": "x", "content": "x"}),
+            json!({"file_path": "x", "content": "x"}),
         )]),
-        Reply::say(vec![call("submit", &json!({}))]),
+        Reply::say(vec![call("submit", json!({}))]),
     ])
 }
 
@@ -99,9 +99,9 @@ fn it_goes_on_after_a_crash_and_holds_no_agent() {
         "openai",
         NATIVE,
         Script::replies(vec![
-            Reply::say(vec![call("submit_plan", &json!({"steps": []}))]),
-            Reply::say(vec![call("submit", &json!({}))]).silent_at(10),
-            Reply::say(vec![call("submit", &json!({}))]),
+            Reply::say(vec![call("submit_plan", json!({"steps": []}))]),
+            Reply::say(vec![call("submit", json!({}))]).silent_at(10),
+            Reply::say(vec![call("submit", json!({}))]),
         ]),
     );
     place
@@ -127,9 +127,9 @@ fn where_an_agent_is_held_too_each_stage_is_carried_out_when_the_run_stands_in_i
         "anthropic",
         HOLDS_AN_AGENT,
         Script::replies(vec![
-            Reply::say(vec![call("submit_plan", &json!({"steps": ["one"]}))]),
-            Reply::say(vec![call("submit", &json!({}))]).silent_at(10),
-            Reply::say(vec![call("submit", &json!({}))]),
+            Reply::say(vec![call("submit_plan", json!({"steps": ["one"]}))]),
+            Reply::say(vec![call("submit", json!({}))]).silent_at(10),
+            Reply::say(vec![call("submit", json!({}))]),
         ]),
     );
     place

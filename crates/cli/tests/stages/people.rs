@@ -35,7 +35,7 @@ stages:
 ";
 
 fn place() -> Place {
-    let submits = vec![vec![call("submit", &json!({}))]; 3];
+    let submits = vec![vec![call("submit", json!({}))]; 3];
     Place::new("anthropic", RELEASE, Script::turns(submits))
 }
 
@@ -154,7 +154,7 @@ stages:
     turnCap: 3
     next: end
 ";
-    let turns = vec![vec![call("Bash", &json!({"command": "sh stubborn.sh"}))]];
+    let turns = vec![vec![call("Bash", json!({"command": "sh stubborn.sh"}))]];
     let place = Place::new("openai", flow, Script::turns(turns));
     place.room.write("stubborn.sh", STUBBORN).unwrap();
     let mut command = place.command(&["run", "flow", "it", "--headless"]);
@@ -198,7 +198,7 @@ states:
 #[test]
 fn at_the_terminal_no_yes_is_given_that_takes_a_passkey() {
     for (keys, code) in [("y\nn\n", 1), ("yes\nd\n", 75)] {
-        let submits = vec![vec![call("submit", &json!({}))]];
+        let submits = vec![vec![call("submit", json!({}))]];
         let place = Place::new("anthropic", SIGNED, Script::turns(submits));
         let command = place.command(&["run", "flow", "-n", "one"]);
         let mut terminal = Terminal::start(&command, 40, 120).unwrap();

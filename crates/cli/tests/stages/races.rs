@@ -59,7 +59,7 @@ fn script() -> Script {
         let sibling = (0..SIBLINGS).find(|n| body.contains(&format!("stage S{n:02}")));
         Reply::say(match (sibling, asked.turn) {
             (Some(sibling), 0) => (0..PROPOSALS).map(|n| write(sibling, n)).collect(),
-            _ => vec![call("submit", &json!({}))],
+            _ => vec![call("submit", json!({}))],
         })
     })
 }

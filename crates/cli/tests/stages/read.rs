@@ -17,13 +17,13 @@ stages:
 ";
 
 fn script() -> Script {
-    let read = call("Read", &json!({"file_path": "src/auth.rs"}));
-    let write = call("Write", &json!({"file_path": "x", "content": "x"}));
+    let read = call("Read", json!({"file_path": "src/auth.rs"}));
+    let write = call("Write", json!({"file_path": "x", "content": "x"}));
     Script::replies(vec![
         Reply::say(vec![text("I look.\u{1b}[2J"), read, write]),
         Reply::say(vec![text("And now?")]),
-        Reply::say(vec![call("submit", &json!({}))]),
-        Reply::say(vec![call("submit", &json!({"steps": []}))]),
+        Reply::say(vec![call("submit", json!({}))]),
+        Reply::say(vec![call("submit", json!({"steps": []}))]),
     ])
 }
 

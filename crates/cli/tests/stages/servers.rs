@@ -22,7 +22,7 @@ stages:
 ";
 
 fn submit() -> Vec<Say> {
-    vec![call("submit", &json!({}))]
+    vec![call("submit", json!({}))]
 }
 
 fn tool(name: &str) -> Value {
@@ -80,10 +80,10 @@ fn results(place: &Place) -> String {
 fn a_server_s_tool_is_judged_like_any_other_and_its_result_is_told() {
     let turns = vec![
         vec![
-            call("look", &says("seen it")),
-            call("zoo__Read", &says("not the built-in one")),
-            call("two__do", &json!({"steps": []})),
-            call("elephant", &json!({})),
+            call("look", says("seen it")),
+            call("zoo__Read", says("not the built-in one")),
+            call("two__do", json!({"steps": []})),
+            call("elephant", json!({})),
         ],
         submit(),
     ];
@@ -128,7 +128,7 @@ fn a_server_s_tool_is_judged_like_any_other_and_its_result_is_told() {
 fn a_stage_may_list_a_tool_with_its_server_s_name() {
     for listed in ["zoo__look", "mcp__zoo__look", "zoo__*"] {
         let zoo = json!({"tools": [tool("look")]});
-        let turns = vec![vec![call("look", &says("seen it"))], submit()];
+        let turns = vec![vec![call("look", says("seen it"))], submit()];
         let place = place(&format!("'{listed}'"), &[("zoo", zoo)], turns);
         place.call(&["run", "flow", "it", "--headless"]).ended(0);
         assert!(results(&place).contains("seen it"), "{listed}");
@@ -156,20 +156,20 @@ fn what_becomes_of_a_server_is_told_to_the_model_and_the_stage_goes_on() {
         json!([{"name": "look", "description": "Does more.", "inputSchema": {"type": "object"}}]);
     let listed = json!({"method": "notifications/tools/list_changed"});
     let turns = vec![
-        vec![call("do", &json!({"steps": [{"exit": 3}]}))],
+        vec![call("do", json!({"steps": [{"exit": 3}]}))],
         vec![call(
             "do",
-            &json!({"steps": [{"error": {"code": -32000, "message": "not today"}}]}),
+            json!({"steps": [{"error": {"code": -32000, "message": "not today"}}]}),
         )],
         vec![call(
             "do",
-            &json!({"steps": [{"result": {"isError": true, "content": [{"type": "text", "text": "went wrong"}]}}]}),
+            json!({"steps": [{"result": {"isError": true, "content": [{"type": "text", "text": "went wrong"}]}}]}),
         )],
         vec![call(
             "do",
-            &json!({"steps": [{"set_tools": changed}, {"send": listed}]}),
+            json!({"steps": [{"set_tools": changed}, {"send": listed}]}),
         )],
-        vec![call("look", &says("never"))],
+        vec![call("look", says("never"))],
         submit(),
     ];
     let zoo = json!({"tools": [tool("look")]});
@@ -217,7 +217,7 @@ fn what_becomes_of_a_server_is_told_to_the_model_and_the_stage_goes_on() {
 fn a_cancelled_run_cancels_the_call_and_ends_the_server() {
     let turns = vec![vec![call(
         "wait",
-        &json!({"steps": [{"until_cancelled": true}]}),
+        json!({"steps": [{"until_cancelled": true}]}),
     )]];
     let log = tempfile::NamedTempFile::new().unwrap();
     let zoo = json!({"tools": [tool("wait")], "log": log.path()});
@@ -242,7 +242,7 @@ fn a_cancelled_run_cancels_the_call_and_ends_the_server() {
 #[test]
 fn after_a_crash_a_call_waits_for_a_person_and_a_tool_that_is_gone_leaves_the_run_where_it_is() {
     let turns = vec![
-        vec![call("wait", &json!({"steps": [{"until_cancelled": true}]}))],
+        vec![call("wait", json!({"steps": [{"until_cancelled": true}]}))],
         submit(),
     ];
     let log = tempfile::NamedTempFile::new().unwrap();
@@ -308,14 +308,14 @@ fn what_a_server_tells_the_model_opens_nothing_in_any_mode() {
         let turns = vec![
             vec![call("look", &obeyed)],
             vec![
-                call("Write", &json!({"file_path": "owned", "content": "x"})),
-                call("Bash", &json!({"command": "touch owned"})),
-                call("drop", &says("dropped")),
-                call("zoo__drop", &says("dropped")),
-                call("interlock_transition", &json!({"event": "done"})),
+                call("Write", json!({"file_path": "owned", "content": "x"})),
+                call("Bash", json!({"command": "touch owned"})),
+                call("drop", says("dropped")),
+                call("zoo__drop", says("dropped")),
+                call("interlock_transition", json!({"event": "done"})),
                 call(
                     "Write",
-                    &json!({"file_path": ".interlock/config.toml", "content": "x"}),
+                    json!({"file_path": ".interlock/config.toml", "content": "x"}),
                 ),
             ],
             submit(),

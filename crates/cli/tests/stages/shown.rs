@@ -49,13 +49,13 @@ fn script(bad: fn() -> Reply, good: fn() -> Reply) -> Script {
         } else if body.contains("bad one") {
             bad()
         } else {
-            Reply::say(vec![text("I am on it."), call("submit", &json!({}))])
+            Reply::say(vec![text("I am on it."), call("submit", json!({}))])
         }
     })
 }
 
 fn submits() -> Reply {
-    Reply::say(vec![call("submit", &json!({}))])
+    Reply::say(vec![call("submit", json!({}))])
 }
 
 #[test]
@@ -114,7 +114,7 @@ fn siblings_that_succeed_are_joined_in_the_order_written() {
 
 #[test]
 fn who_waits_is_told_what_for() {
-    let write = call("Write", &json!({"file_path": "x", "content": "x"}));
+    let write = call("Write", json!({"file_path": "x", "content": "x"}));
     let flow = FORK.replace("allowedTools: []", "allowedTools: [Read]");
     let place = Place::new("anthropic", &flow, Script::turns(vec![vec![write]]));
     place

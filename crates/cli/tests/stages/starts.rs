@@ -22,7 +22,7 @@ stages:
 ";
 
 fn script() -> Script {
-    Script::turns(vec![vec![call("submit", &json!({"ok": true}))]; 2])
+    Script::turns(vec![vec![call("submit", json!({"ok": true}))]; 2])
 }
 
 #[test]
@@ -94,11 +94,11 @@ fn a_project_that_widens_does_not_start_where_nobody_is_asked() {
 
 #[test]
 fn the_mode_of_a_run_is_fixed() {
-    let write = call("Write", &json!({"file_path": "x", "content": "x"}));
+    let write = call("Write", json!({"file_path": "x", "content": "x"}));
     let place = Place::new(
         "openai",
         SMALL,
-        Script::turns(vec![vec![write], vec![call("submit", &json!({}))]]),
+        Script::turns(vec![vec![write], vec![call("submit", json!({}))]]),
     );
     place
         .call(&[
@@ -131,8 +131,8 @@ fn what_the_file_says_of_the_mode_tightens_what_the_command_line_says() {
         ("settings: { mode: ask }\n", false),
         ("settings: { mode: allowlist, allowlist: [Read] }\n", false),
     ] {
-        let write = call("Write", &json!({"file_path": "x", "content": "x"}));
-        let turns = vec![vec![write], vec![call("submit", &json!({}))]];
+        let write = call("Write", json!({"file_path": "x", "content": "x"}));
+        let turns = vec![vec![write], vec![call("submit", json!({}))]];
         let flow = SMALL.replace("stages:", &format!("{settings}stages:"));
         let place = Place::new("anthropic", &flow, Script::turns(turns));
         place

@@ -37,14 +37,14 @@ const POINTS: u32 = 40;
 
 fn said(stage: &str, turn: usize) -> Vec<Say> {
     match (stage, turn) {
-        ("work", 0) => vec![call("Read", &json!({"file_path": "src/auth.rs"}))],
-        ("work", 1) => vec![call("Bash", &json!({"command": "echo x >> runs"}))],
-        ("work", 2) => vec![call("Write", &json!({"file_path": "new", "content": "y"}))],
+        ("work", 0) => vec![call("Read", json!({"file_path": "src/auth.rs"}))],
+        ("work", 1) => vec![call("Bash", json!({"command": "echo x >> runs"}))],
+        ("work", 2) => vec![call("Write", json!({"file_path": "new", "content": "y"}))],
         ("tell", 0) => vec![
-            call("Read", &json!({"file_path": "new"})),
-            call("Read", &json!({"file_path": "runs"})),
+            call("Read", json!({"file_path": "new"})),
+            call("Read", json!({"file_path": "runs"})),
         ],
-        _ => vec![call("submit", &json!({}))],
+        _ => vec![call("submit", json!({}))],
     }
 }
 

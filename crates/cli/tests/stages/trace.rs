@@ -38,7 +38,7 @@ fn plan(turn: usize) -> Vec<Say> {
         0 => vec![text("I will change it."), edit()],
         1 => vec![call(
             "Grep",
-            &json!({"pattern": "token", "output_mode": "content"}),
+            json!({"pattern": "token", "output_mode": "content"}),
         )],
         _ => {
             let plan = json!({
@@ -52,11 +52,11 @@ fn plan(turn: usize) -> Vec<Say> {
 
 fn execute(turn: usize) -> Vec<Say> {
     match turn {
-        0 => vec![call("Read", &json!({"file_path": "src/auth.rs"}))],
+        0 => vec![call("Read", json!({"file_path": "src/auth.rs"}))],
         1 => vec![edit()],
         _ => vec![call(
             "submit_diff",
-            &json!({"files": ["src/auth.rs"], "diff": "one line"}),
+            json!({"files": ["src/auth.rs"], "diff": "one line"}),
         )],
     }
 }

@@ -40,17 +40,14 @@ impl Scene {
         fs::create_dir_all(&directory).unwrap();
         fs::write(directory.join("config.toml"), PRICE).unwrap();
         let calls = vec![
-            call("Read", &json!({"file_path": "notes.md"})),
-            call(
-                "Write",
-                &json!({"file_path": "x", "content": "secret-plan"}),
-            ),
+            call("Read", json!({"file_path": "notes.md"})),
+            call("Write", json!({"file_path": "x", "content": "secret-plan"})),
         ];
         let replies = vec![
             Reply::status(503, &json!({})),
             Reply::say(calls),
-            Reply::say(vec![call("submit_plan", &json!({}))]),
-            Reply::say(vec![call("submit_plan", &json!({"step": "secret-plan"}))]),
+            Reply::say(vec![call("submit_plan", json!({}))]),
+            Reply::say(vec![call("submit_plan", json!({"step": "secret-plan"}))]),
             Reply::say(vec![interlock_testkit::provider::text("secret-plan")]),
         ];
         Self {

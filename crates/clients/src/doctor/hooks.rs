@@ -57,7 +57,7 @@ struct File {
 /// Tells whether a client has any hook of ours.
 pub(super) fn any(client: &'static ClientDef, examination: &Examination) -> bool {
     files(client, examination).iter().any(|file| {
-        states(client, &file, examination)
+        states(client, file, examination)
             .is_ok_and(|states| states.iter().any(|(_, state)| *state != HookState::Missing))
     })
 }

@@ -105,7 +105,7 @@ fn here(machine: &Machine, run: &Run, before: &Run, path: &FramePath) -> Value {
 fn status(region: &Region) -> &'static str {
     match &region.ended {
         Some(RegionEnd::Succeeded { .. }) => "succeeded",
-        Some(RegionEnd::Failed) => "failed",
+        Some(RegionEnd::Failed(_)) => "failed",
         Some(RegionEnd::Cancelled) => "cancelled",
         Some(RegionEnd::Waiting) => "waiting",
         Some(RegionEnd::Merged) => "merged",

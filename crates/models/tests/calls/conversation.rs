@@ -15,8 +15,8 @@ fn text_and_calls_arrive_whole_from_every_kind() {
         let said = vec![
             thinking("hm"),
             text("I read."),
-            call("Read", &json!({"file_path": "a"})),
-            call("Read", &json!({"file_path": "b"})),
+            call("Read", json!({"file_path": "a"})),
+            call("Read", json!({"file_path": "b"})),
         ];
         let model = Strict::start(Script::turns(vec![said]));
         let client = Client::new().unwrap();
@@ -70,8 +70,8 @@ fn played(
     let said = vec![
         thinking("hm"),
         text("I read."),
-        call("Read", &json!({"file_path": "a"})),
-        call("Read", &json!({"file_path": "b"})),
+        call("Read", json!({"file_path": "a"})),
+        call("Read", json!({"file_path": "b"})),
     ];
     let model = Strict::start(Script::turns(vec![said]));
     let client = Client::new().unwrap();

@@ -141,7 +141,7 @@ fn a_broken_stream_is_thrown_away_and_asked_for_again() {
     for kind in KINDS {
         let said = vec![
             text("half a message"),
-            call("Read", &json!({"file_path": "a"})),
+            call("Read", json!({"file_path": "a"})),
         ];
         let whole = interlock_testkit::provider::stream(
             support::wire(kind),

@@ -270,7 +270,7 @@ fn a_name_that_is_not_taken_is_changed_and_comes_back() {
             };
             let calls = names
                 .iter()
-                .map(|name| interlock_testkit::provider::call(name, &json!({})));
+                .map(|name| interlock_testkit::provider::call(name, json!({})));
             interlock_testkit::provider::Reply::say(calls.collect())
         }));
         let mut request = support::request(kind);

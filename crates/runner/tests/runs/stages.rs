@@ -154,7 +154,7 @@ fn names(room: &Room) -> Vec<&'static str> {
 }
 
 pub(crate) fn submit(said: &str) -> Vec<Say> {
-    vec![call("submit", &json!({ "said": said }))]
+    vec![call("submit", json!({ "said": said }))]
 }
 
 #[test]
@@ -169,12 +169,12 @@ fn a_stage_reads_writes_and_hands_in() {
             Script::turns(vec![
                 vec![
                     text("Let me look."),
-                    call("Read", &json!({"file_path": "one.txt"})),
-                    call("Grep", &json!({"pattern": "first"})),
+                    call("Read", json!({"file_path": "one.txt"})),
+                    call("Grep", json!({"pattern": "first"})),
                 ],
                 vec![call(
                     "Write",
-                    &json!({"file_path": "two.txt", "content": "second\n"}),
+                    json!({"file_path": "two.txt", "content": "second\n"}),
                 )],
                 submit("ready"),
             ]),
@@ -234,7 +234,7 @@ fn a_stage_shows_as_much_of_a_result_as_it_says_itself() {
         json!({"a": short, "b": stage("Do it.", &["Read"], None)}),
     ));
     fs::write(room.project().join("long.txt"), "a line\n".repeat(200)).unwrap();
-    let read = || vec![call("Read", &json!({"file_path": "long.txt"}))];
+    let read = || vec![call("Read", json!({"file_path": "long.txt"}))];
     let script = Script::turns(vec![read(), submit("one"), read(), submit("two")]);
     let models = Scripted::new(Kind::Anthropic, script);
     assert_eq!(drive(&room, &models, People::default()), Halt::Over);
@@ -271,7 +271,7 @@ fn of_two_stages_at_once_each_hears_its_own_events_alone() {
     let script = Script::new(|asked| {
         let file = format!("{}.txt", of(asked));
         Reply::say(match asked.turn {
-            0 | 1 => vec![call("Read", &json!({ "file_path": file }))],
+            0 | 1 => vec![call("Read", json!({ "file_path": file }))],
             _ => submit("seen"),
         })
     });
@@ -299,7 +299,7 @@ fn a_token_that_reaches_a_model_is_void() {
         let models = Scripted::new(
             kind,
             Script::turns(vec![
-                vec![call("Read", &json!({"file_path": "note.txt"}))],
+                vec![call("Read", json!({"file_path": "note.txt"}))],
                 submit("ready"),
             ]),
         );
@@ -324,7 +324,7 @@ fn a_call_with_a_token_is_refused_and_the_token_void() {
     let models = Scripted::new(
         Kind::Anthropic,
         Script::turns(vec![
-            vec![call("Write", &json!({"file_path": "x", "content": token}))],
+            vec![call("Write", json!({"file_path": "x", "content": token}))],
             submit("ready"),
         ]),
     );
@@ -342,7 +342,7 @@ fn a_call_beyond_the_list_is_denied_where_nobody_is_asked() {
     let models = Scripted::new(
         Kind::Anthropic,
         Script::turns(vec![
-            vec![call("Write", &json!({"file_path": "x", "content": "x"}))],
+            vec![call("Write", json!({"file_path": "x", "content": "x"}))],
             submit("ready"),
         ]),
     );
@@ -363,7 +363,7 @@ fn a_call_beyond_the_list_is_denied_where_nobody_is_asked() {
 #[test]
 fn a_yes_is_for_one_call_and_a_no_for_one() {
     let room = Room::new(machine(json!({"a": stage("Do it.", &["Read"], None)})));
-    let write = |name: &str| vec![call("Write", &json!({"file_path": name, "content": "x"}))];
+    let write = |name: &str| vec![call("Write", json!({"file_path": name, "content": "x"}))];
     let models = Scripted::new(
         Kind::OpenAi,
         Script::turns(vec![write("x"), write("y"), write("x"), submit("ready")]),
@@ -405,10 +405,10 @@ fn what_the_model_writes_wrong_comes_back_with_its_code() {
         Kind::Anthropic,
         Script::turns(vec![
             vec![
-                call("Fly", &json!({})),
-                call("Read", &json!({"path": "x"})),
-                call("Read", &json!({"file_path": "none"})),
-                call("submit", &json!({"said": 1, "more": true})),
+                call("Fly", json!({})),
+                call("Read", json!({"path": "x"})),
+                call("Read", json!({"file_path": "none"})),
+                call("submit", json!({"said": 1, "more": true})),
             ],
             vec![text("I am done.")],
             submit("ready"),

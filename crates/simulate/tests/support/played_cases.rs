@@ -12,11 +12,10 @@ use interlock_simulate::{
     cases::{CaseFile, WorkflowText, find_case_files},
 };
 
-/// A case, its machine, and what is recorded where it is played.
+/// A case, and what is recorded where it is played.
 pub(crate) struct PlayedCase {
     /// Its file from the root of the repository, then what it is called.
     pub(crate) name: String,
-    pub(crate) machine: Machine,
     pub(crate) events: Vec<Event>,
 }
 
@@ -51,7 +50,6 @@ pub(crate) fn played_cases(prepare: impl Fn(Machine) -> Machine) -> Vec<PlayedCa
             for case in &file.cases {
                 all.push(PlayedCase {
                     name: format!("{shown}: {}", case.name),
-                    machine: machine.clone(),
                     events: case.recorded(&machine, &Scenario::default()),
                 });
             }
