@@ -119,7 +119,7 @@ fn without_a_person_the_changes_are_shown_and_not_made() {
             assert!(shown.contains(file), "no {file} in {shown}");
         }
         assert!(
-            shown.contains("Claude Code\n") && shown.contains("10 hooks"),
+            shown.contains("Claude Code\n") && shown.contains("11 hooks"),
             "{shown}"
         );
         assert!(!shown.contains("PreToolUse"), "{shown}");

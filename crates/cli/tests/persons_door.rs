@@ -323,6 +323,21 @@ fn a_multiplexer_is_no_persons_terminal_where_an_agents_lines_may_reach_its_sock
 }
 
 #[test]
+fn a_multiplexer_is_a_persons_terminal_where_the_kernel_keeps_it_from_the_agent() {
+    let world = World::new(&json!({ "allowed_tools": ["Read", "Bash"] }));
+    let client = Client::start(&world);
+    // The agent is not below its server, and no line has run yet.
+    let mut server = Command::new("sleep").arg("600").spawn().unwrap();
+    let pane = format!("/tmp/tmux-0/default,{},0", server.id());
+    let paused = at_a_terminal(&world, &[("TMUX", &pane)]);
+    let held = interlock_sandbox::reading_level() >= interlock_sandbox::Level::Files;
+    assert_eq!(paused.status.success(), held, "{paused:?}");
+    server.kill().unwrap();
+    server.wait().unwrap();
+    drop(client);
+}
+
+#[test]
 fn a_terminal_that_a_held_client_shares_is_no_persons_where_it_may_type_there() {
     let world = World::free();
     // Two programs at one terminal: a client whose hook has been called, and then the person.
@@ -517,6 +532,20 @@ fn an_agent_is_no_person_with_a_token_that_was_made_before_it() {
     assert!(said.contains("below an agent"), "{said}");
     // The person's own shell is below nobody.
     assert!(world.by_token(&["pause", &other]).status.success());
+}
+
+#[test]
+fn an_agent_is_no_person_at_a_terminal_either() {
+    let world = World::free();
+    let other = world.interlock().start("workflow.json").unwrap();
+    let pauses = format!("'{INTERLOCK}' pause {other}");
+    let shown = terminal::output(&mut client(&world, &pauses)).unwrap();
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let said = format!("{}{}", text(&shown.stdout), stderr(&shown));
+    assert!(said.contains("below an agent"), "{said}");
+    let status = world.interlock().run(&["status", &other, "--json"]);
+    let status: Value = serde_json::from_slice(&status.unwrap().stdout).unwrap();
+    assert_eq!(status["status"], "running");
 }
 
 #[test]

@@ -4,9 +4,11 @@
 use std::{
     fs,
     path::{Path, PathBuf},
+    sync::mpsc,
+    time::Duration,
 };
 
-use interlock_clients::{ClientId, failure_stops, hook::respond, read};
+use interlock_clients::{ClientId, HookAnswer, failure_stops, hook, hook::respond, read};
 use interlock_core::{
     command::{Command, CommandKind},
     machine::Object,
@@ -369,6 +371,42 @@ fn a_session_stays_with_its_run_that_has_ended_while_no_other_run_waits() {
 }
 
 #[test]
+fn a_fork_whose_origin_is_not_known_is_held_by_the_open_run_of_a_session_of_its_client() {
+    for (client, source, is_open, held) in [
+        ("claude-code", "fork", true, true),
+        ("claude-code", "startup", true, false),
+        ("claude-code", "fork", false, false),
+        ("codex", "fork", true, false),
+    ] {
+        let place = Place::new();
+        let run = place.start();
+        let binding = Binding {
+            run: run.clone(),
+            session: SessionKey::new(client, "original"),
+            project_root: place.project(),
+            process: Some(process("original")),
+            at_ms: 1,
+        };
+        let home = Home::at(place.state());
+        home.lock_bindings().unwrap().bind(binding, None).unwrap();
+        if !is_open {
+            place.cancel(&run);
+        }
+        let told = json!({
+            "session_id": "copy", "cwd": place.project(), "hook_event_name": "SessionStart", "source": source,
+        });
+        let input = read(ClientId::ClaudeCode, told.to_string().as_bytes(), None).unwrap();
+        let environment = Environment {
+            client: Some(process("copy")),
+            ..place.environment()
+        };
+        respond(&environment, &input).unwrap();
+        let wanted = held.then_some(run);
+        assert_eq!(place.bound("copy"), wanted, "{client} {source} {is_open}");
+    }
+}
+
+#[test]
 fn a_policy_that_cannot_be_read_lets_nothing_pass() {
     let rows = [
         ("workflow = ", "config.toml"),
@@ -396,6 +434,52 @@ fn a_workflow_file_that_is_gone_changes_nothing() {
     place.guard("s");
     // It was never in the project: the run has its own copy.
     assert_eq!(place.ask("s", "PreToolUse"), Ok(json!({})));
+}
+
+#[test]
+fn a_hook_that_cannot_be_answered_is_a_denial() {
+    let asked = |client: &str, read: fn() -> std::io::Result<Vec<u8>>| {
+        hook::answer(client, &[], read, |late| unreachable!("{late:?}"))
+    };
+    for (answer, said) in [
+        (
+            asked("claude-code", || Err(std::io::Error::other("gone"))),
+            "cannot be read: gone",
+        ),
+        (asked("claude-code", || Ok(b"{".to_vec())), "not JSON"),
+        (
+            asked("claude-code", || unreachable!("a mistake")),
+            "a mistake in Interlock itself",
+        ),
+        (asked("nobody", || Ok(Vec::new())), "no client `nobody`"),
+    ] {
+        assert_eq!((answer.exit, answer.stdout.as_str()), (2, ""), "{said}");
+        assert!(answer.stderr.contains(said), "{}", answer.stderr);
+        assert!(answer.decides);
+    }
+}
+
+#[test]
+fn a_hook_without_a_verdict_in_time_is_answered_by_a_denial() {
+    let (tell, told) = mpsc::channel();
+    let (keep, kept) = mpsc::channel();
+    // The input comes only once it is too late.
+    let read = move || {
+        let late: HookAnswer = told
+            .recv_timeout(Duration::from_secs(60))
+            .map_err(std::io::Error::other)?;
+        keep.send(late).map_err(std::io::Error::other)?;
+        Ok(Vec::new())
+    };
+    let answer = hook::answer("claude-code", &[], read, move |late| {
+        drop(tell.send(late));
+    });
+    let late = kept.recv().unwrap();
+    assert!(late.stderr.contains("no verdict within"), "{late:?}");
+    for answer in [late, answer] {
+        assert_eq!((answer.exit, answer.stdout.as_str()), (2, ""));
+        assert!(answer.decides);
+    }
 }
 
 #[test]

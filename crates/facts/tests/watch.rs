@@ -405,6 +405,26 @@ impl Disk for Restless {
 }
 
 #[test]
+fn what_comes_into_a_directory_that_was_and_is_too_young_shows() {
+    let room = Room::new();
+    let (context, nothing) = (room.context(), BTreeMap::new());
+    // By this clock every stamp is of a later time than the look.
+    let baseline = Baseline::take(&context, &RealDisk, 1);
+    let unchanged = baseline.compare(&context, &nothing, &RealDisk, 1);
+    assert_eq!(unchanged.changes, []);
+    // One where nothing was, and one in a directory whose names are known.
+    room.write("p/.envrc", "x");
+    room.write("p/.git/hooks/pre-commit", "x");
+    let found = baseline.compare(&context, &nothing, &RealDisk, 1);
+    let ends = ["p/.envrc", "p/.git/hooks/pre-commit"];
+    assert_eq!(found.changes.len(), ends.len(), "{:?}", found.changes);
+    for (change, end) in found.changes.iter().zip(ends) {
+        assert!(change.path.ends_with(end), "{}", change.path);
+        assert_eq!(change.fate, ProtectedFate::Appeared);
+    }
+}
+
+#[test]
 fn a_file_that_was_written_while_it_was_read_is_read_again() {
     let room = Room::new();
     let context = room.context();

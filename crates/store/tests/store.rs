@@ -28,6 +28,8 @@ mod duplicate_calls;
 mod durable;
 #[path = "store/files.rs"]
 mod files;
+#[path = "store/gateways.rs"]
+mod gateways;
 #[path = "store/home.rs"]
 mod home;
 #[path = "store/log.rs"]

@@ -92,6 +92,7 @@ fn nothing_that_an_agent_writes_is_more_than_text_on_any_page_story() {
         "#/cost".to_owned(),
         "#/trust".to_owned(),
         "#/<img src=x onerror=alert(1)>".to_owned(),
+        "#/runs/<img src=x onerror=alert(1)>".to_owned(),
     ] {
         let examined = browser.tell("examine", json!({ "hash": hash }));
         assert_eq!(examined["found"], json!([]), "{hash}");

@@ -108,14 +108,16 @@ async fn who_asks_is_told_by_the_token() {
     let mut world = guarded().await;
     let server = format!("Bearer {TOKEN}");
     let run = format!("Bearer {CREDENTIAL}");
+    let basic = format!("Basic {CREDENTIAL}");
     let run_path = format!("/run/{CREDENTIAL}/mcp");
     let nobody = Seen::Opened(interlock_gateway::govern::Caller::Nobody);
     let of_run = Seen::Opened(interlock_gateway::govern::Caller::Run(RUN.into()));
-    let cases: [(&str, Option<&str>, u16, Option<&Seen>); 11] = [
+    let cases: [(&str, Option<&str>, u16, Option<&Seen>); 12] = [
         ("/mcp", None, 401, None),
         ("/mcp", Some("Bearer wrong"), 401, None),
         ("/mcp", Some("Bearer "), 401, None),
         ("/mcp", Some("Basic YTpi"), 401, None),
+        ("/mcp", Some(&basic), 401, None),
         ("/mcp", Some("Bearer ilr_other"), 401, None),
         ("/mcp", Some("Bearer ilr_unreadable"), 503, None),
         ("/run/ilr_other/mcp", Some(&server), 401, None),
@@ -145,6 +147,32 @@ async fn who_asks_is_told_by_the_token() {
 }
 
 #[tokio::test]
+async fn a_page_is_let_in_by_its_whole_origin() {
+    let own = "https://console.example";
+    let world = World::with(Rules {
+        access: Access {
+            origins: vec![own.to_owned()],
+            ..Access::default()
+        },
+        ..Rules::default()
+    })
+    .await;
+    for (origin, status) in [
+        (own, 200),
+        ("https://CONSOLE.example", 200),
+        ("https://console.example.evil.example", 403),
+        ("https://console.exampl", 403),
+        ("http://console.example", 403),
+    ] {
+        let mut headers = HEADERS.to_vec();
+        headers.push(("origin", origin));
+        let body = initialize("2025-11-25").to_string();
+        let response = world.send(Method::POST, "/mcp", &headers, body).await;
+        assert_eq!(response.status(), status, "{origin}");
+    }
+}
+
+#[tokio::test]
 async fn a_session_is_its_callers_alone() {
     let world = guarded().await;
     let run_path = format!("/run/{CREDENTIAL}/mcp");
@@ -166,6 +194,27 @@ async fn a_session_is_its_callers_alone() {
         404,
         "the server's own token is another caller"
     );
+}
+
+#[tokio::test]
+async fn a_client_without_a_session_shares_nothing_with_whom_another_credential_lets_in() {
+    let mut world = guarded().await;
+    let server = format!("Bearer {TOKEN}");
+    let run = format!("Bearer {CREDENTIAL}");
+    let nobody = Seen::Opened(interlock_gateway::govern::Caller::Nobody);
+    let of_run = Seen::Opened(interlock_gateway::govern::Caller::Run(RUN.into()));
+    for (token, opened) in [(&server, &nobody), (&run, &of_run)] {
+        let mut headers = HEADERS.to_vec();
+        headers.extend([
+            ("mcp-protocol-version", "2026-07-28"),
+            ("mcp-method", "tools/list"),
+            ("authorization", token),
+        ]);
+        let list = modern(json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"}));
+        let sent = world.send(Method::POST, "/mcp", &headers, list.to_string());
+        assert_eq!(sent.await.status(), 200);
+        world.until(opened).await;
+    }
 }
 
 #[tokio::test]

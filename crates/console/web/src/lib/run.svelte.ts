@@ -74,10 +74,13 @@ export class RunModel {
 
   async #begin(): Promise<void> {
     const { signal } = this.#ended;
-    const graph = api.scene(this.id, signal).then(({ scene }) => (this.scene = scene));
+    const graph = api
+      .scene(this.id, signal)
+      .then(({ scene }) => (this.scene = scene))
+      .catch((error: unknown) => (this.error ||= api.sentence(error) ?? ''));
     await Promise.all([this.load(), this.#loadTimeline()]);
     if (!signal.aborted) this.#closeStream = openLive({ id: this.id, events: this.events });
-    await graph.catch((error: unknown) => (this.error ||= api.sentence(error) ?? ''));
+    await graph;
   }
 
   async #loadTimeline(): Promise<void> {

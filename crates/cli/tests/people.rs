@@ -1,0 +1,198 @@
+//! What a person does beside a run: says whom it holds, makes and takes back its tokens, opens a server to others.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a failed test panics"
+)]
+
+use std::{
+    fs,
+    process::{Output, Stdio},
+};
+
+use interlock_testkit::{room::Room, terminal};
+use serde_json::{Value, json};
+
+const INTERLOCK: &str = env!("CARGO_BIN_EXE_interlock");
+const FLOW: &str = "
+id: flow
+initial: a
+states:
+  a: {allowed_tools: [Read], on: {GO: b}}
+  b: {type: final}
+";
+
+struct World {
+    room: Room,
+    token: String,
+}
+
+impl World {
+    fn new() -> Self {
+        let room = Room::new().unwrap();
+        room.write("flow.yaml", FLOW).unwrap();
+        let shown = terminal::output(room.command(INTERLOCK).arg("token")).unwrap();
+        let shown = String::from_utf8(shown.stdout).unwrap();
+        let token = shown.lines().last().unwrap().to_owned();
+        Self { room, token }
+    }
+
+    fn start(&self, more: &[&str]) -> String {
+        let arguments = [&["start", "flow.yaml", "--json"], more].concat();
+        let (code, out, err) = said(&self.call(&arguments));
+        assert_eq!(code, Some(0), "{err}");
+        let started: Value = serde_json::from_str(&out).unwrap();
+        started["run"].as_str().unwrap().to_owned()
+    }
+
+    /// Calls a command as nobody in particular.
+    fn call(&self, arguments: &[&str]) -> Output {
+        let mut command = self.room.command(INTERLOCK);
+        command.args(arguments).stdin(Stdio::null());
+        command.output().unwrap()
+    }
+
+    /// Calls a command as a person does in a script; returns what it prints.
+    fn person(&self, arguments: &[&str], wanted: i32) -> String {
+        let mut command = self.room.command(INTERLOCK);
+        command.args(arguments).stdin(Stdio::null());
+        let output = command.env("INTERLOCK_TOKEN", &self.token).output();
+        let (code, out, err) = said(&output.unwrap());
+        assert_eq!(code, Some(wanted), "{arguments:?}: {out}{err}");
+        format!("{out}{err}")
+    }
+
+    /// Tells whether a run holds a session, by a call that no state allows; its client has ended afterwards.
+    fn is_held(&self, session: &str) -> bool {
+        let told = json!({
+            "session_id": session, "cwd": self.room.project(), "permission_mode": "default",
+            "hook_event_name": "PreToolUse", "tool_name": "Glob", "tool_use_id": "t",
+            "tool_input": {"pattern": "*"},
+        });
+        let path = self.room.path("told.json");
+        fs::write(&path, told.to_string()).unwrap();
+        let line = format!("'{INTERLOCK}' hook claude-code < '{}'", path.display());
+        // Each session has a client of its own; a shell is not taken for one.
+        let mut client = self.room.command("find");
+        client.args([".", "-maxdepth", "0", "-exec", "sh", "-c", &line, ";"]);
+        let (_, out, err) = said(&client.stdin(Stdio::null()).output().unwrap());
+        let answer: Value = serde_json::from_str(&out).unwrap_or_else(|_| panic!("{out}{err}"));
+        match answer["hookSpecificOutput"]["permissionDecision"].as_str() {
+            None => false,
+            Some(word) => {
+                assert_eq!(word, "deny", "{answer}");
+                true
+            }
+        }
+    }
+}
+
+fn said(output: &Output) -> (Option<i32>, String, String) {
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let code = output.status.code();
+    (code, text(&output.stdout), text(&output.stderr))
+}
+
+#[test]
+fn a_person_says_which_session_a_run_holds() {
+    let world = World::new();
+    let run = world.start(&[]);
+    world.person(&["resume", &run, "--session", "named"], 0);
+    assert!(!world.is_held("other"), "the run waits for nobody any more");
+    assert!(world.is_held("named"));
+    // A run that goes on with another session still guards the one that it held.
+    world.person(&["resume", &run, "--session", "second"], 0);
+    world.person(&["resume", &run], 0);
+    assert!(
+        !world.is_held("other"),
+        "no client of it is known to have ended"
+    );
+    assert!(world.is_held("second"));
+    assert!(world.is_held("named"));
+    // Its client has ended: the next session goes on with it.
+    world.person(&["resume", &run], 0);
+    assert!(world.is_held("third"));
+    assert!(!world.is_held("other"));
+    world.person(&["resume", &run, "--session", "fourth"], 0);
+    world.person(&["resume", &run, "--next"], 0);
+    assert!(world.is_held("fifth"));
+    assert!(!world.is_held("other"));
+    world.person(&["cancel", &run], 0);
+    assert!(!world.is_held("fifth"));
+    // Another run takes the place of the one that has ended.
+    world.start(&["--session", "named"]);
+    assert!(world.is_held("named"));
+    assert!(!world.is_held("fifth"));
+}
+
+#[test]
+fn a_run_of_the_project_holds_every_session_until_it_ends() {
+    let world = World::new();
+    let run = world.start(&["--project"]);
+    for session in ["one", "two", "three"] {
+        assert!(world.is_held(session), "{session}");
+    }
+    world.person(&["cancel", &run], 0);
+    assert!(!world.is_held("four"));
+    // So says the project itself, of runs that are started for no session.
+    let config = "hold = \"project\"\n";
+    world.room.write(".interlock/config.toml", config).unwrap();
+    let named = world.start(&["--session", "mine"]);
+    assert!(world.is_held("mine"));
+    assert!(!world.is_held("not mine"));
+    world.person(&["cancel", &named], 0);
+    world.start(&[]);
+    for session in ["five", "six"] {
+        assert!(world.is_held(session), "{session}");
+    }
+}
+
+#[test]
+fn a_token_of_a_run_is_made_and_taken_back_by_a_person() {
+    let world = World::new();
+    let run = world.start(&[]);
+    let of_run = ["token", &run];
+    let (code, _, err) = said(&world.call(&of_run));
+    assert_eq!(code, Some(1));
+    assert!(err.contains("only a person may do this"), "{err}");
+    for _ in 0..2 {
+        let shown = world.person(&of_run, 0);
+        assert!(shown.contains("ilr_"), "{shown}");
+    }
+    let revoke = ["token", &run, "--revoke"];
+    assert!(world.person(&revoke, 0).starts_with("2 tokens"));
+    assert!(world.person(&revoke, 0).starts_with("0 tokens"));
+    world.person(&["cancel", &run], 0);
+    assert!(world.person(&of_run, 1).contains("is over"));
+    // The person's own is ended at a terminal alone.
+    let why = world.person(&["token", "--revoke"], 1);
+    assert!(why.contains("terminal"), "{why}");
+    let mut ends = world.room.command(INTERLOCK);
+    let ended = terminal::output(ends.args(["token", "--revoke"])).unwrap();
+    assert!(ended.status.success(), "{ended:?}");
+    let why = world.person(&of_run, 1);
+    assert!(why.contains("is not the token in use"), "{why}");
+}
+
+#[test]
+fn a_server_takes_no_token_that_could_be_guessed_or_is_no_line() {
+    let world = World::new();
+    let path = world.room.project().join("token");
+    let long = "x".repeat(5_000);
+    for (text, why) in [
+        ("", "at least 16 characters"),
+        ("fifteen-letters", "at least 16 characters"),
+        ("sixteen letters, and blanks", "one line of letters"),
+        ("sixteen-letters-and\nanother-line", "one line of letters"),
+        ("sixteen-letters-\u{e9}", "one line of letters"),
+        (&long, "too large"),
+    ] {
+        fs::write(&path, text).unwrap();
+        let arguments = ["serve", "--listen", "127.0.0.1:0", "--token-file", "token"];
+        let (code, _, err) = said(&world.call(&arguments));
+        assert_eq!(code, Some(2), "{err}");
+        assert!(err.contains(why), "{err}");
+    }
+}
