@@ -30,6 +30,7 @@ use crate::{
 
 use interlock_store::ClientMod;
 use mods::Plugins;
+use plugin::SKILL_COMMAND;
 use rules::{Rules, Settings};
 
 /// Longest text a hook may add to the conversation, in characters.
@@ -45,11 +46,6 @@ const ONCE: [&str; 7] = [
     "tool_use_id",
     "permission_mode",
 ];
-
-/// What newer clients ask before a command that stands in the text of a skill or of a command file runs.
-///
-/// An answer can only keep it from running: it is neither asked about in the client's prompt nor rewritten.
-pub(crate) const SKILL_COMMAND: &str = "PreSkillShellCommand";
 
 /// The settings that whoever manages the machine gives the client.
 const MANAGED: [&str; 2] = [

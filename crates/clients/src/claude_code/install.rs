@@ -12,7 +12,7 @@ use crate::settings::{
     servers::{ServerForm, gateway_words},
 };
 use crate::{
-    claude_code::{SKILL_COMMAND, plugin},
+    claude_code::plugin::{self, SKILL_COMMAND},
     client::ClientId,
 };
 

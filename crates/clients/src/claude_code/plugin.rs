@@ -18,6 +18,11 @@ use crate::{
 /// What the plugin calls its question.
 pub(super) const EVENT: &str = "ToolRun";
 
+/// What newer clients ask before a command that stands in the text of a skill or of a command file runs.
+///
+/// An answer can only keep it from running: it is neither asked about in the client's prompt nor rewritten.
+pub(crate) const SKILL_COMMAND: &str = "PreSkillShellCommand";
+
 /// The code of the plugin.
 pub(crate) const CODE: &str = include_str!("../../plugins/claude-code.js");
 /// Arguments that are paths; the client makes them absolute before it asks a hook.
