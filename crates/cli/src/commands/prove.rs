@@ -20,7 +20,7 @@ use crate::{
     commands::graph,
     failure::{Done, Exit, Failure},
     findings::{Finding as Found, Findings},
-    proved::{Subject, properties_beside},
+    proved::Subject,
 };
 
 pub(crate) fn run(app: &App, args: &ProveArgs) -> Done {
@@ -36,7 +36,7 @@ pub(crate) fn run(app: &App, args: &ProveArgs) -> Done {
     if let Some(old) = &args.against {
         return against::run(app, args, (&source, &loaded.machine), old);
     }
-    let properties = properties(app, args, &source, &loaded.machine)?;
+    let (properties, file) = properties(app, args, &source, &loaded.machine)?;
     let lines = Lines::of(&source);
     let options = ProofOptions {
         states_max: args.max_states,
@@ -44,7 +44,12 @@ pub(crate) fn run(app: &App, args: &ProveArgs) -> Done {
     };
     let proof = prove(&loaded.machine, &properties, &options);
     if args.properties.is_none() {
-        remember(app, (&source, &loaded.machine), &proof);
+        let subject = Subject {
+            source: &source,
+            machine: &loaded.machine,
+            beside: file.as_ref(),
+        };
+        remember(app, &subject, &proof);
     }
     match format {
         FindingFormat::Text => show::proof(app, &source, &proof)?,
@@ -68,25 +73,19 @@ pub(crate) fn run(app: &App, args: &ProveArgs) -> Done {
 }
 
 /// Remembers the verdicts of a workflow's own properties, for `check`.
-fn remember(app: &App, (source, machine): (&Source, &Machine), proof: &Proof) {
+fn remember(app: &App, subject: &Subject<'_>, proof: &Proof) {
     let verdict = |one: &Finding| (one.name.clone(), one.verdict.word().to_owned());
     let verdicts: Vec<(String, String)> = proof.findings.iter().map(verdict).collect();
-    let beside = properties_beside(source);
-    let subject = Subject {
-        source,
-        machine,
-        beside: beside.as_ref(),
-    };
     subject.remember(app, &verdicts);
 }
 
-/// Reads the properties in the workflow, and those of the file that is named or lies beside it.
+/// Reads the properties in the workflow, and those of the file that is named or lies beside it; returns that file, too.
 fn properties(
     app: &App,
     args: &ProveArgs,
     source: &Source,
     machine: &Machine,
-) -> Result<Vec<Property>, Failure> {
+) -> Result<(Vec<Property>, Option<Source>), Failure> {
     let format = args.printed.format();
     let said = |read: Result<Vec<Property>, Vec<Diagnostic>>| {
         read.map_err(|found| unreadable(app, format, (&found, Exit::Usage)))
@@ -97,14 +96,16 @@ fn properties(
         Some(file) => Some(file.clone()),
         None => beside.is_file().then_some(beside),
     };
+    let mut read = None;
     if let Some(file) = file {
         let text = fs::read_to_string(&file)
             .with_context(|| format!("`{}` cannot be read", file.display()))
             .map_err(Failure::usage)?;
         let source = Source::new(file.display().to_string(), text);
         all.extend(said(properties_file(&source, machine))?);
+        read = Some(source);
     }
-    Ok(all)
+    Ok((all, read))
 }
 
 /// Prints what is wrong with a workflow or its properties.
