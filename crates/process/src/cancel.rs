@@ -125,10 +125,12 @@ impl Cancel {
         self.0.killed.end.as_fd()
     }
 
-    /// Returns what hangs up when it is set further than it is now; `None`: it cannot be.
+    /// Returns what hangs up when it is set further than `seen`; `None`: it cannot be.
+    ///
+    /// What was set since the caller looked has hung up already, so that a poll of it returns at once.
     #[must_use]
-    pub fn next_fd(&self) -> Option<BorrowedFd<'_>> {
-        match self.stopped() {
+    pub fn fd_beyond(&self, seen: Option<Stop>) -> Option<BorrowedFd<'_>> {
+        match seen {
             None => Some(self.cancelled_fd()),
             Some(Stop::Gently) => Some(self.killed_fd()),
             Some(Stop::AtOnce) => None,
@@ -205,18 +207,20 @@ mod tests {
     }
 
     #[test]
-    fn whoever_polls_sees_the_next_step_alone() {
+    fn whoever_polls_is_woken_by_what_it_has_not_seen() {
         let is_ready = |fd| {
             let mut fds = [PollFd::from_borrowed_fd(fd, PollFlags::IN)];
             poll(&mut fds, Some(&Timespec::default())).unwrap() > 0
         };
         let cancel = Cancel::new().unwrap();
-        assert!(!is_ready(cancel.next_fd().unwrap()));
+        let wakes = |seen| cancel.fd_beyond(seen).is_some_and(is_ready);
+        let all = [None, Some(Stop::Gently), Some(Stop::AtOnce)];
+        assert_eq!(all.map(wakes), [false, false, false]);
         cancel.cancel();
         assert!(is_ready(cancel.cancelled_fd()));
-        assert!(!is_ready(cancel.next_fd().unwrap()));
+        assert_eq!(all.map(wakes), [true, false, false]);
         cancel.kill();
         assert!(is_ready(cancel.killed_fd()));
-        assert!(cancel.next_fd().is_none());
+        assert_eq!(all.map(wakes), [true, true, false]);
     }
 }

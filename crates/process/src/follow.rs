@@ -90,6 +90,7 @@ pub fn run(
         child,
         group,
         cancel,
+        seen: None,
         waker,
         out,
         err,
@@ -156,6 +157,8 @@ struct Follow<'a> {
     child: Child,
     group: Pid,
     cancel: &'a Cancel,
+    /// How far it was cancelled when that was last looked at.
+    seen: Option<Stop>,
     waker: Arc<Waker>,
     out: OutputPipe,
     err: OutputPipe,
@@ -194,7 +197,7 @@ impl Follow<'_> {
         let mut fds = vec![PollFd::from_borrowed_fd(self.waker.woken(), input)];
         fds.extend(
             self.cancel
-                .next_fd()
+                .fd_beyond(self.seen)
                 .map(|fd| PollFd::from_borrowed_fd(fd, input)),
         );
         for outlet in [&self.out, &self.err] {
@@ -250,7 +253,8 @@ impl Follow<'_> {
 
     /// Ends the group where it is due.
     fn press(&mut self, now: Instant) {
-        match self.cancel.stopped() {
+        self.seen = self.cancel.stopped();
+        match self.seen {
             Some(Stop::Gently) if self.ending.is_none() => self.begin_to_end(Why::Asked, now),
             Some(Stop::AtOnce) => {
                 if self.ending.is_none() {

@@ -100,6 +100,7 @@ pub(super) fn follow(wanted: &CommandSpec<'_>, context: &ToolContext<'_>) -> io:
         err: Printed::new(err.map(OwnedFd::from), wanted.bytes_max)?,
         report: Report::default(),
         stop: None,
+        seen: None,
         ended: None,
         context,
         deadline: Instant::now().checked_add(wanted.timeout),
@@ -145,6 +146,8 @@ struct Follow<'a> {
     err: Printed,
     report: Report,
     stop: Option<Stopping>,
+    /// How far it was cancelled when that was last looked at.
+    seen: Option<interlock_process::Stop>,
     /// When the process that carries the line was gone.
     ended: Option<Instant>,
     context: &'a ToolContext<'a>,
@@ -189,10 +192,8 @@ impl Follow<'_> {
         }
         self.out.pipe.waits().into_iter().for_each(&mut add);
         self.err.pipe.waits().into_iter().for_each(&mut add);
-        match &self.stop {
-            None => add(self.context.cancel.cancelled_fd()),
-            Some(_) => self.context.cancel.next_fd().into_iter().for_each(&mut add),
-        }
+        let unseen = self.context.cancel.fd_beyond(self.seen);
+        unseen.into_iter().for_each(&mut add);
         let now = Instant::now();
         let timeout = self
             .next_look(now)
@@ -216,9 +217,10 @@ impl Follow<'_> {
 
     /// Ends the line where it is due.
     fn press(&mut self, now: Instant) {
+        self.seen = self.context.cancel.stopped();
         if self.stop.is_none() && self.ended.is_none() {
             let is_late = self.deadline.is_some_and(|deadline| now >= deadline);
-            let why = match (self.context.cancel.is_cancelled(), is_late) {
+            let why = match (self.seen.is_some(), is_late) {
                 (true, _) => Stop::Asked,
                 (false, true) => Stop::TooLong,
                 (false, false) => return,
@@ -232,7 +234,7 @@ impl Follow<'_> {
             });
         }
         if let Some(stop) = &mut self.stop
-            && self.context.cancel.is_killed()
+            && self.seen == Some(interlock_process::Stop::AtOnce)
         {
             stop.kill_at = stop.kill_at.min(now);
         }
