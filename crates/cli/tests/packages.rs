@@ -207,6 +207,16 @@ fn the_script_installs_nothing_that_is_not_what_was_published() {
     };
     refused(&[], "nothing was installed");
     refused(&["--dirr", "x"], "is not an option");
+    // The checksum is right, and the program is one of another system.
+    let stem = archive.file_name().unwrap().to_str().unwrap();
+    let stem = stem.strip_suffix(".tar.gz").unwrap();
+    fs::create_dir_all(release.join(stem)).unwrap();
+    fs::write(release.join(stem).join("interlock"), "#!/no/such/loader\n").unwrap();
+    let pack = format!("tar -czf {stem}.tar.gz {stem} && sha256sum -- *.tar.gz >SHA256SUMS");
+    ran(Command::new("sh").args(["-c", &pack]).current_dir(&release));
+    refused(&[], "does not start on this system");
+    let left = fs::read_dir(program.parent().unwrap()).unwrap();
+    assert_eq!(left.count(), 0);
     fs::write(release.join("SHA256SUMS"), "0  interlock-1-none.tar.gz\n").unwrap();
     refused(&[], "no archive for");
     fs::remove_file(release.join("SHA256SUMS")).unwrap();
@@ -245,6 +255,7 @@ fn the_archive_and_the_package_of_debian_hold_what_belongs_to_a_program() {
     assert!(to.join("usr/share/man/man1/interlock.1.gz").is_file());
     let fields = ran(Command::new("dpkg-deb").arg("--field").arg(&deb));
     assert!(fields.contains("Package: interlock\n"), "{fields}");
+    assert!(fields.contains("Depends: libc6 (>= 2.35)\n"), "{fields}");
 
     let formula = fs::read_to_string(packages().join("interlock.rb")).unwrap();
     assert!(!formula.contains("@SHA256_LINUX_X64@"), "{formula}");
