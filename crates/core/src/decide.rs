@@ -22,7 +22,6 @@ mod stage;
 mod tools;
 mod transitions;
 
-pub use calls::shell_finding;
 pub use prompts::{Question, question};
 pub use stage::{digest_of as text_digest, stage_task, stage_text};
 

@@ -54,7 +54,7 @@ impl Work<'_> {
                     then: Some(then),
                 };
                 let about = About::Call(Box::new(grant));
-                let how = Asking::of(context.state.approval);
+                let how = Asking::of(context.state().approval);
                 self.ask(path, about, call.digest.clone(), how);
                 Ok(Reply::Ask(refusal))
             }

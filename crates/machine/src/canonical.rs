@@ -3,7 +3,8 @@
 use serde_json::Value;
 
 /// Orders the keys of every object: two clients may write them otherwise.
-pub(crate) fn canonical(value: &Value) -> Value {
+#[must_use]
+pub fn canonical(value: &Value) -> Value {
     match value {
         Value::Object(object) => {
             let mut keys: Vec<&String> = object.keys().collect();

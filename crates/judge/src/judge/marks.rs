@@ -19,7 +19,8 @@ use crate::{
 };
 
 /// Derives what follows from `context.call`, should it run.
-pub(crate) fn marks(context: JudgeContext<'_>) -> CallMarks {
+#[must_use]
+pub fn marks(context: JudgeContext<'_>) -> CallMarks {
     let call = context.call;
     if matches!(call.kind, CallKind::Control(_)) {
         return CallMarks::default();
@@ -167,7 +168,7 @@ fn watched(context: JudgeContext<'_>) -> Vec<WatchedFile> {
 }
 
 /// Returns the interrupts that `paths` match, in the order the machine has them.
-pub(crate) fn interrupt_hits<'a>(
+pub fn interrupt_hits<'a>(
     machine: &Machine,
     called: Option<&str>,
     paths: impl Iterator<Item = &'a str>,

@@ -74,7 +74,8 @@ impl Request {
     }
 
     /// Names the event, state or tool that the request is about; `at` is the frame's current state.
-    pub(crate) fn subject<'a>(&'a self, at: &'a str) -> &'a str {
+    #[must_use]
+    pub fn subject<'a>(&'a self, at: &'a str) -> &'a str {
         match &self.about {
             About::Transition(transition) => transition.event.as_str(),
             About::Entry { .. } => at,

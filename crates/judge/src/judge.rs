@@ -14,14 +14,12 @@ mod shell;
 mod stage;
 mod substance;
 
-pub(crate) use context::{context_of, granted, is_for};
-pub use finding::Finding;
-pub(crate) use finding::find;
-pub use hold::{Hold, hold, hold_at};
-pub(crate) use marks::{interrupt_hits, marks};
+pub use context::context_of;
+pub use finding::{Finding, shell_finding};
+pub use hold::{Hold, begins_with, covers, hold, hold_at, keeps_running};
+pub use marks::{interrupt_hits, marks};
 pub use shell::{Objection, ShellRule, is_contained};
-pub use stage::keys;
-pub(crate) use stage::{StageVerdict, judge_stage, only_reads};
+pub use stage::{StageVerdict, judge_stage, keys, only_reads};
 
 use crate::{
     address::in_fork,
@@ -30,12 +28,12 @@ use crate::{
     names::FramePath,
     policy::{OnDenied, Policy, Stance},
     refusal::{Code, Refusal},
-    run::{Frame, Run},
+    run::{Frame, Request, Run},
 };
 
 /// What a call is judged against.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct JudgeContext<'a> {
+pub struct JudgeContext<'a> {
     /// The run's machine.
     pub(crate) machine: &'a Machine,
     /// The run.
@@ -46,11 +44,35 @@ pub(crate) struct JudgeContext<'a> {
     pub(crate) state: &'a State,
     /// The call.
     pub(crate) call: &'a ToolCall,
-    /// Whether a person granted exactly this call.
-    pub(crate) granted: bool,
+    /// The approval of exactly this call, which it may use up.
+    pub(crate) grant: Option<&'a Request>,
 }
 
-impl JudgeContext<'_> {
+impl<'a> JudgeContext<'a> {
+    /// Returns the run.
+    #[must_use]
+    pub const fn run(&self) -> &'a Run {
+        self.run
+    }
+
+    /// Returns the state of the frame that the call counts in.
+    #[must_use]
+    pub const fn state(&self) -> &'a State {
+        self.state
+    }
+
+    /// Returns the call.
+    #[must_use]
+    pub const fn call(&self) -> &'a ToolCall {
+        self.call
+    }
+
+    /// Returns the approval of exactly this call, which it may use up.
+    #[must_use]
+    pub const fn grant(&self) -> Option<&'a Request> {
+        self.grant
+    }
+
     /// Tells whether a shell line may write here.
     fn may_write(&self) -> bool {
         self.state.policy.stance() == crate::policy::Stance::Writing
@@ -59,7 +81,7 @@ impl JudgeContext<'_> {
 
 /// What a call is told.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Verdict {
+pub enum Verdict {
     /// It may run.
     Allow,
     /// A person is asked.
@@ -72,7 +94,8 @@ pub(crate) enum Verdict {
 pub(crate) type Check = Result<(), Refusal>;
 
 /// Judges `context.call`. Total: never panics.
-pub(crate) fn judge(context: JudgeContext<'_>) -> Verdict {
+#[must_use]
+pub fn judge(context: JudgeContext<'_>) -> Verdict {
     let first = match context.call.kind {
         CallKind::Control(_) => reachable(context),
         CallKind::Conversation => reachable(context)
@@ -94,7 +117,7 @@ fn judge_work(context: JudgeContext<'_>) -> Verdict {
         if !asks {
             return Verdict::Deny(refusal);
         }
-        if !context.granted {
+        if context.grant.is_none() {
             // What no grant excuses is refused before a person is asked.
             return match contents(context, true) {
                 Err(worse) => Verdict::Deny(worse),
@@ -102,7 +125,7 @@ fn judge_work(context: JudgeContext<'_>) -> Verdict {
             };
         }
     }
-    match contents(context, context.granted) {
+    match contents(context, context.grant.is_some()) {
         Err(refusal) => Verdict::Deny(refusal),
         Ok(()) => Verdict::Allow,
     }

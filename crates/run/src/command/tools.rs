@@ -47,7 +47,8 @@ impl AvailableTool {
 }
 
 /// Finds the tools that the model of a stage is told of, and the listed ones that are not there.
-pub(crate) fn offered(
+#[must_use]
+pub fn offered(
     policy: Option<&Policy>,
     completion_tool: Option<&str>,
     of_run: Option<&[String]>,

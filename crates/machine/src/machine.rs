@@ -34,7 +34,6 @@ pub use stage::{
 pub use task::{EffectKind, NodeKind, Task, TaskKind};
 
 /// A context, an input or transition data.
-pub use crate::parts::ApprovalKind;
 pub use interlock_expr::Object;
 
 /// A compiled workflow.
@@ -431,6 +430,25 @@ pub struct ApprovalRule {
     /// What the approval has to come with.
     #[serde(default, skip_serializing_if = "ApprovalKind::is_default")]
     pub kind: ApprovalKind,
+}
+
+/// What an approval has to come with.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ApprovalKind {
+    /// Nothing else; it can be given wherever a person is asked.
+    #[default]
+    Person,
+    /// An assertion of one of the person's passkeys.
+    Passkey,
+}
+
+impl ApprovalKind {
+    /// Tells whether an approval needs nothing else.
+    #[must_use]
+    pub fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 /// A detour that is taken when a file is written.

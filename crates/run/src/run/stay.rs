@@ -75,7 +75,7 @@ impl Stay {
     }
 
     /// Returns the effect under way for the state mutably.
-    pub(crate) fn effect_mut(&mut self) -> Option<&mut Running> {
+    pub fn effect_mut(&mut self) -> Option<&mut Running> {
         match &mut self.progress {
             Progress::Effect(effect) => Some(effect),
             Progress::None | Progress::Items(_) | Progress::Branches(_) => None,
@@ -83,7 +83,7 @@ impl Stay {
     }
 
     /// Ends the effect under way for the state and returns it.
-    pub(crate) fn take_effect(&mut self) -> Option<Running> {
+    pub fn take_effect(&mut self) -> Option<Running> {
         match std::mem::take(&mut self.progress) {
             Progress::Effect(effect) => Some(effect),
             other => {
@@ -103,7 +103,7 @@ impl Stay {
     }
 
     /// Returns the items that a machine runs for mutably.
-    pub(crate) fn items_mut(&mut self) -> Option<&mut Items> {
+    pub fn items_mut(&mut self) -> Option<&mut Items> {
         match &mut self.progress {
             Progress::Items(items) => Some(items),
             Progress::None | Progress::Effect(_) | Progress::Branches(_) => None,
@@ -117,7 +117,7 @@ impl Stay {
     }
 
     /// Returns the attempt of a model stage that is under way mutably.
-    pub(crate) fn stage_attempt_mut(&mut self) -> Option<&mut StageAttempt> {
+    pub fn stage_attempt_mut(&mut self) -> Option<&mut StageAttempt> {
         self.effect_mut()?.stage.as_deref_mut()
     }
 

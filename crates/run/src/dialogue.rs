@@ -84,7 +84,8 @@ impl Conversation {
     }
 
     /// Returns an output as an entry of a list: a list or an object, otherwise text.
-    pub(crate) fn listed(output: &Value) -> Value {
+    #[must_use]
+    pub fn listed(output: &Value) -> Value {
         let parsed = output.as_str().map(parse_output);
         match parsed {
             Some(parsed @ (Value::Object(_) | Value::Array(_))) => parsed,

@@ -14,7 +14,7 @@ use crate::{
 
 /// What a call of a stage is told.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum StageVerdict {
+pub enum StageVerdict {
     /// It may run.
     Allow(AllowSource),
     /// A person is asked; what a yes then leads to.
@@ -28,7 +28,8 @@ const MODE: &str = "mode";
 const STAGE: &str = "stage";
 
 /// Judges `context.call`; the first line that applies decides.
-pub(crate) fn judge_stage(context: JudgeContext<'_>, mode: &ModeRules) -> StageVerdict {
+#[must_use]
+pub fn judge_stage(context: JudgeContext<'_>, mode: &ModeRules) -> StageVerdict {
     if let Err(refusal) = before_lists(context) {
         let source = if refusal.code == Code::InvalidArguments {
             STAGE
@@ -61,7 +62,8 @@ pub(crate) fn judge_stage(context: JudgeContext<'_>, mode: &ModeRules) -> StageV
 }
 
 /// Tells whether a call only reads, so that it may run beside others and again after a crash.
-pub(crate) fn only_reads(call: &ToolCall) -> bool {
+#[must_use]
+pub fn only_reads(call: &ToolCall) -> bool {
     call.facts.only_reads && call.facts.writes.is_empty()
 }
 

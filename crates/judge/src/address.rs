@@ -9,16 +9,20 @@ use crate::{
 
 /// The frame a command is for, and the sub-agent to be bound first.
 #[derive(Debug)]
-pub(crate) struct Address {
-    pub(crate) path: FramePath,
-    pub(crate) bind: Option<Bind>,
+pub struct Address {
+    /// Path of the frame.
+    pub path: FramePath,
+    /// Sub-agent that is bound first; `None`: nobody.
+    pub bind: Option<Bind>,
 }
 
 /// A sub-agent and the frame it is to hold.
 #[derive(Debug)]
-pub(crate) struct Bind {
-    pub(crate) agent: AgentId,
-    pub(crate) path: FramePath,
+pub struct Bind {
+    /// The sub-agent.
+    pub agent: AgentId,
+    /// Path of the frame that it is to hold.
+    pub path: FramePath,
 }
 
 impl Address {
@@ -41,7 +45,10 @@ impl Address {
 /// A named branch wins, then the branch the sub-agent is bound to, then the
 /// first free one. What a sub-agent holds is nobody else's, be it a sibling or
 /// the main agent, until it stops or its branch ends.
-pub(crate) fn locate(
+///
+/// # Errors
+/// No open branch has that name, or another sub-agent works there.
+pub fn locate(
     machine: &Machine,
     run: &Run,
     branch: Option<&str>,
@@ -95,13 +102,17 @@ fn locate_named(
 }
 
 /// Finds the frame that a person means, whoever works there.
-pub(crate) fn locate_for_person(run: &Run, branch: Option<&str>) -> Result<FramePath, Refusal> {
+///
+/// # Errors
+/// No open branch has that name.
+pub fn locate_for_person(run: &Run, branch: Option<&str>) -> Result<FramePath, Refusal> {
     let path = branch.map_or_else(|| Ok(FramePath::root()), |name| named(run, name))?;
     first_open(run.frame(&path), &path).ok_or_else(|| none_open(run))
 }
 
 /// Finds the frame that holds the open branches, for what belongs to none of them.
-pub(crate) fn above_branches(run: &Run) -> Option<FramePath> {
+#[must_use]
+pub fn above_branches(run: &Run) -> Option<FramePath> {
     let leaf = run.open_leaves().into_iter().next()?;
     leaf.split_last().map(|(above, _)| above)
 }
@@ -149,7 +160,8 @@ fn held(run: &Run, path: &FramePath, name: &str) -> Refusal {
 }
 
 /// Tells whether branches are open somewhere in the run.
-pub(crate) fn in_fork(machine: &Machine, run: &Run) -> bool {
+#[must_use]
+pub fn in_fork(machine: &Machine, run: &Run) -> bool {
     fn forks(machine: &Machine, frame: &Frame) -> bool {
         let here = machine
             .called(frame.machine.as_ref())

@@ -1,10 +1,12 @@
 //! What the rules of section "shell" find in a line, for people who ask.
 
 use super::{
-    JudgeContext, edits,
+    JudgeContext, context_of, edits,
     shell::{self, Objection, ShellRule},
 };
-use crate::policy::Stance;
+use crate::{
+    address::locate, call::ToolCall, machine::Machine, policy::Stance, refusal::Code, run::Run,
+};
 
 /// What the shell rules find in a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,8 +19,17 @@ pub struct Finding {
     pub entries: Vec<Option<String>>,
 }
 
+/// Finds what the shell rules say of a line proposed where the run stands.
+///
+/// `None` where the call is no shell line, or the run has no such place.
+#[must_use]
+pub fn shell_finding(machine: &Machine, run: &Run, call: &ToolCall) -> Option<Finding> {
+    let address = locate(machine, run, call.branch.as_deref(), call.agent.as_ref()).ok()?;
+    find(context_of(machine, run, call, &address.path)?)
+}
+
 /// Finds what the shell rules say of the call on the context; `None`: it is no shell line.
-pub(crate) fn find(context: JudgeContext<'_>) -> Option<Finding> {
+fn find(context: JudgeContext<'_>) -> Option<Finding> {
     let facts = context.call.facts.shell.as_ref()?;
     let protected = context
         .call
@@ -27,7 +38,7 @@ pub(crate) fn find(context: JudgeContext<'_>) -> Option<Finding> {
         .as_ref()
         .map(|thing| Objection {
             rule: ShellRule::Protected,
-            code: crate::refusal::Code::Protected,
+            code: Code::Protected,
             what: format!("{thing} is protected"),
             instead: "leave it alone: a person changes it".to_owned(),
         });

@@ -9,7 +9,8 @@ use crate::{
 };
 
 /// Lays out what a call in the frame at `path` is judged by; `None`: the run has no such place.
-pub(crate) fn context_of<'a>(
+#[must_use]
+pub fn context_of<'a>(
     machine: &'a Machine,
     run: &'a Run,
     call: &'a ToolCall,
@@ -26,12 +27,22 @@ pub(crate) fn context_of<'a>(
         frame,
         state,
         call,
-        granted: granted(run, frame, path, call).is_some(),
+        grant: granted(run, frame, path, call),
     })
 }
 
+impl JudgeContext<'_> {
+    /// Tells whether a person is asked about exactly this call, in the frame at `path`, and has not answered.
+    #[must_use]
+    pub fn is_asked(&self, path: &FramePath) -> bool {
+        self.run.requests.iter().any(|request| {
+            request.granted.is_none() && is_for(request, self.frame, path, self.call)
+        })
+    }
+}
+
 /// Finds the yes that `call` may use up.
-pub(crate) fn granted<'r>(
+fn granted<'r>(
     run: &'r Run,
     frame: &Frame,
     path: &FramePath,
@@ -43,7 +54,7 @@ pub(crate) fn granted<'r>(
 }
 
 /// Tells whether a request is for exactly this call, by the one who asked.
-pub(crate) fn is_for(request: &Request, frame: &Frame, path: &FramePath, call: &ToolCall) -> bool {
+fn is_for(request: &Request, frame: &Frame, path: &FramePath, call: &ToolCall) -> bool {
     let asked = request.call().map(|grant| &grant.call);
     request.path == *path
         && request.entered_seq == frame.stay.entered_seq

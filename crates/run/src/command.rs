@@ -21,8 +21,7 @@ use crate::{
 
 pub use node::NodeCommand;
 pub use stage::{CALLS_MAX, StageCommand};
-pub use tools::AvailableTool;
-pub(crate) use tools::offered;
+pub use tools::{AvailableTool, offered};
 
 /// A command with the time at which it is given.
 #[derive(Debug, Clone, PartialEq)]

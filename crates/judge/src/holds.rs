@@ -63,7 +63,8 @@ pub fn unmet<'a>(scope: Scope<'a>, guards: &'a [GuardRef]) -> Vec<Unmet> {
 }
 
 /// Returns the guards of `rule` that cannot be evaluated, up to the transition whose guards hold.
-pub(crate) fn unreadable(scope: Scope<'_>, rule: &Rule) -> Vec<Unmet> {
+#[must_use]
+pub fn unreadable(scope: Scope<'_>, rule: &Rule) -> Vec<Unmet> {
     let mut found = Vec::new();
     for transition in &rule.transitions {
         let unmet = unmet(scope, &transition.guards);
@@ -76,7 +77,8 @@ pub(crate) fn unreadable(scope: Scope<'_>, rule: &Rule) -> Vec<Unmet> {
 }
 
 /// Returns what the expressions of `rule` saw, up to the transition that is taken.
-pub(crate) fn conditions(scope: Scope<'_>, rule: &Rule, taken: usize) -> Vec<SeenCondition> {
+#[must_use]
+pub fn conditions(scope: Scope<'_>, rule: &Rule, taken: usize) -> Vec<SeenCondition> {
     let asked = rule.transitions.iter().take(taken + 1);
     asked
         .flat_map(|transition| &transition.guards)
@@ -106,7 +108,8 @@ fn looked_at(frame: &Frame, guard: &ExpressionGuard) -> SeenCondition {
 /// Returns what `guards` read, in order: values of the context and the output, and evidence.
 ///
 /// Evidence that counts since the last edit rests on that edit, too.
-pub(crate) fn read(scope: Scope<'_>, guards: &[GuardRef]) -> Vec<Value> {
+#[must_use]
+pub fn read(scope: Scope<'_>, guards: &[GuardRef]) -> Vec<Value> {
     let mut seen = Vec::new();
     for guard in with_parts(&scope.machine.guards, guards) {
         read_guard(scope, guard, &mut seen);
@@ -446,23 +449,4 @@ fn brief(value: &Value) -> String {
         return text;
     }
     text.chars().take(57).chain("...".chars()).collect()
-}
-
-impl Op {
-    /// Returns the operator as workflow files write it.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Eq => "eq",
-            Self::Neq => "neq",
-            Self::Gt => "gt",
-            Self::Gte => "gte",
-            Self::Lt => "lt",
-            Self::Lte => "lte",
-            Self::In => "in",
-            Self::Contains => "contains",
-            Self::Exists => "exists",
-            Self::NotExists => "not_exists",
-        }
-    }
 }

@@ -206,7 +206,8 @@ pub enum CallStatus {
 
 impl StageAttempt {
     /// Makes an attempt that has just started.
-    pub(crate) fn begun(tools: Vec<String>, started_ms: u64) -> Self {
+    #[must_use]
+    pub fn begun(tools: Vec<String>, started_ms: u64) -> Self {
         Self {
             tools,
             started_ms,
@@ -214,7 +215,8 @@ impl StageAttempt {
         }
     }
 
-    pub(crate) fn places(&self, is: impl Fn(&CallStatus) -> bool) -> Vec<usize> {
+    /// Returns the positions of the calls whose status `is` the one wanted.
+    pub fn places(&self, is: impl Fn(&CallStatus) -> bool) -> Vec<usize> {
         let calls = self.calls.iter().enumerate();
         calls
             .filter(|(_, call)| is(&call.status))
@@ -222,12 +224,14 @@ impl StageAttempt {
             .collect()
     }
 
-    pub(crate) fn place(&self, is: impl Fn(&CallStatus) -> bool) -> Option<usize> {
+    /// Returns the position of the first call whose status `is` the one wanted.
+    pub fn place(&self, is: impl Fn(&CallStatus) -> bool) -> Option<usize> {
         self.calls.iter().position(|call| is(&call.status))
     }
 
     /// Tells whether the call at `next` may begin while those at `running` go on.
-    pub(crate) fn may_overlap(&self, running: &[usize], next: usize) -> bool {
+    #[must_use]
+    pub fn may_overlap(&self, running: &[usize], next: usize) -> bool {
         let reads = |at: &usize| {
             self.calls
                 .get(*at)

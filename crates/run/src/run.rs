@@ -360,7 +360,7 @@ impl Run {
     }
 
     /// Returns the frame at `path` mutably.
-    pub(crate) fn frame_mut(&mut self, path: &FramePath) -> Option<&mut Frame> {
+    pub fn frame_mut(&mut self, path: &FramePath) -> Option<&mut Frame> {
         path.names().iter().try_fold(&mut self.root, |frame, name| {
             frame
                 .regions

@@ -157,6 +157,25 @@ pub enum Op {
     NotExists,
 }
 
+impl Op {
+    /// Returns the operator as workflow files write it.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Eq => "eq",
+            Self::Neq => "neq",
+            Self::Gt => "gt",
+            Self::Gte => "gte",
+            Self::Lt => "lt",
+            Self::Lte => "lte",
+            Self::In => "in",
+            Self::Contains => "contains",
+            Self::Exists => "exists",
+            Self::NotExists => "not_exists",
+        }
+    }
+}
+
 /// A call that must have been seen to succeed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EvidenceGuard {

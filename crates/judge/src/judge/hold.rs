@@ -65,7 +65,7 @@ fn of_context<'a>(context: JudgeContext<'a>, path: FramePath, facts: &'a ShellFa
     let listed = facts
         .commands
         .iter()
-        .filter(|command| policy.covers(command))
+        .filter(|command| covers(policy, command))
         .collect();
     let writes = !context.call.facts.writes.is_empty();
     Hold {
@@ -83,7 +83,7 @@ fn of_context<'a>(context: JudgeContext<'a>, path: FramePath, facts: &'a ShellFa
             && facts
                 .commands
                 .iter()
-                .any(|command| shell::is_contained(command) && !policy.covers(command)),
+                .any(|command| shell::is_contained(command) && !covers(policy, command)),
         nothing: !writes && facts.builtins_alone && only_reads(facts),
         fetches: facts
             .network
@@ -115,34 +115,30 @@ fn only_reads(facts: &ShellFacts) -> bool {
             .all(|command| command.opaque.is_none() && !elsewhere(command))
 }
 
-impl SimpleCommand {
-    /// Tells whether the command begins with `words`, as an entry of `allowed_commands` would.
-    #[must_use]
-    pub fn begins_with(&self, words: &[String]) -> bool {
-        shell::words_beyond(words, self).is_some()
-    }
+/// Tells whether `command` begins with `words`, as an entry of `allowed_commands` would.
+#[must_use]
+pub fn begins_with(command: &SimpleCommand, words: &[String]) -> bool {
+    shell::words_beyond(words, command).is_some()
 }
 
-impl Policy {
-    /// Tells whether what a line starts may go on when the line has ended.
-    ///
-    /// `background` then names one of its commands, and each whose effect is not known.
-    #[must_use]
-    pub fn lets_go_on(&self, facts: &ShellFacts) -> bool {
-        let is_named = |command: &SimpleCommand| {
-            let mut entries = self.background.iter();
-            entries.any(|entry| command.begins_with(&entry.words))
-        };
-        let may_stay = |command: &SimpleCommand| command.opaque.is_none() || is_named(command);
-        facts.unreadable.is_none()
-            && facts.commands.iter().any(is_named)
-            && facts.commands.iter().all(may_stay)
-    }
+/// Tells whether what a line starts may keep running when the line has ended.
+///
+/// `background` of `policy` then names one of its commands, and each whose effect is not known.
+#[must_use]
+pub fn keeps_running(policy: &Policy, facts: &ShellFacts) -> bool {
+    let is_named = |command: &SimpleCommand| {
+        let mut entries = policy.background.iter();
+        entries.any(|entry| begins_with(command, &entry.words))
+    };
+    let may_stay = |command: &SimpleCommand| command.opaque.is_none() || is_named(command);
+    facts.unreadable.is_none()
+        && facts.commands.iter().any(is_named)
+        && facts.commands.iter().all(may_stay)
+}
 
-    /// Tells whether an entry of `allowed_commands` lists `command`.
-    #[must_use]
-    pub fn covers(&self, command: &SimpleCommand) -> bool {
-        let entries = self.allowed_commands.as_deref().unwrap_or_default();
-        shell::is_listed(entries, command)
-    }
+/// Tells whether an entry of `allowed_commands` of `policy` lists `command`.
+#[must_use]
+pub fn covers(policy: &Policy, command: &SimpleCommand) -> bool {
+    let entries = policy.allowed_commands.as_deref().unwrap_or_default();
+    shell::is_listed(entries, command)
 }

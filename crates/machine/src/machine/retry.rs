@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use crate::parts::Cause;
+use crate::cause::Cause;
 
 /// Retry policy of an activity.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -19,7 +19,7 @@ pub struct Retry {
     /// Codes that are retried; `None`: all but 130.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub codes: Option<Vec<i64>>,
-    /// Whether only transient failures are retried; see [`crate::parts::Cause::passing`].
+    /// Whether only transient failures are retried; see [`crate::cause::Cause::passing`].
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub only_passing: bool,
     /// Whether up to one second of jitter is added, so that retries are spread out.
@@ -65,7 +65,8 @@ impl Retry {
     }
 
     /// Returns up to a second, the same for the same place and time.
-    pub(crate) fn jitter_ms(&self, place: &str, at_ms: u64) -> u64 {
+    #[must_use]
+    pub fn jitter_ms(&self, place: &str, at_ms: u64) -> u64 {
         if !self.jitter {
             return 0;
         }
