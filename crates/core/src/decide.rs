@@ -23,18 +23,19 @@ mod tools;
 mod transitions;
 
 pub use prompts::{Question, question};
-pub use stage::{digest_of as text_digest, stage_task, stage_text};
+pub use stage::{stage_task, stage_text};
 
 use std::sync::Arc;
 
 use conversation::opened;
+use transitions::state_of;
 
 use crate::{
     command::{Command, CommandKind},
     event::Event,
     evolve,
     holds::Scope,
-    machine::{Machine, Object},
+    machine::{Machine, Object, State},
     names::{AgentId, ApprovalId, FramePath},
     pending::pending,
     refusal::{Code, Refusal},
@@ -197,17 +198,20 @@ impl<'a> Work<'a> {
         Ok((frame, machine))
     }
 
+    /// Returns the frame at `path` and its state.
+    fn at(&self, path: &FramePath) -> Result<(&Frame, &'a State), Refusal> {
+        let (frame, machine) = self.stand(path)?;
+        Ok((frame, state_of(machine, frame)?))
+    }
+
     /// Tells whether the frame at `path` is there and no branch around it has ended.
     fn is_open(&self, path: &FramePath) -> bool {
         let mut frame = &self.run.root;
         for name in path.names() {
-            let Some(region) = frame.regions.iter().find(|region| region.name == *name) else {
-                return false;
-            };
-            if !region.is_open() {
-                return false;
+            match frame.region(name).filter(|region| region.is_open()) {
+                Some(region) => frame = &region.frame,
+                None => return false,
             }
-            frame = &region.frame;
         }
         !self.run.is_over()
     }

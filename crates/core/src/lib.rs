@@ -16,9 +16,7 @@ mod evolve;
 mod fill;
 mod merge;
 
-pub use decide::{
-    Decision, Question, Reply, decide, question, stage_task, stage_text, text_digest,
-};
+pub use decide::{Decision, Question, Reply, decide, question, stage_task, stage_text};
 pub use effects::{asks, effects, fill_now, missing_files};
 pub use evolve::evolve;
 
@@ -36,3 +34,9 @@ pub use interlock_run::{
 use interlock_judge::{self as judge, address};
 use interlock_machine::canonical;
 use interlock_run::parts;
+
+/// Returns the SHA-256 of a text, in lower-case hex.
+#[must_use]
+pub fn text_digest(text: &str) -> names::Digest {
+    names::Digest::of(text)
+}

@@ -17,6 +17,7 @@ const CRATES: &[(&str, &[&str])] = &[
     (
         "machine",
         &[
+            "defaults",
             "names",
             "refusal",
             "instant",

@@ -4,7 +4,7 @@ use crate::{
     machine::Machine,
     names::{AgentId, FramePath},
     refusal::{Code, Refusal},
-    run::{Frame, Region, Run},
+    run::{Frame, Run},
 };
 
 /// The frame a command is for, and the sub-agent to be bound first.
@@ -163,18 +163,13 @@ fn held(run: &Run, path: &FramePath, name: &str) -> Refusal {
 #[must_use]
 pub fn in_fork(machine: &Machine, run: &Run) -> bool {
     fn forks(machine: &Machine, frame: &Frame) -> bool {
-        let here = machine
-            .called(frame.machine.as_ref())
-            .and_then(|machine| machine.states.get(&frame.at))
-            .is_some_and(|state| state.activity.branches().is_some());
-        here || open(frame).any(|region| forks(machine, &region.frame))
+        let state = frame.state(machine);
+        let here = state.is_some_and(|state| state.activity.branches().is_some());
+        here || frame
+            .open_regions()
+            .any(|region| forks(machine, &region.frame))
     }
     forks(machine, &run.root)
-}
-
-fn open(frame: &Frame) -> impl Iterator<Item = &Region> {
-    let regions = frame.regions.iter().map(AsRef::as_ref);
-    regions.filter(|region: &&Region| region.is_open())
 }
 
 /// Returns the first frame at or below `path` that can act.
@@ -183,7 +178,8 @@ fn first_open(frame: Option<&Frame>, path: &FramePath) -> Option<FramePath> {
     if frame.regions.is_empty() {
         return Some(path.clone());
     }
-    open(frame).find_map(|region| first_open(Some(&region.frame), &path.child(&region.name)))
+    let mut open = frame.open_regions();
+    open.find_map(|region| first_open(Some(&region.frame), &path.child(&region.name)))
 }
 
 /// Finds the open frame that a branch name such as `outer/inner` means.
@@ -211,12 +207,12 @@ fn named(run: &Run, name: &str) -> Result<FramePath, Refusal> {
     let mut frame = &run.root;
     for part in name.split('/') {
         loop {
-            if let Some(region) = open(frame).find(|region| region.name == part) {
+            if let Some(region) = frame.open_regions().find(|region| region.name == part) {
                 path = path.child(&region.name);
                 frame = &region.frame;
                 break;
             }
-            let mut below = open(frame);
+            let mut below = frame.open_regions();
             match (below.next(), below.next()) {
                 (Some(only), None) if frame.regions.len() == 1 => {
                     path = path.child(&only.name);

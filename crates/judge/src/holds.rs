@@ -93,16 +93,20 @@ pub fn conditions(scope: Scope<'_>, rule: &Rule, taken: usize) -> Vec<SeenCondit
 }
 
 fn looked_at(frame: &Frame, guard: &ExpressionGuard) -> SeenCondition {
+    after_state(frame, |names| SeenCondition {
+        condition: guard.text.chars().take(CONDITION_MAX).collect(),
+        holds: holds(&guard.expression, names).ok(),
+        saw: guard.expression.seen(names),
+    })
+}
+
+/// Calls `see` with the names that an expression sees behind the state of `frame`.
+fn after_state<T>(frame: &Frame, see: impl FnOnce(&AfterState<'_>) -> T) -> T {
     let parsed = frame.line.output.as_str().map(parse_output);
-    let names = AfterState {
+    see(&AfterState {
         output: parsed.as_ref().unwrap_or(&frame.line.output),
         context: &frame.line.context,
-    };
-    SeenCondition {
-        condition: guard.text.chars().take(CONDITION_MAX).collect(),
-        holds: holds(&guard.expression, &names).ok(),
-        saw: guard.expression.seen(&names),
-    }
+    })
 }
 
 /// Returns what `guards` read, in order: values of the context and the output, and evidence.
@@ -283,13 +287,8 @@ fn check_code(frame: &Frame, wanted: i64) -> Result<(), Unmet> {
 
 /// Evaluates an expression; one without a value does not hold.
 fn check_expression(frame: &Frame, guard: &ExpressionGuard) -> Result<(), Unmet> {
-    let parsed = frame.line.output.as_str().map(parse_output);
-    let names = AfterState {
-        output: parsed.as_ref().unwrap_or(&frame.line.output),
-        context: &frame.line.context,
-    };
     let shown: String = guard.text.chars().take(80).collect();
-    match holds(&guard.expression, &names) {
+    match after_state(frame, |names| holds(&guard.expression, names)) {
         Ok(true) => Ok(()),
         Ok(false) => Err(Unmet::new(&shown, "it does not hold")),
         Err(failure) => Err(Unmet::unknown(
@@ -444,9 +443,14 @@ fn cut(reason: &str) -> String {
 
 /// Writes a value in at most 60 characters.
 fn brief(value: &Value) -> String {
-    let text = value.to_string();
-    if text.chars().count() <= 60 {
+    clipped(value.to_string(), 60)
+}
+
+/// Cuts a text to `max` characters, the last three of which then say so.
+pub(crate) fn clipped(text: String, max: usize) -> String {
+    if text.chars().count() <= max {
         return text;
     }
-    text.chars().take(57).chain("...".chars()).collect()
+    let kept = text.chars().take(max.saturating_sub(3));
+    kept.chain("...".chars()).collect()
 }

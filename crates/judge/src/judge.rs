@@ -26,6 +26,7 @@ use crate::{
     call::{CallKind, ControlTool, FileWrite, PathArea, ToolCall},
     machine::{Machine, State},
     names::FramePath,
+    parts::PendingTransition,
     policy::{OnDenied, Policy, Stance},
     refusal::{Code, Refusal},
     run::{Frame, Request, Run},
@@ -137,8 +138,7 @@ fn judge_work(context: JudgeContext<'_>) -> Verdict {
 pub(crate) fn before_lists(context: JudgeContext<'_>) -> Check {
     reachable(context)?;
     started(context)?;
-    iterations(context)?;
-    bytes(context)
+    used_up(context)
 }
 
 /// Checks whether a call may be made where the run stands, and touches nothing that is protected.
@@ -221,13 +221,7 @@ fn standing(context: JudgeContext<'_>) -> Check {
         );
     }
     if let Some(pending) = context.frame.stay.pending_transition() {
-        return refuse(
-            Code::AwaitingApproval,
-            format!(
-                "`{}` waits for a person's approval: {}",
-                pending.event, pending.message
-            ),
-        );
+        return Err(awaits_approval(pending));
     }
     if context.call.kind == CallKind::Control(ControlTool::Start) {
         return refuse(
@@ -238,41 +232,37 @@ fn standing(context: JudgeContext<'_>) -> Check {
     Ok(())
 }
 
-fn iterations(context: JudgeContext<'_>) -> Check {
-    let used = context.frame.stay.used.calls;
-    match context.state.policy.iterations_max {
-        Some(limit) if used >= limit => refuse(
-            Code::IterationLimit,
-            format!(
-                "`{}` allows {limit} tool calls and {used} are used: decide on a transition now",
-                context.frame.at
-            ),
-        ),
-        _ => Ok(()),
+/// Checks that calls and bytes of results are not used up.
+fn used_up(context: JudgeContext<'_>) -> Check {
+    let (policy, used) = (&context.state.policy, &context.frame.stay.used);
+    let calls = (
+        policy.iterations_max,
+        used.calls,
+        "tool calls",
+        Code::IterationLimit,
+    );
+    let bytes = (
+        policy.result_bytes_max,
+        used.bytes,
+        "bytes of tool results",
+        Code::ContextBudget,
+    );
+    for (limit, used, what, code) in [calls, bytes] {
+        if let Some(limit) = limit.filter(|limit| used >= *limit) {
+            let at = &context.frame.at;
+            return refuse(
+                code,
+                format!(
+                    "`{at}` allows {limit} {what} and {used} are used: decide on a transition now"
+                ),
+            );
+        }
     }
-}
-
-fn bytes(context: JudgeContext<'_>) -> Check {
-    let used = context.frame.stay.used.bytes;
-    match context.state.policy.result_bytes_max {
-        Some(limit) if used >= limit => refuse(
-            Code::ContextBudget,
-            format!(
-                "`{}` allows {limit} bytes of tool results and {used} are used: decide on a transition now",
-                context.frame.at
-            ),
-        ),
-        _ => Ok(()),
-    }
+    Ok(())
 }
 
 fn listed(context: JudgeContext<'_>) -> Check {
-    let JudgeContext {
-        state: State { policy, .. },
-        call,
-        frame,
-        ..
-    } = context;
+    let (call, policy) = (context.call, &context.state.policy);
     if call.kind == CallKind::SubAgent
         && in_fork(context.machine, context.run)
         && !call.is_disallowed(policy)
@@ -281,12 +271,23 @@ fn listed(context: JudgeContext<'_>) -> Check {
     }
     disallowed(context)?;
     if !call.is_listed(policy) {
-        return refuse(
-            Code::ToolNotAllowed,
-            format!("`{}` is not allowed in `{}`", call.tool, frame.at),
-        );
+        return Err(not_listed(context));
     }
     Ok(())
+}
+
+fn not_listed(context: JudgeContext<'_>) -> Refusal {
+    let (tool, at) = (&context.call.tool, &context.frame.at);
+    let message = format!("`{tool}` is not allowed in `{at}`");
+    Refusal::new(Code::ToolNotAllowed, message)
+}
+
+/// Refuses what has to wait until a person has answered about a transition.
+#[must_use]
+pub fn awaits_approval(pending: &PendingTransition) -> Refusal {
+    let PendingTransition { event, message, .. } = pending;
+    let message = format!("`{event}` waits for a person's approval: {message}");
+    Refusal::new(Code::AwaitingApproval, message)
 }
 
 fn disallowed(context: JudgeContext<'_>) -> Check {

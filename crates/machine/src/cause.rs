@@ -41,11 +41,7 @@ impl Cause {
         Self {
             code: code.into(),
             message: message.into(),
-            state: String::new(),
-            stderr: String::new(),
-            stdout: String::new(),
-            cancelled: false,
-            passing: None,
+            ..Self::default()
         }
     }
 
@@ -59,6 +55,13 @@ impl Cause {
             }
         }
         self
+    }
+
+    /// Returns the code as text: a name, or a number.
+    #[must_use]
+    pub fn code_text(&self) -> String {
+        let name = self.code.as_str().map(str::to_owned);
+        name.unwrap_or_else(|| self.code.to_string())
     }
 
     /// Returns the code as a number, from 1 to 255; a code that is a name counts as 1.

@@ -4,6 +4,7 @@
 
 pub mod canonical;
 pub mod cause;
+pub mod defaults;
 pub mod glob;
 pub mod guard;
 pub mod instant;

@@ -7,6 +7,7 @@ use interlock_expr::text::{Text, ValueTemplate};
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    defaults::is_default,
     guard::{Guard, GuardRef},
     names::{EventName, GuardName, InterruptName, MachineId, StateName},
     policy::Policy,
@@ -185,7 +186,7 @@ pub struct State {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry: Option<Retry>,
     /// What follows if the runner dies while the activity runs.
-    #[serde(default, skip_serializing_if = "OnCrash::is_default")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub on_crash: OnCrash,
     /// Time limit of a task in milliseconds, including retries and the waits between them; `None`: none.
     ///
@@ -205,7 +206,7 @@ pub struct State {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approval_before: Option<ApprovalBefore>,
     /// What approvals in this state have to come with: of its entry, and of calls.
-    #[serde(default, skip_serializing_if = "ApprovalKind::is_default")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub approval: ApprovalKind,
     /// Code of every failure of the activity except cancellation; `None`: the failure's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -233,12 +234,6 @@ pub enum OnCrash {
     Retry,
     /// The activity fails with code 1.
     Fail,
-}
-
-impl OnCrash {
-    fn is_default(&self) -> bool {
-        *self == Self::default()
-    }
 }
 
 /// What happens while a state is current.
@@ -428,7 +423,7 @@ pub struct ApprovalRule {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
     /// What the approval has to come with.
-    #[serde(default, skip_serializing_if = "ApprovalKind::is_default")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub kind: ApprovalKind,
 }
 
@@ -441,14 +436,6 @@ pub enum ApprovalKind {
     Person,
     /// An assertion of one of the person's passkeys.
     Passkey,
-}
-
-impl ApprovalKind {
-    /// Tells whether an approval needs nothing else.
-    #[must_use]
-    pub fn is_default(&self) -> bool {
-        *self == Self::default()
-    }
 }
 
 /// A detour that is taken when a file is written.

@@ -3,6 +3,7 @@
 use std::{borrow::Borrow, fmt};
 
 use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
 
 macro_rules! names {
     ($($(#[$doc:meta])* $name:ident)*) => {$(
@@ -67,6 +68,15 @@ names! {
     Digest
     /// Id of something that waits for a person, unique within its run, such as `a12`.
     ApprovalId
+}
+
+impl Digest {
+    /// Returns the SHA-256 of `bytes`, in lower-case hex.
+    #[must_use]
+    pub fn of(bytes: impl AsRef<[u8]>) -> Self {
+        let digest = Sha256::digest(bytes.as_ref());
+        Self(digest.iter().map(|byte| format!("{byte:02x}")).collect())
+    }
 }
 
 impl ApprovalId {

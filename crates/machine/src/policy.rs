@@ -4,6 +4,8 @@ use indexmap::IndexMap;
 use interlock_tool_names::{SHELL, WRITERS, all_names};
 use serde::{Deserialize, Serialize};
 
+use crate::defaults::is_default;
+
 /// Tool calls that a state allows. A field left out restricts nothing.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -15,7 +17,7 @@ pub struct Policy {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub disallowed_tools: Vec<String>,
     /// How calls outside `allowed_tools` are answered.
-    #[serde(skip_serializing_if = "OnDenied::is_deny")]
+    #[serde(skip_serializing_if = "is_default")]
     pub on_denied: OnDenied,
     /// Limit of allowed calls in one stay.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -61,13 +63,6 @@ pub enum OnDenied {
     Deny,
     /// A person is asked for a grant.
     Ask,
-}
-
-impl OnDenied {
-    /// Tells whether the call is denied without asking.
-    const fn is_deny(&self) -> bool {
-        matches!(self, Self::Deny)
-    }
 }
 
 /// How calls that read a secret are answered.

@@ -232,26 +232,6 @@ pub enum ReportProblem {
 }
 
 impl ReportProblem {
-    /// Returns the code as `simulate` takes it.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Absent => "absent",
-            Self::Stale => "stale",
-            Self::NoPlainFile => "no_plain_file",
-            Self::Outside => "outside",
-            Self::TooLarge => "too_large",
-            Self::TooManyTests => "too_many_tests",
-            Self::Encoding => "encoding",
-            Self::Malformed => "malformed",
-            Self::Incomplete => "incomplete",
-            Self::Unreadable => "unreadable",
-            Self::NoBaseline => "no_baseline",
-            Self::NotAlone => "not_alone",
-            Self::Overlapped => "overlapped",
-        }
-    }
-
     /// Every problem.
     pub const ALL: [Self; 13] = [
         Self::Absent,
@@ -269,28 +249,44 @@ impl ReportProblem {
         Self::Overlapped,
     ];
 
+    /// Returns the code, and how it is said after the name of the report.
+    const fn words(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Absent => ("absent", "is not there"),
+            Self::Stale => ("stale", "was not written by this run of the command"),
+            Self::NoPlainFile => ("no_plain_file", "is no plain file with one name"),
+            Self::Outside => ("outside", "lies outside the project, by a link"),
+            Self::TooLarge => ("too_large", "is too large"),
+            Self::TooManyTests => ("too_many_tests", "has too many tests"),
+            Self::Encoding => ("encoding", "is not UTF-8"),
+            Self::Malformed => ("malformed", "is not written as its format wants"),
+            Self::Incomplete => ("incomplete", "is not complete"),
+            Self::Unreadable => ("unreadable", "cannot be read"),
+            Self::NoBaseline => (
+                "no_baseline",
+                "cannot be compared: the report from the start is lost",
+            ),
+            Self::NotAlone => (
+                "not_alone",
+                "may be of another command of the same line; run the command in a line of its own",
+            ),
+            Self::Overlapped => (
+                "overlapped",
+                "may be of another call that ran at the same time; wait for its end, then run it again",
+            ),
+        }
+    }
+
+    /// Returns the code as `simulate` takes it.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        self.words().0
+    }
+
     /// Says it after the name of the report.
     #[must_use]
     pub const fn sentence(self) -> &'static str {
-        match self {
-            Self::Absent => "is not there",
-            Self::Stale => "was not written by this run of the command",
-            Self::NoPlainFile => "is no plain file with one name",
-            Self::Outside => "lies outside the project, by a link",
-            Self::TooLarge => "is too large",
-            Self::TooManyTests => "has too many tests",
-            Self::Encoding => "is not UTF-8",
-            Self::Malformed => "is not written as its format wants",
-            Self::Incomplete => "is not complete",
-            Self::Unreadable => "cannot be read",
-            Self::NoBaseline => "cannot be compared: the report from the start is lost",
-            Self::NotAlone => {
-                "may be of another command of the same line; run the command in a line of its own"
-            }
-            Self::Overlapped => {
-                "may be of another call that ran at the same time; wait for its end, then run it again"
-            }
-        }
+        self.words().1
     }
 }
 

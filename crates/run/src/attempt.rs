@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{
+    defaults::is_zero,
     names::{CallId, Digest},
     refusal::Refusal,
 };
@@ -94,14 +95,6 @@ pub struct Usage {
     pub pico_usd: Option<u64>,
 }
 
-fn is_none_yet(count: &u32) -> bool {
-    *count == 0
-}
-
-fn is_zero(count: &u64) -> bool {
-    *count == 0
-}
-
 impl Usage {
     /// Returns the sum; the cost is known only if both costs are.
     #[must_use]
@@ -157,7 +150,7 @@ pub struct StageAttempt {
     #[serde(default)]
     pub refused: u32,
     /// Number of model calls in a row that failed.
-    #[serde(default, skip_serializing_if = "is_none_yet")]
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub failed: u32,
     /// Time of the next model call, in milliseconds since 1970.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -16,6 +16,7 @@ use serde_json::Value;
 use crate::{
     attempt::{FinishReason, PendingCall, Usage},
     call::WrittenPath,
+    defaults::{is_default, is_zero},
     machine::{DataFlags, EffectKind, Object, Outcome, Target},
     names::{
         AgentId, ApprovalId, CallId, Digest, EventName, FramePath, InterruptName, MachineId, RunId,
@@ -26,14 +27,6 @@ use crate::{
     run::RunKind,
     substance::{Checked, FrozenChange},
 };
-
-fn is_default<T: Default + PartialEq>(value: &T) -> bool {
-    *value == T::default()
-}
-
-const fn is_zero(count: &usize) -> bool {
-    *count == 0
-}
 
 /// Something that happened to a run. Holds all that `evolve` needs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -380,7 +373,7 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         prompt: Option<PromptCall>,
         /// What an approval has to come with.
-        #[serde(default, skip_serializing_if = "ApprovalKind::is_default")]
+        #[serde(default, skip_serializing_if = "is_default")]
         approval: ApprovalKind,
         /// Time in milliseconds since 1970.
         at_ms: u64,

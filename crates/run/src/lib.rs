@@ -15,4 +15,4 @@ pub mod pending;
 pub mod place;
 pub mod run;
 
-use interlock_machine::{canonical, cause, machine, names, policy, refusal, substance};
+use interlock_machine::{canonical, cause, defaults, machine, names, policy, refusal, substance};

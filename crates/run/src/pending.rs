@@ -101,7 +101,7 @@ pub fn pending(machine: &Machine, run: &Run) -> Vec<Pending> {
         };
         let standing = frame.stay.request();
         all.extend(standing.map(|request| Pending::of(machine, run, request)));
-        let below = frame.regions.iter().filter(|region| region.ended.is_none());
+        let below = frame.open_regions();
         frames.extend(below.rev().map(|region| path.child(&region.name)));
     }
     let open = |request: &&Request| request.granted.is_none();

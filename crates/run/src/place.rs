@@ -12,7 +12,7 @@ pub fn machine_of<'a>(machine: &'a Machine, run: &Run, path: &FramePath) -> Opti
     let mut own = machine.called(run.root.machine.as_ref())?;
     let mut frame = &run.root;
     for name in path.names() {
-        frame = region(frame, name)?;
+        frame = &frame.region(name)?.frame;
         if let Some(key) = &frame.machine {
             own = machine.machines.get(key)?;
         }
@@ -30,14 +30,14 @@ pub fn shown_path(machine: &Machine, run: &Run, path: &FramePath) -> String {
     let mut frame = &run.root;
     let mut shown = shown_state(own, frame);
     for name in path.names() {
-        let Some(next) = region(frame, name) else {
+        let Some(next) = frame.region(name) else {
             break;
         };
         if !names_by_states_alone(own, frame) {
             shown.push('/');
             shown.push_str(name);
         }
-        frame = next;
+        frame = &next.frame;
         if let Some(key) = &frame.machine {
             own = machine.machines.get(key);
         }
@@ -133,14 +133,6 @@ fn shown_state(own: Option<&Machine>, frame: &Frame) -> String {
         .to_string()
 }
 
-fn region<'a>(frame: &'a Frame, name: &str) -> Option<&'a Frame> {
-    frame
-        .regions
-        .iter()
-        .find(|region| region.name == name)
-        .map(|region| &region.frame)
-}
-
 /// Returns the frame to report from: below `wanted` if that is open, else the first open one.
 #[must_use]
 pub fn focus(run: &Run, wanted: Option<&FramePath>) -> FramePath {
@@ -163,11 +155,7 @@ pub fn standing(run: &Run) -> Vec<FramePath> {
 }
 
 fn collect(frame: &Frame, path: &FramePath, leaves: &mut Vec<FramePath>) {
-    let mut open = frame
-        .regions
-        .iter()
-        .filter(|region| region.is_open())
-        .peekable();
+    let mut open = frame.open_regions().peekable();
     if open.peek().is_none() {
         leaves.push(path.clone());
         return;
@@ -180,8 +168,7 @@ fn collect(frame: &Frame, path: &FramePath, leaves: &mut Vec<FramePath>) {
 /// Returns the stage that a frame stands in.
 #[must_use]
 pub fn stage_of<'m>(machine: &'m Machine, frame: &Frame) -> Option<&'m ModelStage> {
-    let machine = machine.called(frame.machine.as_ref())?;
-    match &machine.states.get(&frame.at)?.activity {
+    match &frame.state(machine)?.activity {
         Activity::Stage(stage) => Some(stage),
         _ => None,
     }

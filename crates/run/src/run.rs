@@ -20,9 +20,10 @@ use serde::{Deserialize, Serialize};
 use crate::{
     attempt::Usage,
     call::WrittenPath,
+    defaults::{is_default, is_zero},
     dialogue::RunInput,
     machine::{ModeRules, Outcome},
-    names::{AgentId, ApprovalId, CallId, Digest, FramePath, RunId, StateName},
+    names::{AgentId, ApprovalId, CallId, Digest, FramePath, RunId},
     parts::{CallMarks, Cause, ProbedCommand, ProtectedChange, ToolChange},
     substance::{Checked, FrozenChange, ReportBaseline, ReportRead},
 };
@@ -34,7 +35,7 @@ pub use request::{Granted, Request, Settled, Settlement};
 pub use stay::{Entry, Items, Progress, Running, RunningAt, Stay, Used};
 
 /// One execution of a machine.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Run {
     /// Id of the run.
     pub id: RunId,
@@ -56,7 +57,7 @@ pub struct Run {
     #[serde(default, skip_serializing_if = "is_zero")]
     pub entered: u64,
     /// Number of times the agent was stopped from finishing since the last transition.
-    #[serde(default, skip_serializing_if = "is_none")]
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub finish_refusals: u32,
     /// Evidence seen so far, by the key of the evidence guard.
     pub evidence: BTreeMap<String, Seen>,
@@ -107,7 +108,7 @@ pub struct Run {
     #[serde(default, skip_serializing_if = "is_zero")]
     pub executions: u64,
     /// Tokens and money spent on models so far.
-    #[serde(default, skip_serializing_if = "is_nothing")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub spent: Usage,
 }
 
@@ -133,10 +134,11 @@ pub struct Confined {
 }
 
 /// Whether a run has begun, is open or is over.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Phase {
     /// The run has not begun.
+    #[default]
     New,
     /// The run is open.
     Open,
@@ -271,32 +273,7 @@ impl Run {
     pub fn new(id: RunId) -> Self {
         Self {
             id,
-            seq: 0,
-            phase: Phase::New,
-            paused: None,
-            root: Frame::entering(None, StateName::new(""), Arc::default(), 0, 0),
-            kind: RunKind::Guarded,
-            adopted: None,
-            entered: 0,
-            finish_refusals: 0,
-            evidence: BTreeMap::new(),
-            baselines: BTreeMap::new(),
-            approved: None,
-            frozen: Vec::new(),
-            last_write: None,
-            calls: VecDeque::new(),
-            agents: BTreeMap::new(),
-            away: BTreeSet::new(),
-            requests: Vec::new(),
-            settled: VecDeque::new(),
-            confined: None,
-            changed: Vec::new(),
-            accepted: BTreeMap::new(),
-            tools_changed: Vec::new(),
-            tools_accepted: Vec::new(),
-            keys: BTreeSet::new(),
-            executions: 0,
-            spent: Usage::default(),
+            ..Self::default()
         }
     }
 
@@ -350,13 +327,8 @@ impl Run {
     /// Returns the frame at `path`.
     #[must_use]
     pub fn frame(&self, path: &FramePath) -> Option<&Frame> {
-        path.names().iter().try_fold(&self.root, |frame, name| {
-            frame
-                .regions
-                .iter()
-                .find(|region| region.name == *name)
-                .map(|region| &region.frame)
-        })
+        let mut names = path.names().iter();
+        names.try_fold(&self.root, |frame, name| Some(&frame.region(name)?.frame))
     }
 
     /// Returns the frame at `path` mutably.
@@ -395,19 +367,7 @@ fn collect_leaves(frame: &Frame, path: &FramePath, leaves: &mut Vec<FramePath>) 
         leaves.push(path.clone());
         return;
     }
-    for region in frame.regions.iter().filter(|region| region.is_open()) {
+    for region in frame.open_regions() {
         collect_leaves(&region.frame, &path.child(&region.name), leaves);
     }
-}
-
-fn is_none(count: &u32) -> bool {
-    *count == 0
-}
-
-fn is_zero(count: &u64) -> bool {
-    *count == 0
-}
-
-fn is_nothing(usage: &Usage) -> bool {
-    *usage == Usage::default()
 }

@@ -265,7 +265,7 @@ pub(super) fn void_below(run: &mut Run, path: &FramePath, why: &str) {
             continue;
         };
         standing.extend(frame.stay.request().cloned());
-        let below = frame.regions.iter().filter(|region| region.is_open());
+        let below = frame.open_regions();
         frames.extend(below.map(|region| path.child(&region.name)));
     }
     for request in standing {

@@ -17,10 +17,7 @@ pub fn context_of<'a>(
     path: &FramePath,
 ) -> Option<JudgeContext<'a>> {
     let frame = run.frame(path)?;
-    let state = machine
-        .called(frame.machine.as_ref())?
-        .states
-        .get(&frame.at)?;
+    let state = frame.state(machine)?;
     Some(JudgeContext {
         machine,
         run,

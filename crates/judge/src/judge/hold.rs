@@ -2,6 +2,7 @@
 
 use super::{JudgeContext, context_of, marks, shell};
 use crate::{
+    address::addressed,
     call::ToolCall,
     facts::{CommandClass, CommandSpan, NetworkDirection, ShellFacts, SimpleCommand},
     machine::Machine,
@@ -40,11 +41,10 @@ pub struct Hold<'a> {
 /// Judges nothing: what it says counts for a line that the verdict lets run.
 #[must_use]
 pub fn hold<'a>(machine: &'a Machine, run: &'a Run, call: &'a ToolCall) -> Option<Hold<'a>> {
-    let facts = call.facts.shell.as_ref()?;
-    let path = crate::address::addressed(machine, run, call.branch.as_deref(), call.agent.as_ref())
-        .ok()?;
-    let context = context_of(machine, run, call, &path)?;
-    Some(of_context(context, path, facts))
+    call.facts.shell.as_ref()?;
+    let (branch, agent) = (call.branch.as_deref(), call.agent.as_ref());
+    let path = addressed(machine, run, branch, agent).ok()?;
+    hold_at(machine, run, call, &path)
 }
 
 /// Tells the same of a call that is judged in the frame at `path`.
@@ -75,7 +75,7 @@ fn of_context<'a>(context: JudgeContext<'a>, path: FramePath, facts: &'a ShellFa
         listed,
         by_person: policy.stance() == Stance::Writing
             && facts.commands.iter().any(|command| {
-                changes_machine(command) && shell::entry_of_person(context, command).is_some()
+                command.changes_machine() && shell::entry_of_person(context, command).is_some()
             }),
         reads: !writes && only_reads(facts),
         contained: context.call.facts.kernel_holds
@@ -93,16 +93,9 @@ fn of_context<'a>(context: JudgeContext<'a>, path: FramePath, facts: &'a ShellFa
     }
 }
 
-const fn changes_machine(command: &SimpleCommand) -> bool {
-    matches!(
-        command.class,
-        CommandClass::System | CommandClass::Privilege
-    )
-}
-
 fn only_reads(facts: &ShellFacts) -> bool {
     let elsewhere = |command: &SimpleCommand| {
-        changes_machine(command) || command.class == CommandClass::Network
+        command.changes_machine() || command.class == CommandClass::Network
     };
     facts.unreadable.is_none()
         && facts

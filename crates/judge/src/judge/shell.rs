@@ -324,12 +324,8 @@ fn privilege(context: JudgeContext<'_>, facts: &ShellFacts, stance: Stance) -> F
     if stance == Stance::Free {
         return Ok(());
     }
-    let found = facts.commands.iter().find(|command| {
-        matches!(
-            command.class,
-            CommandClass::Privilege | CommandClass::System
-        ) && !is_covered(context, command)
-    });
+    let mut commands = facts.commands.iter();
+    let found = commands.find(|command| command.changes_machine() && !is_covered(context, command));
     match found {
         Some(command) => refuse(
             ShellRule::Privilege,

@@ -2,7 +2,7 @@
 
 use interlock_tool_names::SHELL;
 
-use super::{JudgeContext, before_lists, contents, disallowed};
+use super::{JudgeContext, before_lists, contents, disallowed, not_listed};
 use crate::{
     call::{CallKind, ToolCall},
     event::{AllowSource, GrantThen},
@@ -45,9 +45,7 @@ pub fn judge_stage(context: JudgeContext<'_>, mode: &ModeRules) -> StageVerdict 
     let source = match &policy.allowed_tools {
         Some(_) if context.call.is_listed(policy) => AllowSource::Stage,
         Some(_) if refuses(context) => {
-            let message = not_allowed(context);
-            let refusal = Refusal::new(Code::ToolNotAllowed, message);
-            return StageVerdict::Deny(POLICY, refusal);
+            return StageVerdict::Deny(POLICY, not_listed(context));
         }
         Some(_) => return ask(context, Vec::new(), true),
         None => match by_mode(context, mode) {
@@ -78,21 +76,13 @@ fn refuses(context: JudgeContext<'_>) -> bool {
     converses && context.state.policy.on_denied == OnDenied::Deny
 }
 
-fn not_allowed(context: JudgeContext<'_>) -> String {
-    format!(
-        "`{}` is not allowed in `{}`",
-        context.call.tool, context.frame.at
-    )
-}
-
 fn ask(context: JudgeContext<'_>, keys: Vec<String>, excuses: bool) -> StageVerdict {
-    let message = not_allowed(context);
     let then = GrantThen {
         denied: contents(context, excuses).err(),
         reads: only_reads(context.call),
         keys,
     };
-    StageVerdict::Ask(Refusal::new(Code::ToolNotAllowed, message), then)
+    StageVerdict::Ask(not_listed(context), then)
 }
 
 fn by_mode(context: JudgeContext<'_>, rules: &ModeRules) -> Result<(), StageVerdict> {

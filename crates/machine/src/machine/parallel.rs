@@ -3,7 +3,10 @@
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
-use crate::names::{MachineId, StateName};
+use crate::{
+    defaults::is_default,
+    names::{MachineId, StateName},
+};
 
 /// Regions below a state, each a frame of its own, which join before the state continues.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -171,8 +174,4 @@ pub enum OnItemError {
     Skip,
     /// Its output is an object with `error`.
     Collect,
-}
-
-fn is_default<T: Default + PartialEq>(value: &T) -> bool {
-    *value == T::default()
 }

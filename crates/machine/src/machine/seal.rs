@@ -1,10 +1,7 @@
 //! The hash that names exactly one content of a machine.
 
-use std::fmt::Write as _;
-
-use sha2::{Digest as _, Sha256};
-
 use super::Machine;
+use crate::names::Digest;
 
 impl Machine {
     /// Returns the SHA-256 of the machine without its hash, as lower-case hex.
@@ -14,11 +11,7 @@ impl Machine {
         bare.hash = String::new();
         // A machine is made of text, numbers and ordered maps: writing it cannot fail.
         let bytes = serde_json::to_vec(&bare).unwrap_or_default();
-        let mut hex = String::with_capacity(64);
-        for byte in Sha256::digest(&bytes) {
-            let _ = write!(hex, "{byte:02x}");
-        }
-        hex
+        Digest::of(bytes).to_string()
     }
 
     /// Sets the hash to that of the content.

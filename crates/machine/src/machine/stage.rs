@@ -4,7 +4,7 @@ use interlock_expr::text::Text;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::guard::GuardRef;
+use crate::{defaults::is_default, guard::GuardRef};
 
 /// First message of a transcript.
 pub const BEGIN: &str = "Begin.";
@@ -35,7 +35,7 @@ pub struct ModelStage {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub assert: Vec<Assertion>,
     /// Options for the provider; unsupported ones are left out.
-    #[serde(default, skip_serializing_if = "ModelOptions::is_default")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub options: ModelOptions,
     /// Bytes of a tool result shown to the model; `None`: as in [`StageRules`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -127,12 +127,6 @@ pub struct ModelOptions {
     /// Thinking level as the workflow writes it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub thinking: Option<Value>,
-}
-
-impl ModelOptions {
-    fn is_default(&self) -> bool {
-        *self == Self::default()
-    }
 }
 
 /// Rules for all model stages of a machine.

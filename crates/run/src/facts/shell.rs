@@ -5,6 +5,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::defaults::{is_default, is_zero};
+
 use super::words::{Beside, HandsOut, InlineCode, Relocated, SteersPrograms, WordUse};
 
 /// Everything a shell line would run, read, write and reach.
@@ -151,6 +153,14 @@ pub struct SimpleCommand {
     pub changes_unnamed: bool,
 }
 
+impl SimpleCommand {
+    /// Tells whether the command changes the machine or its privileges.
+    #[must_use]
+    pub const fn changes_machine(&self) -> bool {
+        matches!(self.class, CommandClass::System | CommandClass::Privilege)
+    }
+}
+
 /// A place of a line where the command that stands there can be started through another program.
 ///
 /// For a command in a wrapper it is the place of the wrapper.
@@ -171,15 +181,6 @@ pub struct CommandSpan {
     pub start: usize,
     /// The byte behind its last word or redirection.
     pub end: usize,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
-const fn is_zero(count: &usize) -> bool {
-    *count == 0
-}
-
-fn is_default<T: Default + PartialEq>(value: &T) -> bool {
-    *value == T::default()
 }
 
 /// One word of a command, after the shell would have expanded it.

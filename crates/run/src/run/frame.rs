@@ -11,14 +11,15 @@ use serde_json::Value;
 
 use super::{region::Region, stay::Stay};
 use crate::{
+    defaults::is_zero,
     dialogue::Conversation,
-    machine::Object,
+    machine::{Machine, Object, State},
     names::{InterruptName, MachineId, StateName},
     parts::InterruptHit,
 };
 
 /// One thread of control: its current state, what it carries and the regions below it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Frame {
     /// Key of the called machine that the frame runs in; `None`: the caller's own.
     pub machine: Option<MachineId>,
@@ -112,8 +113,23 @@ impl Frame {
             regions: Vec::new(),
         }
     }
-}
 
-fn is_zero(count: &u64) -> bool {
-    *count == 0
+    /// Returns the current state; `machine` is that of the run, not of the frame.
+    #[must_use]
+    pub fn state<'m>(&self, machine: &'m Machine) -> Option<&'m State> {
+        machine.called(self.machine.as_ref())?.states.get(&self.at)
+    }
+
+    /// Returns the region with this name.
+    #[must_use]
+    pub fn region(&self, name: &str) -> Option<&Region> {
+        let mut regions = self.regions.iter().map(AsRef::as_ref);
+        regions.find(|region: &&Region| region.name == name)
+    }
+
+    /// Returns the open regions, in the order written.
+    pub fn open_regions(&self) -> impl DoubleEndedIterator<Item = &Region> {
+        let regions = self.regions.iter().map(AsRef::as_ref);
+        regions.filter(|region: &&Region| region.is_open())
+    }
 }

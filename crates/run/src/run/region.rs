@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::frame::Frame;
 use crate::{
+    defaults::is_zero,
     machine::Object,
     names::StateName,
     parts::{Cause, RegionOutcome},
@@ -136,8 +137,4 @@ pub struct RegionBefore {
     pub base: Option<Arc<Object>>,
     /// Names of the other regions.
     pub others: Vec<String>,
-}
-
-const fn is_zero(count: &usize) -> bool {
-    *count == 0
 }

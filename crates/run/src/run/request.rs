@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    defaults::is_default,
     names::{ApprovalId, Digest, FramePath},
     parts::{About, ApprovalKind, PendingGrant, PendingTransition, PromptCall},
 };
@@ -24,7 +25,7 @@ pub struct Request {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prompt: Option<PromptCall>,
     /// What an approval has to come with.
-    #[serde(default, skip_serializing_if = "ApprovalKind::is_default")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub approval: ApprovalKind,
     /// Time of the request, in milliseconds since 1970.
     pub at_ms: u64,

@@ -8,6 +8,7 @@ use serde_json::Value;
 use super::{frame::Frame, request::Request};
 use crate::{
     attempt::StageAttempt,
+    defaults::{is_default, is_zero},
     machine::EffectKind,
     names::StateName,
     parts::{About, Cause, PendingTransition},
@@ -26,10 +27,10 @@ pub struct Stay {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request: Option<Box<Request>>,
     /// How far the entry of the state has come.
-    #[serde(default, skip_serializing_if = "Entry::is_open")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub entry: Entry,
     /// What is under way for the state.
-    #[serde(default, skip_serializing_if = "Progress::is_none")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub progress: Progress,
     /// The frame before its regions of items joined, as long as a person may change the output of one of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -154,12 +155,6 @@ pub enum Entry {
     Admitted,
 }
 
-impl Entry {
-    const fn is_open(&self) -> bool {
-        matches!(self, Self::Open)
-    }
-}
-
 /// What is under way for a state while a frame stays in it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -173,12 +168,6 @@ pub enum Progress {
     Items(Items),
     /// Only the branches that begin with these states are started.
     Branches(Vec<StateName>),
-}
-
-impl Progress {
-    const fn is_none(&self) -> bool {
-        matches!(self, Self::None)
-    }
 }
 
 /// An effect that is under way.
@@ -241,8 +230,4 @@ pub struct Used {
     pub files: BTreeSet<String>,
     /// Total bytes of results.
     pub bytes: u64,
-}
-
-fn is_zero(count: &u64) -> bool {
-    *count == 0
 }

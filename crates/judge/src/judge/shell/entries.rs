@@ -2,7 +2,7 @@
 
 use super::super::JudgeContext;
 use crate::{
-    facts::{Beside, CommandClass, SimpleCommand, Word},
+    facts::{Beside, SimpleCommand, Word},
     policy::CommandEntry,
 };
 
@@ -12,10 +12,7 @@ pub(super) fn entries<'a>(
     command: &SimpleCommand,
 ) -> impl Iterator<Item = &'a CommandEntry> {
     let own = context.state.policy.allowed_commands.iter().flatten();
-    let of_person = matches!(
-        command.class,
-        CommandClass::Privilege | CommandClass::System
-    ) && context.may_write();
+    let of_person = command.changes_machine() && context.may_write();
     let person = context
         .call
         .facts

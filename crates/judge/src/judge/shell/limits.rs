@@ -4,6 +4,7 @@ use super::{Found, ShellRule, entries::is_covered, is_history, refuse, show, use
 use crate::{
     call::{FileWrite, PathArea},
     facts::{CommandClass, InlineCode, ShellFacts, SimpleCommand, Word},
+    holds::clipped,
     judge::JudgeContext,
     policy::Stance,
     refusal::Code,
@@ -113,9 +114,5 @@ pub(super) fn shown(words: &[Word]) -> String {
             Word::Literal(text) | Word::Dynamic(text) => text.as_str(),
         })
         .collect();
-    let text = words.join(" ");
-    if text.chars().count() <= 80 {
-        return text;
-    }
-    text.chars().take(77).chain("...".chars()).collect()
+    clipped(words.join(" "), 80)
 }
