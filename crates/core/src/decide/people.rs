@@ -163,6 +163,20 @@ impl Work<'_> {
         id
     }
 
+    /// Parks the frame until a person answers.
+    pub(super) fn park(
+        &mut self,
+        path: &FramePath,
+        asked: PendingTransition,
+        question: Digest,
+        approval: ApprovalKind,
+    ) -> Reply {
+        let message = asked.message.clone();
+        let about = About::Transition(asked);
+        let id = self.ask(path, about, question, Asking::of(approval));
+        Reply::Pending { message, id }
+    }
+
     /// Records a person's yes, with the assertion that it came with.
     pub(super) fn answer_with(&mut self, request: &Request, answer: &Answer) {
         let passkey = answer.passkey.clone();

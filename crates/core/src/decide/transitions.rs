@@ -2,15 +2,15 @@
 
 use interlock_expr::nearest::nearest;
 
-use super::{Answered, Reply, Work, people::Asking};
+use super::{Answered, Reply, Work};
 use crate::{
     address::{self, Bind},
     command::TransitionRequest,
-    event::{About, ApprovalKind, Event, PendingTransition, TransitionKind},
+    event::{ApprovalKind, Event, PendingTransition, TransitionKind},
     holds::{Scope, Unmet, unmet},
     judge::awaits_approval,
     machine::{Activity, Machine, Object, Rule, State, Target, Transition},
-    names::{Digest, EventName, FramePath},
+    names::{EventName, FramePath},
     refusal::{Code, Refusal},
     run::Frame,
 };
@@ -120,20 +120,6 @@ impl Work<'_> {
         };
         self.take(path, &transition.target, taken)?;
         Ok(Reply::Accepted)
-    }
-
-    /// Parks the frame until a person answers.
-    pub(super) fn park(
-        &mut self,
-        path: &FramePath,
-        asked: PendingTransition,
-        question: Digest,
-        approval: ApprovalKind,
-    ) -> Reply {
-        let message = asked.message.clone();
-        let about = About::Transition(asked);
-        let id = self.ask(path, about, question, Asking::of(approval));
-        Reply::Pending { message, id }
     }
 
     fn unknown_event(

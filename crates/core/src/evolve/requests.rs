@@ -1,8 +1,8 @@
 //! Folds what people are asked and what they answer: one life for transitions, states and calls.
 
 use super::{
+    attempts::{set_status, waited},
     enter_note, remember,
-    stage::{set_status, waited},
 };
 use crate::{
     attempt::CallStatus,
