@@ -195,7 +195,7 @@ async fn serve_peer(
         return;
     };
     let found = shared
-        .blocking(move |shared| connection.peer(&shared.home))
+        .blocking(move |shared| connection.peer(&shared.home, &shared.sessions))
         .await;
     drop(looking);
     let app = app.layer(Extension(connection));

@@ -169,6 +169,20 @@ fn a_question_of_a_run_of_steps_names_the_commands_that_settle_it() {
         json!({ "line": "interlock resume q --answer TEXT", "says": "answers with this text" }),
         "{ask:#}"
     );
+    // A run that nobody carries out does not go on by itself, and that is said.
+    let run = ask["run"].as_str().unwrap();
+    let tells = |what: &str| {
+        let path = format!("runs/{run}/{what}");
+        let answer = console.post(&path, Some(&bearer), &json!({}));
+        assert_eq!(answer.status, 200, "{answer:?}");
+        answer.json()["message"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(tells("pause"), "paused");
+    let said = tells("resume");
+    assert!(
+        said.contains(&format!("`interlock resume {run}`")),
+        "{said}"
+    );
 }
 
 #[test]

@@ -148,7 +148,7 @@ pub(super) async fn inbox(State(shared): State<Arc<Shared>>) -> Answered {
         .await?;
     // What has waited longest comes first.
     requests.sort_by_key(|request| request.get("asked_ms").and_then(Value::as_u64));
-    json_reply(&json!({ "requests": requests }))
+    json_reply(&shared.masked(json!({ "requests": requests })))
 }
 
 fn requests_of(opened: &Opened, row: &RunRow) -> Vec<Value> {
@@ -186,7 +186,7 @@ pub(super) async fn one(State(shared): State<Arc<Shared>>, Path(id): Path<String
             Ok(found)
         })
         .await?;
-    json_reply(&found)
+    json_reply(&shared.masked(found))
 }
 
 pub(super) async fn changes(State(shared): State<Arc<Shared>>, Path(id): Path<String>) -> Answered {
@@ -196,5 +196,6 @@ pub(super) async fn changes(State(shared): State<Arc<Shared>>, Path(id): Path<St
             Ok(since_start(&shared.home, &opened.log)?)
         })
         .await?;
-    json_reply(&json!({ "head": changes.head, "diff": changes.diff, "notes": changes.notes }))
+    let found = json!({ "head": changes.head, "diff": changes.diff, "notes": changes.notes });
+    json_reply(&shared.masked(found))
 }
