@@ -43,6 +43,8 @@ fn a_request_raises_a_notification_without_its_secrets_while_the_person_looks_el
     browser.tell("notified", json!({}));
     // Whoever looks at the page sees it there.
     fetches("1", "seen.example");
+    let card = json!({ "of": "article", "text": "seen.example" });
+    browser.tell("waits", card);
     assert_eq!(raised(1, 0), Vec::<Value>::new());
     assert_eq!(browser.tell("away", json!({}))["focus"], false);
     fetches("2", "unseen.example");
