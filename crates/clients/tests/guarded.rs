@@ -18,8 +18,8 @@ use interlock_core::{
 };
 use interlock_formats::{NoWorkflows, Source, load};
 use interlock_store::{
-    Binding, ClientProcess, Durability, EventLog as _, Home, NewDurable, NewRun, Origin,
-    SessionKey, SourceFile, submit,
+    Binding, ClientProcess, Durability, EventLog as _, Home, KnownSessions, NewDurable, NewRun,
+    Origin, SessionKey, SourceFile, submit,
 };
 use serde_json::json;
 use tempfile::TempDir;

@@ -24,6 +24,8 @@ fn what_waits_and_the_log_are_shown_without_their_secrets() {
     let world = World::of(FLOW);
     let address = format!("https://example.com/?key={KEY}");
     world.proposes("1", "WebFetch", &json!({ "url": address, "prompt": "x" }));
+    let touches = format!("echo {KEY} > .claude/settings.json");
+    world.proposes("2", "Bash", &json!({ "command": touches }));
     let data = json!({ "to": "production", "api_key": KEY, "password": PIN });
     let data = data.to_string();
     let ship = ["send", "SHIP", "--run", &world.run, "--data", &data];
@@ -55,6 +57,8 @@ fn what_waits_and_the_log_are_shown_without_their_secrets() {
     let stream = format!("stream?run={0}&after={0}:0", world.run);
     let said = console.stream_until(&stream, &bearer, "event: run");
     assert!(!said.contains(KEY) && said.contains("WebFetch"), "{said}");
+    let alarms = console.get("protected", &bearer).body;
+    assert!(alarms.contains("echo [secret]"), "{alarms}");
     // All else is there.
     for told in ["https://example.com/?key=[secret]", "production"] {
         assert!(shown.contains(told), "{told}: {shown}");

@@ -170,7 +170,8 @@ pub(super) async fn resume(
     sent: Body,
 ) -> Answered {
     body::<Because>(sent).await?;
-    tell(&shared, id, goes_on, resuming).await
+    let ask = |opened: &Opened, by| resuming(&opened.run, by);
+    tell(&shared, id, goes_on, ask).await
 }
 
 /// Returns the command by which a run goes on that waits for nothing but that.
@@ -194,12 +195,19 @@ pub(super) async fn cancel(
     tell(&shared, id, |_| "cancelled".to_owned(), cancelling).await
 }
 
+/// Tells whether a run can be cancelled here: one that guards an agent, and one of steps that a process carries out.
+///
+/// That process ends what runs; programs that a dead one left are ended by the command, and by it alone.
+pub(super) fn can_cancel(Opened { log, run, .. }: &Opened) -> bool {
+    !run.is_over() && (!run.is_durable() || holder(log.folder().work()).is_some())
+}
+
 /// Returns the command that cancels a run.
-fn cancelling(run: &Run, by: String) -> Result<CommandKind, Problem> {
-    // Programs that a dead runner left are ended by the command, and by it alone.
-    if run.is_durable() {
+fn cancelling(opened: &Opened, by: String) -> Result<CommandKind, Problem> {
+    let run = &opened.run;
+    if !run.is_over() && !can_cancel(opened) {
         return Err(Problem::input(format!(
-            "cancel this run with `interlock cancel {}`: it may have programs to end",
+            "nothing carries this run out: cancel it with `interlock cancel {}`, which ends programs that were left",
             run.id
         )));
     }
@@ -222,12 +230,12 @@ async fn tell(
     shared: &Arc<Shared>,
     id: String,
     said: fn(&Opened) -> String,
-    ask: impl FnOnce(&Run, String) -> Result<CommandKind, Problem> + Send + 'static,
+    ask: impl FnOnce(&Opened, String) -> Result<CommandKind, Problem> + Send + 'static,
 ) -> Answered {
     let found = shared
         .blocking(move |shared| {
             let mut opened = shared.open(&RunId::new(id))?;
-            let ask = ask(&opened.run, shared.person.clone())?;
+            let ask = ask(&opened, shared.person.clone())?;
             let message = said(&opened);
             shared.take(&mut opened, ask, message)
         })
@@ -258,7 +266,7 @@ impl Shared {
                 },
                 "accepted the protected files as they are; the run goes on",
             ),
-            Word::No => (cancelling(run, by)?, "cancelled the run"),
+            Word::No => (cancelling(opened, by)?, "cancelled the run"),
         };
         self.take(opened, ask, message.to_owned())
     }

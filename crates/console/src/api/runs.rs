@@ -13,6 +13,7 @@ use interlock_clients::review::since_start;
 use interlock_core::names::RunId;
 use serde_json::{Value, json};
 
+use super::answers::can_cancel;
 use crate::{
     board::RunRow,
     protected,
@@ -177,7 +178,7 @@ pub(super) async fn one(State(shared): State<Arc<Shared>>, Path(id): Path<String
                 let can = json!({
                     "pause": open && !paused,
                     "resume": open && paused && !protected::waits(run),
-                    "cancel": open && !run.is_durable(),
+                    "cancel": can_cancel(&opened),
                 });
                 fields.insert("can".to_owned(), can);
                 fields.insert("title".to_owned(), json!(machine.id));

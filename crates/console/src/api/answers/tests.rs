@@ -4,7 +4,7 @@
 
 use interlock_core::event::{ProtectedChange, ProtectedFate};
 use interlock_formats::{NoWorkflows, Source, load};
-use interlock_store::{Durability, EventLog as _, Home, NewRun, SourceFile};
+use interlock_store::{Durability, Home, NewRun, SourceFile};
 
 use super::*;
 use crate::shared::Settings;
