@@ -63,7 +63,7 @@ pub fn guarded_above(
     let is_above = |client: &ClientProcess| line.iter().any(|process| process.client == *client);
     let bindings = home.bound_sessions_since(known, now_ms)?;
     let mut found = bindings.iter();
-    Ok(found.find_map(|binding| Some(guarding(home, binding, &is_above)?.run)))
+    Ok(found.find_map(|binding| Some(guarding(home, binding, is_above)?.run)))
 }
 
 /// Returns the client of a binding where it is wanted and its run is open; the runs of others are not read.
