@@ -20,7 +20,7 @@ use interlock_formats::{NoWorkflows, Source, Tree};
 use operations::Random;
 
 /// Operations tried; `INTERLOCK_EDITS` tries another number.
-const OPERATIONS: usize = 2_500;
+const OPERATIONS: usize = 1_200;
 /// Refusals printed, for a person to read; `INTERLOCK_REFUSALS` prints another number.
 const SHOWN: usize = 40;
 /// The seed of the first operation, the others follow; `INTERLOCK_SEED` begins with another one.
