@@ -18,7 +18,7 @@ use crate::{
     page,
     peer::{Agent, Connection, Peer},
     reply::{Problem, worded},
-    shared::Shared,
+    shared::{Shared, now_ms},
 };
 
 /// Where the API lies.
@@ -69,15 +69,15 @@ async fn check(
     let request = format!("{} {}", parts.method, parts.uri.path());
     let request: String = request.chars().take(REQUEST_CHARS_MAX).collect();
     let peer = shared
-        .blocking(
-            move |shared| match connection.peer(&shared.home, &shared.sessions)? {
+        .blocking(move |shared| {
+            match connection.peer(&shared.home, &shared.sessions, now_ms())? {
                 Peer::Other(processes) => Ok(Ok(processes)),
                 Peer::Agent(agent) => {
                     shared.report(&agent, &request);
                     Ok(Err(agent))
                 }
-            },
-        )
+            }
+        })
         .await?;
     let asks = match peer {
         Ok(processes) => Asks(processes.into()),
