@@ -32,7 +32,7 @@ use transitions::state_of;
 
 use crate::{
     command::{Command, CommandKind},
-    event::Event,
+    event::{Event, ProtectedChange},
     evolve,
     holds::Scope,
     machine::{Machine, Object, State},
@@ -124,7 +124,7 @@ pub fn decide(machine: &Machine, run: &Run, command: &Command) -> Decision {
         } => work.node(path, *attempt, command),
         CommandKind::EndActivity { path, outcome } => work.end_activity(path.as_deref(), outcome),
         CommandKind::Pause { by, reason } => work.pause(by, reason.as_ref()),
-        CommandKind::Resume { by } => work.resume(by),
+        CommandKind::Resume { by, seen } => work.resume(by, seen.as_deref()),
         CommandKind::ReportFrozen { changes } => work.report_frozen(changes),
         CommandKind::ReportFiles { files, before } => work.report_files(files, before.as_ref()),
         CommandKind::ReportProtected { changes } => work.report_protected(changes),
@@ -341,8 +341,14 @@ impl<'a> Work<'a> {
         Ok(Reply::Accepted)
     }
 
-    fn resume(&mut self, by: &str) -> Answered {
+    fn resume(&mut self, by: &str, seen: Option<&[ProtectedChange]>) -> Answered {
         self.open()?;
+        if seen.is_some_and(|seen| seen != self.run.changed) {
+            return Err(Refusal::new(
+                Code::Paused,
+                "the run stays paused: other protected things have changed than were shown",
+            ));
+        }
         if self.run.paused.is_some() || !self.run.changed.is_empty() {
             self.emit(Event::RunResumed { by: by.to_owned() });
         }

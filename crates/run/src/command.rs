@@ -101,6 +101,8 @@ pub enum CommandKind {
     Resume {
         /// Name of whoever asks.
         by: String,
+        /// Changes that the person has seen; where others are reported, the run stays paused. `None`: whatever is reported.
+        seen: Option<Vec<ProtectedChange>>,
     },
     /// Report files of the project that changed since a check ended without a call that changed them.
     ReportFiles {
