@@ -12,13 +12,6 @@ use interlock_simulate::{
     cases::{CaseFile, WorkflowText, find_case_files},
 };
 
-/// A case, and what is recorded where it is played.
-pub(crate) struct PlayedCase {
-    /// Its file from the root of the repository, then what it is called.
-    pub(crate) name: String,
-    pub(crate) events: Vec<Event>,
-}
-
 pub(crate) fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
@@ -28,8 +21,13 @@ pub(crate) fn loaded(name: &str, text: &str) -> Option<Machine> {
     Some(load(&source, None, &NoWorkflows).ok()?.machine)
 }
 
-/// Plays every case with a machine that `prepare` has been given first.
-pub(crate) fn played_cases(prepare: impl Fn(Machine) -> Machine) -> Vec<PlayedCase> {
+/// Plays every case with a machine that `prepare` has been given first, and returns what `of` makes of each.
+///
+/// A case is named by its file from the root of the repository, then by what it is called.
+pub(crate) fn played_cases<C>(
+    prepare: impl Fn(Machine) -> Machine,
+    of: impl Fn(String, &Machine, Vec<Event>) -> C,
+) -> Vec<C> {
     let mut all = Vec::new();
     for folder in ["tests/cases", "workflows"] {
         for path in find_case_files(&root().join(folder)).unwrap() {
@@ -48,10 +46,8 @@ pub(crate) fn played_cases(prepare: impl Fn(Machine) -> Machine) -> Vec<PlayedCa
             let machine = prepare(machine);
             let shown = path.strip_prefix(root()).unwrap().display();
             for case in &file.cases {
-                all.push(PlayedCase {
-                    name: format!("{shown}: {}", case.name),
-                    events: case.recorded(&machine, &Scenario::default()),
-                });
+                let events = case.recorded(&machine, &Scenario::default());
+                all.push(of(format!("{shown}: {}", case.name), &machine, events));
             }
         }
     }
