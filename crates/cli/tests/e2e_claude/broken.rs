@@ -8,7 +8,9 @@ use interlock_testkit::interlock::{Interlock, damage, databases, pinned};
 use interlock_testkit::provider::{Call, Script, text};
 use serde_json::{Value, json};
 
-use crate::guarded::{Guarded, INTERLOCK, MARK, WORKFLOW, bash, ran, refused, transition};
+use crate::guarded::{
+    Guarded, INTERLOCK, MARK, WORKFLOW, bash, plan_then_build, ran, refused, transition,
+};
 
 /// What became of two calls that the state allows, with something broken in between.
 struct Broken {

@@ -140,3 +140,17 @@ pub(crate) fn refused(call: &Call, code: &str, words: &[&str]) {
 pub(crate) fn ran(call: &Call) {
     assert!(!call.failed, "{call:#?}");
 }
+
+pub(crate) fn plan_then_build() -> Value {
+    json!({
+        "id": "plan-then-build", "initial": "planning",
+        "states": {
+            "planning": {"allowed_tools": ["Read", "Bash"], "on": {"READY": "building"}},
+            "building": {
+                "allowed_tools": ["Read", "Edit", "Write", "Bash"], "max_edit_lines": 20,
+                "instructions": MARK, "on": {"DONE": "complete"},
+            },
+            "complete": {"type": "final"},
+        },
+    })
+}

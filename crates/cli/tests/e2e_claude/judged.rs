@@ -4,21 +4,9 @@ use interlock_testkit::claude::{Outcome, Session, Version};
 use interlock_testkit::provider::{Call, ModelRequest, Script, call, text};
 use serde_json::{Value, json};
 
-use crate::guarded::{Guarded, MARK, bash, initialised, lines, ran, refused, transition};
-
-fn plan_then_build() -> Value {
-    json!({
-        "id": "plan-then-build", "initial": "planning",
-        "states": {
-            "planning": {"allowed_tools": ["Read", "Bash"], "on": {"READY": "building"}},
-            "building": {
-                "allowed_tools": ["Read", "Edit", "Write", "Bash"], "max_edit_lines": 20,
-                "instructions": MARK, "on": {"DONE": "complete"},
-            },
-            "complete": {"type": "final"},
-        },
-    })
-}
+use crate::guarded::{
+    Guarded, MARK, bash, initialised, lines, plan_then_build, ran, refused, transition,
+};
 
 fn a_refusal_reaches_the_model_and_a_transition_unlocks(version: Version) {
     let guarded = Guarded::new(version, &plan_then_build());
