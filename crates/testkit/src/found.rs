@@ -15,6 +15,8 @@ use sha2::{Digest as _, Sha256};
 
 /// Differences that are named.
 const NAMED_MAX: usize = 20;
+/// Letters that a word of chance has at least.
+const CHANCE_MIN: usize = 20;
 /// Letters of a digest.
 const LETTERS: usize = 12;
 
@@ -98,6 +100,23 @@ pub fn compare_one(path: &Path, name: &str, text: &str) -> Result<(), String> {
     ))
 }
 
+/// Leaves out what chance, the disk or the clock has made: tickets, digests, and what a stamp of a file says.
+#[must_use]
+pub fn without_chance(text: &str) -> String {
+    let is_part = |letter: char| letter.is_ascii_hexdigit() || letter == ':';
+    let mut left = String::new();
+    let mut rest = text;
+    while let Some(at) = rest.find(is_part) {
+        let (before, from) = rest.split_at(at);
+        let end = from.find(|letter| !is_part(letter));
+        let (word, after) = from.split_at(end.unwrap_or(from.len()));
+        left.push_str(before);
+        left.push_str(if word.len() < CHANCE_MIN { word } else { "#" });
+        rest = after;
+    }
+    left + rest
+}
+
 /// Puts one line into a list, beside other processes that do so.
 fn write_line(path: &Path, line: &str) -> io::Result<()> {
     let mut options = fs::OpenOptions::new();
@@ -116,13 +135,20 @@ fn write_line(path: &Path, line: &str) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use super::{compare, compare_one, line};
+    use super::{compare, compare_one, line, without_chance};
 
     fn found(all: &[(&str, &str)]) -> Vec<(String, String)> {
         let owned = all
             .iter()
             .map(|(name, text)| ((*name).to_owned(), (*text).to_owned()));
         owned.collect()
+    }
+
+    #[test]
+    fn words_of_chance_are_left_out_and_others_are_not() {
+        let text = "--ticket a421866f19e96c36392322631d83ab46 -- 'cafe' 12:34";
+        assert_eq!(without_chance(text), "--ticket # -- 'cafe' 12:34");
+        assert_eq!(without_chance("no"), "no");
     }
 
     #[test]

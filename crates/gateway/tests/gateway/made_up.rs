@@ -17,7 +17,10 @@ use interlock_gateway::{
         SessionPolicy as _, Ticket,
     },
 };
-use interlock_testkit::{dice::Dice, found::compare};
+use interlock_testkit::{
+    dice::Dice,
+    found::{compare, without_chance},
+};
 use serde_json::{Value, json, value::RawValue};
 
 use crate::{
@@ -64,10 +67,13 @@ states:
 "#;
 
 const SERVERS: &str = r#"
-[servers.fs]
-command = ["fs"]
-[servers.web]
-command = ["web"]
+[mcp.fs]
+command = "fs"
+[mcp.fs.tools.write_file]
+writes = ["path"]
+content = "content"
+[mcp.web]
+command = "web"
 "#;
 
 /// Everything that takes part.
@@ -78,6 +84,8 @@ struct Scene {
     control: Control,
     tickets: Vec<(usize, Ticket)>,
     keys: Vec<(usize, String)>,
+    /// Runs in the order in which they began.
+    runs: Vec<RunId>,
     text: String,
 }
 
@@ -101,6 +109,7 @@ impl Scene {
             sessions,
             tickets: Vec::new(),
             keys: Vec::new(),
+            runs: Vec::new(),
             text: String::new(),
         }
     }
@@ -137,6 +146,11 @@ impl Scene {
             17 => self.noted(),
             18 => self.shown(),
             _ => self.definition(),
+        }
+        for run in self.world.runs() {
+            if !self.runs.contains(&run) {
+                self.runs.push(run);
+            }
         }
     }
 
@@ -315,8 +329,7 @@ impl Scene {
 
     /// Has a person ask a run elsewhere.
     fn person(&mut self) {
-        let runs = self.world.runs();
-        let Some(run) = runs.first().cloned() else {
+        let Some(run) = self.runs.last().cloned() else {
             return;
         };
         let by = "ana".to_owned();
@@ -365,18 +378,16 @@ impl Scene {
 
     /// Returns all that was told and recorded, without what differs from one play to the next.
     fn told(mut self) -> String {
-        let mut runs: Vec<RunId> = self.world.runs();
-        runs.reverse();
-        for run in &runs {
+        for run in &self.runs {
             for event in self.world.events(run) {
                 writeln!(self.text, "{}", serde_json::to_string(&event).unwrap()).unwrap();
             }
         }
-        for (number, run) in runs.iter().enumerate() {
+        for (number, run) in self.runs.iter().enumerate() {
             self.text = self.text.replace(run.as_str(), &format!("RUN{number}"));
         }
         let root = self.world.project.parent().unwrap().to_str().unwrap();
-        self.text.replace(root, "ROOM")
+        without_chance(&self.text.replace(root, "ROOM"))
     }
 }
 
