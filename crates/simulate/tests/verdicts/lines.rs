@@ -57,10 +57,7 @@ states:
 /// Returns what is found of every group of lines, by its name.
 pub(crate) fn found() -> Vec<(String, String)> {
     let source = Source::new("w.yaml", STATES);
-    let machine = match load(&source, None, &NoWorkflows) {
-        Ok(loaded) => loaded.machine,
-        Err(errors) => panic!("{errors:?}"),
-    };
+    let machine = load(&source, None, &NoWorkflows).unwrap().machine;
     let judge = Judge::new(machine);
     let mut all = Vec::new();
     let mut number = 0;
