@@ -112,9 +112,13 @@ mkdir -p -- "$directory"
 # Written beside and renamed: a program that runs is not overwritten.
 cp -- "$program" "$directory/.interlock.$$"
 chmod 755 "$directory/.interlock.$$"
+version=$("$directory/.interlock.$$" --version) || {
+    rm -f -- "$directory/.interlock.$$"
+    fail 'the program does not start on this system (on Linux it needs glibc 2.35 or newer): nothing was installed'
+}
 mv -f -- "$directory/.interlock.$$" "$directory/interlock"
 
-printf 'installed %s\n' "$("$directory/interlock" --version) as $directory/interlock"
+printf 'installed %s as %s\n' "$version" "$directory/interlock"
 case :$PATH: in
     *:"$directory":*) printf 'Next: interlock demo\n' ;;
     *) printf 'Put %s on your PATH; then: interlock demo\n' "$directory" ;;

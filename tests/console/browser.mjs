@@ -78,6 +78,17 @@ async function blank({ scheme, width, height }) {
     return dialog.dismiss();
   });
   await page.addInitScript(() => {
+    // The notifications that the page raises, and what became of each.
+    window.raised = [];
+    const Own = window.Notification;
+    window.Notification = class extends Own {
+      constructor(title, options) {
+        super(title, options);
+        const one = { title, ...options, came: '' };
+        for (const name of ['show', 'error']) this.addEventListener(name, () => (one.came = name));
+        window.raised.push(one);
+      }
+    };
     // How long the buttons that say yes were locked, at least: whoever asks later finds them open.
     window.lockedMs = Infinity;
     const since = new WeakMap();
@@ -149,6 +160,29 @@ const COMMANDS = {
     const text = await page.innerText('article');
     const lockedMs = await page.evaluate(() => window.lockedMs);
     return { text, lockedMs, title: await page.title() };
+  },
+
+  /** Turns notifications on, by the button of the inbox; the browser lets the page show them. */
+  async notified() {
+    await page.context().grantPermissions(['notifications'], { origin: new URL(page.url()).origin });
+    await go('Notify me');
+    await page.waitForFunction(() => document.querySelector('main').innerText.includes('Notifications are on'));
+    return {};
+  },
+
+  /** Looks at another page of the same window; Playwright otherwise has every page believe that it is looked at. */
+  async away() {
+    const session = await page.context().newCDPSession(page);
+    await session.send('Emulation.setFocusEmulationEnabled', { enabled: false });
+    await (await page.context().newPage()).bringToFront();
+    return { focus: await page.evaluate(() => document.hasFocus()) };
+  },
+
+  /** Waits until the title counts so many things that wait; tells what was raised. */
+  async raised({ waiting, number }) {
+    await page.waitForFunction((wanted) => document.title.startsWith(`(${wanted})`), waiting);
+    await page.waitForFunction((wanted) => window.raised.filter((one) => one.came).length >= wanted, number);
+    return { raised: await page.evaluate(() => window.raised) };
   },
 
   async reject({ note }) {

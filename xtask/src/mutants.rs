@@ -36,15 +36,19 @@ struct Area {
 const AREAS: &[Area] = &[
     Area {
         name: "guards",
-        package: "interlock-core",
-        files: &["crates/core/src/holds.rs", "crates/core/src/holds/*.rs"],
+        package: "interlock-judge",
+        files: &["crates/judge/src/holds.rs", "crates/judge/src/holds/*.rs"],
         tests: &["interlock-core", "interlock-simulate"],
         filter: Some(ENGINE),
     },
     Area {
         name: "judge",
-        package: "interlock-core",
-        files: &["crates/core/src/judge.rs", "crates/core/src/judge/**/*.rs"],
+        package: "interlock-judge",
+        files: &[
+            "crates/judge/src/address.rs",
+            "crates/judge/src/judge.rs",
+            "crates/judge/src/judge/**/*.rs",
+        ],
         tests: &["interlock-core", "interlock-simulate"],
         filter: Some(ENGINE),
     },
@@ -301,8 +305,8 @@ mod tests {
     #[test]
     fn a_mutant_is_known_wherever_it_stands() {
         let mutant =
-            "crates/core/src/holds.rs:120:5: replace check -> Result<(), Unmet> with Ok(())";
-        let known = "crates/core/src/holds.rs: replace check -> Result<(), Unmet> with Ok(())";
+            "crates/judge/src/holds.rs:120:5: replace check -> Result<(), Unmet> with Ok(())";
+        let known = "crates/judge/src/holds.rs: replace check -> Result<(), Unmet> with Ok(())";
         assert_eq!(without_place(mutant), known);
         assert_eq!(without_place(known), known);
     }

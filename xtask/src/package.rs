@@ -64,7 +64,9 @@ pub(crate) fn run(arguments: &[&str]) -> Result<ExitCode> {
         to: to.map_or_else(|| tools::root().join("target/package"), PathBuf::from),
     };
     let mut steps = Steps::default();
-    if binary.is_none() {
+    // The formula has nothing of the program but the checksums of archives.
+    let packs_program = kinds.iter().any(|kind| *kind != "homebrew") || kinds.is_empty();
+    if binary.is_none() && packs_program {
         let build = ["build", "--locked", "--release", "--package", "interlock"];
         steps.command("build", tools::cargo(&build));
     }

@@ -10,7 +10,7 @@ use anyhow::{Context as _, Result, bail};
 
 use crate::{steps::Steps, tools};
 
-/// Sequences of the engine's test; some sixty times what a test run plays.
+/// Sequences of the engine's test; more than a hundred times what a test run plays.
 const SEQUENCES: u64 = 1_000_000;
 /// Seeds of two days lie further apart than any number of sequences.
 const SEEDS_A_DAY: u64 = 1_000_000_000;

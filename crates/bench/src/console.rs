@@ -41,8 +41,7 @@ pub(crate) fn console(_: &Arguments, table: &mut Table) -> Result<()> {
         "",
         "/graph",
         "/timeline",
-        "/state",
-        &format!("/graph?at={EVENTS}"),
+        &format!("/state?at={EVENTS}&with=marks"),
         "/events?from=99800",
     ] {
         first += page.get(&format!("{path}{rest}"))?;
@@ -55,15 +54,11 @@ pub(crate) fn console(_: &Arguments, table: &mut Table) -> Result<()> {
     let (mut back, mut far) = (Vec::new(), Vec::new());
     for step in 0..REQUESTS {
         let at = EVENTS / 2 - step;
-        back.push(
-            page.get(&format!("{path}/state?at={at}"))?
-                + page.get(&format!("{path}/graph?at={at}"))?,
-        );
+        back.push(page.get(&format!("{path}/state?at={at}&with=marks"))?);
+    }
+    for step in 0..REQUESTS {
         let at = step * 7_919 * 13 % EVENTS;
-        far.push(
-            page.get(&format!("{path}/state?at={at}"))?
-                + page.get(&format!("{path}/graph?at={at}"))?,
-        );
+        far.push(page.get(&format!("{path}/state?at={at}&with=marks"))?);
     }
     table.time(
         "console: a step back of the scrubber, state and graph",

@@ -97,7 +97,7 @@ fn npx_runs_the_demo_from_the_packages_of_npm() {
     let said = ran(demo.args(["--offline", "interlock", "demo"]));
     assert!(said.contains("interlock"), "{said}");
     for name in [
-        "node_modules/interlock",
+        "node_modules/@interlock-cli/interlock",
         "node_modules/@interlock-cli/linux-x64",
     ] {
         for file in ["LICENSE", "README.md"] {
@@ -151,7 +151,7 @@ fn the_launcher_says_what_is_missing_and_passes_signals_on() {
     ran(Command::new("kill").arg(child.id().to_string()));
     assert!(child.wait().unwrap().code().is_some());
 
-    fs::remove_dir_all(room.project().join("node_modules/@interlock-cli")).unwrap();
+    fs::remove_dir_all(room.project().join("node_modules/@interlock-cli/linux-x64")).unwrap();
     let output = room.command(&launcher).arg("status").output().unwrap();
     assert_eq!(output.status.code(), Some(1));
     assert!(text(&output).contains("optional dependency"), "{output:?}");

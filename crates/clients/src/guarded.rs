@@ -1,7 +1,9 @@
 //! The processes of clients whose sessions open runs guard: below them nobody is a person.
 
 use interlock_core::names::RunId;
-use interlock_store::{ClientProcess, EventLog as _, Home, Listed, StoreError};
+use interlock_store::{
+    Binding, ClientProcess, EventLog as _, Home, KnownSessions, Listed, StoreError,
+};
 
 use crate::process;
 
@@ -20,7 +22,11 @@ pub struct Guarded {
 /// # Errors
 /// The bindings of sessions cannot be read.
 pub fn guarded_clients(home: &Home, own: &[ClientProcess]) -> Result<Vec<Guarded>, StoreError> {
-    guarded_among(home, |process| !own.contains(process))
+    let mut guarded = Vec::new();
+    for binding in home.bound_sessions()? {
+        guarded.extend(guarding(home, &binding?, |process| !own.contains(process)));
+    }
+    Ok(guarded)
 }
 
 /// Finds a run that guards an agent and is open; one that cannot be read may be.
@@ -40,38 +46,39 @@ pub fn open_guarded_run(home: &Home) -> Result<Option<RunId>, StoreError> {
     Ok(None)
 }
 
-/// Finds the open run whose client is `pid` or above it.
+/// Finds the open run whose client is `pid` or above it; `known` are the sessions as they were read last.
 ///
 /// # Errors
 /// The bindings of sessions cannot be read, or it cannot be told which processes are above.
-pub fn guarded_above(home: &Home, pid: u32) -> Result<Option<RunId>, StoreError> {
+pub fn guarded_above(
+    home: &Home,
+    known: &KnownSessions,
+    pid: u32,
+    now_ms: u64,
+) -> Result<Option<RunId>, StoreError> {
     let line = process::with_ancestors(pid).ok_or_else(|| StoreError::Unsafe {
         path: format!("/proc/{pid}").into(),
         why: "it cannot be told who it runs for".to_owned(),
     })?;
     let is_above = |client: &ClientProcess| line.iter().any(|process| process.client == *client);
-    let found = guarded_among(home, is_above)?.into_iter().next();
-    Ok(found.map(|guarded| guarded.run))
+    let bindings = home.bound_sessions_since(known, now_ms)?;
+    let mut found = bindings.iter();
+    Ok(found.find_map(|binding| Some(guarding(home, binding, is_above)?.run)))
 }
 
-/// Lists the clients that are wanted and whose runs are open; no other run is read.
-fn guarded_among(
+/// Returns the client of a binding where it is wanted and its run is open; the runs of others are not read.
+fn guarding(
     home: &Home,
+    binding: &Binding,
     wanted: impl Fn(&ClientProcess) -> bool,
-) -> Result<Vec<Guarded>, StoreError> {
-    let mut guarded = Vec::new();
-    for binding in home.bound_sessions()? {
-        let binding = binding?;
-        let Some(process) = binding.process.filter(|process| wanted(process)) else {
-            continue;
-        };
-        // A run that cannot be read may be open.
-        if !is_over(home, &binding.run).unwrap_or(false) {
-            let run = binding.run;
-            guarded.push(Guarded { process, run });
-        }
-    }
-    Ok(guarded)
+) -> Option<Guarded> {
+    let process = binding.process.as_ref().filter(|process| wanted(process))?;
+    // A run that cannot be read may be open.
+    let is_over = is_over(home, &binding.run).unwrap_or(false);
+    (!is_over).then(|| Guarded {
+        process: process.clone(),
+        run: binding.run.clone(),
+    })
 }
 
 fn is_over(home: &Home, run: &RunId) -> Result<bool, StoreError> {

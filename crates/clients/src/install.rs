@@ -211,7 +211,7 @@ pub fn plan(site: &Site, request: &Request<'_>) -> Result<Plan, InstallError> {
         }
         if !plan.changes.is_empty() && lies_in(&site.program, "_npx") {
             plan.notes.push(format!(
-                "{} lies in the cache of `npx`, which npm empties: `npm install --global interlock` first",
+                "{} lies in the cache of `npx`, which npm empties: `npm install --global @interlock-cli/interlock` first",
                 site.program.display()
             ));
         }

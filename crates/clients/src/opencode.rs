@@ -2,7 +2,7 @@
 //!
 //! opencode runs plugins inside of itself, so the plugin that comes with Interlock
 //! defines the words. It asks before each tool and throws on a denial and on any
-//! failure. Seen with 1.18.33.
+//! failure. Seen with 1.18.34.
 //!
 //! Input: `{"event": "tool.execute.before", "session", "parent", "directory", "call",
 //! "tool", "server", "args", "output", "metadata", "carries"}`; `parent` where the session is a

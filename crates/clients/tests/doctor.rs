@@ -389,7 +389,7 @@ const OTHERS: [(ClientId, &str, &str); 4] = [
     (ClientId::Gemini, "gemini", "0.61.0"),
     (ClientId::Copilot, "copilot", "GitHub Copilot CLI 1.0.102."),
     (ClientId::Cursor, "cursor-agent", "2026.10.01"),
-    (ClientId::Opencode, "opencode", "1.18.33"),
+    (ClientId::Opencode, "opencode", "1.18.34"),
 ];
 
 fn says(version: &str) -> String {

@@ -18,8 +18,8 @@ use interlock_core::{
 };
 use interlock_formats::{NoWorkflows, Source, load};
 use interlock_store::{
-    Binding, ClientProcess, Durability, EventLog as _, Home, NewDurable, NewRun, Origin,
-    SessionKey, SourceFile, submit,
+    Binding, ClientProcess, Durability, EventLog as _, Home, KnownSessions, NewDurable, NewRun,
+    Origin, SessionKey, SourceFile, submit,
 };
 use serde_json::json;
 use tempfile::TempDir;
@@ -199,7 +199,8 @@ fn a_process_is_below_a_guarded_client_where_it_is_that_or_one_of_its_descendant
         .spawn()
         .unwrap();
     let below = child.id();
-    let above = |pid: u32| guarded_above(&place.home, pid).unwrap();
+    let known = KnownSessions::default();
+    let above = |pid: u32| guarded_above(&place.home, &known, pid, 0).unwrap();
     place.bind(&run, "s", Some(client(own().pid)));
     assert_eq!(above(below), None, "another process had this number");
     place.bind(&run, "s", Some(own()));
@@ -212,7 +213,7 @@ fn a_process_is_below_a_guarded_client_where_it_is_that_or_one_of_its_descendant
     child.kill().unwrap();
     child.wait().unwrap();
     assert!(
-        guarded_above(&place.home, below).is_err(),
+        guarded_above(&place.home, &known, below, 0).is_err(),
         "who a process that is gone ran for cannot be told"
     );
 }

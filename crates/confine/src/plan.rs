@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use interlock_core::{
-    Hold,
+    Hold, covers,
     facts::{CommandSpan, ShellFacts, SimpleCommand},
     machine::Machine,
     policy::Policy,
@@ -238,7 +238,7 @@ pub fn plan_for_person(
     let covered: Vec<&str> = facts
         .commands
         .iter()
-        .filter(|command| asked.policy.covers(command))
+        .filter(|command| covers(asked.policy, command))
         .filter_map(program)
         .collect();
     let start = Start::Line(asked.text.to_owned());

@@ -130,6 +130,9 @@ async fn read_body<T: DeserializeOwned>(body: Body, bytes_max: usize) -> Result<
             "the body is cut off, or longer than {bytes_max} bytes"
         ))
     })?;
-    serde_json::from_slice(&bytes.to_bytes())
-        .map_err(|error| Problem::input(format!("the body is not what is wanted: {error}")))
+    let bytes = bytes.to_bytes();
+    let found = serde_json::from_slice(&bytes);
+    // Of a key that stands there twice, another reader takes the other value.
+    let found = found.and_then(|found| interlock_json::parse_unique(&bytes).map(|_| found));
+    found.map_err(|error| Problem::input(format!("the body is not what is wanted: {error}")))
 }

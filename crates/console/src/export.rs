@@ -17,7 +17,7 @@ use interlock_tools::Secrets;
 use serde_json::{Value, json, value::RawValue};
 use sha2::{Digest as _, Sha256};
 
-use crate::{page, reply::Problem};
+use crate::{masked::mask, page, reply::Problem};
 
 /// Bytes of what is recorded; a browser still opens such a file at once.
 const BYTES_MAX: usize = 32 * 1024 * 1024;
@@ -177,14 +177,13 @@ impl Recorder {
                 missing += 1;
                 continue;
             }
-            let state = self.ask(&format!("/state?at={at}")).await?;
-            let graph = self.ask(&format!("/graph?at={at}")).await?;
-            self.left = self
-                .left
-                .saturating_sub(state.get().len() + graph.get().len());
-            let graph: Value = parsed(&graph)?;
-            let state: Value = parsed(&state)?;
-            moments.push(json!({ "at": at, "state": state, "marks": graph.get("marks") }));
+            let state = self.ask(&format!("/state?at={at}&with=marks")).await?;
+            self.left = self.left.saturating_sub(state.get().len());
+            let mut state: Value = parsed(&state)?;
+            let marks = state
+                .as_object_mut()
+                .and_then(|fields| fields.remove("marks"));
+            moments.push(json!({ "at": at, "state": state, "marks": marks }));
         }
         if step > 1 {
             self.left_out.push(format!(
@@ -259,16 +258,6 @@ impl Recorder {
 
 fn parsed(answer: &RawValue) -> Result<Value, Problem> {
     serde_json::from_str(answer.get()).map_err(|error| Problem::input(error.to_string()))
-}
-
-/// Masks the secrets in every text; names stay.
-fn mask(secrets: &Secrets, value: &mut Value) {
-    match value {
-        Value::String(text) => *text = secrets.masked(text).into_owned(),
-        Value::Array(items) => items.iter_mut().for_each(|item| mask(secrets, item)),
-        Value::Object(fields) => fields.values_mut().for_each(|field| mask(secrets, field)),
-        Value::Null | Value::Bool(_) | Value::Number(_) => {}
-    }
 }
 
 /// Writes the file: the page's script and style, and what is recorded as data that no script is.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use axum::{
     Extension,
     extract::{Request, State},
-    http::{HeaderMap, Method, StatusCode, Uri, header, request::Parts},
+    http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header, request::Parts},
     middleware::Next,
     response::{IntoResponse as _, Response},
 };
@@ -17,8 +17,8 @@ use interlock_store::ClientProcess;
 use crate::{
     page,
     peer::{Agent, Connection, Peer},
-    reply::Problem,
-    shared::Shared,
+    reply::{Problem, worded},
+    shared::{Shared, now_ms},
 };
 
 /// Where the API lies.
@@ -40,9 +40,17 @@ pub(crate) async fn admit(
     let mut response = match checked {
         Ok(asks) => {
             parts.extensions.insert(asks);
-            next.run(Request::from_parts(parts, body)).await
+            worded(next.run(Request::from_parts(parts, body)).await)
         }
-        Err(problem) => problem.into_response(),
+        Err(problem) => {
+            let mut refused = problem.into_response();
+            if refused.status() == StatusCode::FORBIDDEN {
+                // It takes no connection from the person's page any longer.
+                let close = HeaderValue::from_static("close");
+                refused.headers_mut().insert(header::CONNECTION, close);
+            }
+            refused
+        }
     };
     page::protect(response.headers_mut());
     response
@@ -61,11 +69,13 @@ async fn check(
     let request = format!("{} {}", parts.method, parts.uri.path());
     let request: String = request.chars().take(REQUEST_CHARS_MAX).collect();
     let peer = shared
-        .blocking(move |shared| match connection.peer(&shared.home)? {
-            Peer::Other(processes) => Ok(Ok(processes)),
-            Peer::Agent(agent) => {
-                shared.report(&agent, &request);
-                Ok(Err(agent))
+        .blocking(move |shared| {
+            match connection.peer(&shared.home, &shared.sessions, now_ms())? {
+                Peer::Other(processes) => Ok(Ok(processes)),
+                Peer::Agent(agent) => {
+                    shared.report(&agent, &request);
+                    Ok(Err(agent))
+                }
             }
         })
         .await?;

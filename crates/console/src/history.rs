@@ -14,6 +14,8 @@ use interlock_store::{EventLog as _, Recorded, RunLog, StoreError};
 
 /// Events between two folds that are kept.
 const STRIDE: u64 = 1_000;
+/// Events between two folds that are kept near what was looked at last, for steps back.
+const STEP: u64 = 50;
 /// Runs whose folds are kept.
 const RUNS_MAX: usize = 8;
 
@@ -36,6 +38,8 @@ pub(crate) struct Histories(Mutex<Vec<(RunId, Arc<Mutex<History>>)>>);
 struct History {
     run: RunId,
     kept: BTreeMap<u64, Moment>,
+    /// Those of the stride that was looked at last.
+    near: BTreeMap<u64, Moment>,
     last: Option<Moment>,
 }
 
@@ -78,6 +82,7 @@ impl History {
         Self {
             run,
             kept: BTreeMap::new(),
+            near: BTreeMap::new(),
             last: None,
         }
     }
@@ -88,13 +93,18 @@ impl History {
         events: impl FnOnce(u64) -> I,
         at: u64,
     ) -> Result<Moment, StoreError> {
-        let kept = self.kept.range(..=at).next_back().map(|(_, moment)| moment);
-        let last = self.last.as_ref().filter(|moment| moment.run.seq <= at);
-        let nearest = kept
+        let stride = at / STRIDE;
+        self.near.retain(|seq, _| seq / STRIDE == stride);
+        let below = |folds: &BTreeMap<u64, Moment>| {
+            let found = folds.range(..=at).next_back();
+            found.map(|(_, moment)| moment.clone())
+        };
+        let last = self.last.take().filter(|moment| moment.run.seq <= at);
+        let nearest = [below(&self.kept), below(&self.near), last]
             .into_iter()
-            .chain(last)
+            .flatten()
             .max_by_key(|moment| moment.run.seq);
-        let mut moment = nearest.cloned().unwrap_or_else(|| Moment {
+        let mut moment = nearest.unwrap_or_else(|| Moment {
             run: Run::new(self.run.clone()),
             trace: Trace::default(),
             at_ms: 0,
@@ -105,8 +115,11 @@ impl History {
                 moment.trace.follow(&event);
                 moment.at_ms = at_ms;
                 moment.run = evolve(moment.run, &event);
-                if moment.run.seq.is_multiple_of(STRIDE) {
-                    self.kept.insert(moment.run.seq, moment.clone());
+                let seq = moment.run.seq;
+                if seq.is_multiple_of(STRIDE) {
+                    self.kept.insert(seq, moment.clone());
+                } else if seq.is_multiple_of(STEP) && seq / STRIDE == stride {
+                    self.near.insert(seq, moment.clone());
                 }
                 if moment.run.seq >= at {
                     break;
@@ -181,8 +194,11 @@ mod tests {
         let histories = Histories::default();
         // Steps back and on, jumps, both ends, and the edges of the strides.
         let walk = (0..40).map(|step| step * 977 % (EVENTS + 1));
+        let back = (STRIDE - 2 * STEP - 7..STRIDE + 2 * STEP).rev();
         let edges = [0, 1, STRIDE - 1, STRIDE, STRIDE + 1, EVENTS - 1, EVENTS];
-        for at in edges.into_iter().rev().chain(walk).chain(edges) {
+        let on = 2 * STRIDE - STEP - 3..2 * STRIDE + 3;
+        let all = edges.into_iter().rev().chain(walk).chain(back).chain(on);
+        for at in all.chain(edges) {
             let moment = histories.at(&log, at).unwrap();
             let place = usize::try_from(at).unwrap();
             assert_eq!(Some(&moment.run), folds.get(place), "after {at} events");

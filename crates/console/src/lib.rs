@@ -13,6 +13,7 @@ mod checked;
 mod export;
 mod gate;
 mod history;
+mod masked;
 mod outline;
 mod page;
 mod pairing;

@@ -7,7 +7,7 @@ use std::net::SocketAddr;
 
 use interlock_clients::{guarded::guarded_above, process};
 use interlock_core::names::RunId;
-use interlock_store::{ClientProcess, Home};
+use interlock_store::{ClientProcess, Home, KnownSessions};
 
 use crate::reply::Problem;
 
@@ -49,10 +49,15 @@ impl Connection {
     ///
     /// # Errors
     /// It cannot be told.
-    pub(crate) fn peer(self, home: &Home) -> Result<Peer, Problem> {
+    pub(crate) fn peer(
+        self,
+        home: &Home,
+        known: &KnownSessions,
+        now_ms: u64,
+    ) -> Result<Peer, Problem> {
         let mut tries = 1;
         loop {
-            match self.look(home) {
+            match self.look(home, known, now_ms) {
                 // A program that a browser has just started holds its connections until it runs.
                 Err(_) if tries < TRIES_MAX => tries += 1,
                 found => return found,
@@ -60,7 +65,7 @@ impl Connection {
         }
     }
 
-    fn look(self, home: &Home) -> Result<Peer, Problem> {
+    fn look(self, home: &Home, known: &KnownSessions, now_ms: u64) -> Result<Peer, Problem> {
         let unknown = |_| {
             Problem::forbidden(
                 "peer",
@@ -70,7 +75,7 @@ impl Connection {
         let found = holders(self.peer, self.local).ok_or(()).map_err(unknown)?;
         let mut processes = Vec::new();
         for pid in found {
-            let run = guarded_above(home, pid).map_err(|error| {
+            let run = guarded_above(home, known, pid, now_ms).map_err(|error| {
                 let message = format!("it cannot be told whether an agent asks: {error}");
                 Problem::forbidden("peer", message)
             })?;

@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 
 /// Names the request about protected things; requests of the engine have other names.
 pub(crate) const REQUEST: &str = "protected";
-/// Changes that are listed.
-const LISTED_MAX: usize = 50;
+/// Tools that are listed.
+const TOOLS_MAX: usize = 50;
 
 /// Tells whether a run stands still because of protected things that changed.
 pub(crate) fn waits(run: &Run) -> bool {
@@ -35,7 +35,7 @@ pub(crate) fn requests(run: &Run, name: &str, at_ms: u64) -> Vec<Value> {
         all.push(of_changes(run, at_ms));
     }
     if !run.is_over() {
-        let tools = run.tools_changed.iter().take(LISTED_MAX);
+        let tools = run.tools_changed.iter().take(TOOLS_MAX);
         all.extend(tools.map(|change| of_tool(run, change, name, at_ms)));
     }
     all
@@ -48,12 +48,10 @@ fn of_changes(run: &Run, at_ms: u64) -> Value {
         false,
     )];
     let mut name = "changed";
-    for change in run.changed.iter().take(LISTED_MAX) {
+    // INVARIANT: all of them. A yes accepts nothing that the card does not show.
+    for change in &run.changed {
         rows.push(row(name, &change.sentence(), true));
         name = "";
-    }
-    if let Some(more @ 1..) = run.changed.len().checked_sub(LISTED_MAX) {
-        rows.push(row("", &format!("and {more} more"), true));
     }
     let headline = match run.changed.len() {
         1 => "a protected file was changed".to_owned(),
@@ -124,4 +122,37 @@ fn described(
 
 fn row(name: &str, text: &str, warns: bool) -> Value {
     json!({ "name": name, "text": visible(text), "warns": warns })
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a failed test panics")]
+mod tests {
+    use interlock_core::{
+        event::{Event, ProtectedChange, ProtectedFate},
+        evolve,
+        names::RunId,
+    };
+
+    use super::*;
+
+    #[test]
+    fn every_change_that_a_yes_accepts_is_listed() {
+        let change = |number: usize| ProtectedChange {
+            path: format!("/p/{number}/.envrc"),
+            what: "settings of a program".to_owned(),
+            fate: ProtectedFate::Changed,
+            digest: None,
+            undone: false,
+        };
+        let changes = (0..400).map(change).collect();
+        let run = Run::new(RunId::new("r"));
+        let run = evolve(run, &Event::ProtectedChanged { changes });
+        let listed = of_changes(&run, 0).get("rows").cloned().unwrap();
+        assert!(run.changed.len() > 200, "{}", run.changed.len());
+        for change in &run.changed {
+            let sentence = change.sentence();
+            let is_told = |row: &Value| row.get("text").and_then(Value::as_str) == Some(&sentence);
+            assert!(listed.as_array().unwrap().iter().any(is_told), "{sentence}");
+        }
+    }
 }

@@ -65,6 +65,30 @@ impl IntoResponse for Problem {
     }
 }
 
+/// Says in the words of the API what the router has refused by itself: an address or a method.
+pub(crate) fn worded(response: Response) -> Response {
+    let status = response.status();
+    let kind = response.headers().get(header::CONTENT_TYPE);
+    if !status.is_client_error() || kind.is_some_and(|kind| kind == "application/json") {
+        return response;
+    }
+    let problem = match status {
+        StatusCode::METHOD_NOT_ALLOWED => {
+            Problem::new(status, "method", "nothing is done here by that method")
+        }
+        _ => Problem::new(
+            status,
+            "input",
+            "the address has a part that is no such thing",
+        ),
+    };
+    let mut worded = problem.into_response();
+    if let Some(allow) = response.headers().get(header::ALLOW) {
+        worded.headers_mut().insert(header::ALLOW, allow.clone());
+    }
+    worded
+}
+
 /// What a handler answers.
 pub(crate) type Answered = Result<Response, Problem>;
 

@@ -25,7 +25,7 @@ use crate::{
     api::router,
     pairing::PairingRequest,
     peer::{Connection, Peer},
-    shared::{Settings, Shared},
+    shared::{Settings, Shared, now_ms},
 };
 
 /// Connections of the person's that are open at once.
@@ -195,7 +195,7 @@ async fn serve_peer(
         return;
     };
     let found = shared
-        .blocking(move |shared| connection.peer(&shared.home))
+        .blocking(move |shared| connection.peer(&shared.home, &shared.sessions, now_ms()))
         .await;
     drop(looking);
     let app = app.layer(Extension(connection));

@@ -19,7 +19,7 @@ use interlock_core::{
 use interlock_project::Library;
 use interlock_sandbox::Reached;
 use interlock_simulate::Scenario;
-use interlock_store::{EventLog as _, Home, RunLog, submit};
+use interlock_store::{EventLog as _, Home, KnownSessions, RunLog, submit};
 use interlock_tools::Secrets;
 use tokio::sync::{Semaphore, mpsc};
 
@@ -123,6 +123,8 @@ impl std::fmt::Debug for Workplace {
 /// What all requests share.
 pub(crate) struct Shared {
     pub(crate) home: Home,
+    /// Which sessions runs guard, as it was read last.
+    pub(crate) sessions: KnownSessions,
     pub(crate) port: u16,
     pub(crate) pairings: Arc<Pairings>,
     pub(crate) person: String,
@@ -173,6 +175,7 @@ impl Shared {
         let (pairings, requests) = Pairings::new();
         let shared = Self {
             home: settings.home,
+            sessions: KnownSessions::default(),
             port,
             pairings: Arc::new(pairings),
             person: settings.person,

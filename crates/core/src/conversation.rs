@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::{
     dialogue::{Conversation, Message, condense},
-    machine::{Machine, ModelStage, Object},
+    machine::{Condensing, Machine, ModelStage, Object},
     names::FramePath,
     place::stage_of,
     run::{Frame, Run},
@@ -28,10 +28,12 @@ const SENT_TOKENS: u64 = 50_000;
 /// Cuts a text of a conversation to what a model is sent of it, with a notice; the log keeps all.
 #[must_use]
 pub fn sent(machine: &Machine, text: String) -> String {
-    let rules = machine.conversation.as_ref();
-    let condensing = rules.and_then(|rules| rules.condensing.as_ref());
-    let tokens_max = condensing.map_or(SENT_TOKENS, |limits| limits.tokens_max);
+    let tokens_max = condensing(machine).map_or(SENT_TOKENS, |limits| limits.tokens_max);
     cut(text, tokens_max.max(SENT_TOKENS))
+}
+
+fn condensing(machine: &Machine) -> Option<&Condensing> {
+    machine.conversation.as_ref()?.condensing.as_ref()
 }
 
 /// Returns the code of the failure where a text of a stage cannot be filled.
@@ -118,10 +120,8 @@ fn templates(text: &Text) -> impl Iterator<Item = &Template> {
 /// Tells whether the conversation is to be condensed before the stage of `frame` sees it.
 pub(crate) fn is_too_long(machine: &Machine, frame: &Frame) -> bool {
     let sees = |stage: &ModelStage| stage.history;
-    let rules = machine.conversation.as_ref();
-    let condensing = rules.and_then(|rules| rules.condensing.as_ref());
     let (Some(condensing), Some(dialogue), true) = (
-        condensing,
+        condensing(machine),
         frame.line.dialogue.as_deref(),
         stage_of(machine, frame).is_some_and(sees),
     ) else {
@@ -150,7 +150,7 @@ pub fn seen_history<'r>(machine: &Machine, run: &'r Run, path: &FramePath) -> &'
 pub fn stage_model<'m>(machine: &'m Machine, run: &Run, path: &FramePath) -> Option<&'m str> {
     let frame = run.frame(path)?;
     let own = machine.called(frame.machine.as_ref())?;
-    let state = own.states.get(&frame.at)?;
+    let state = frame.state(machine)?;
     let spoke = frame
         .line
         .dialogue

@@ -22,20 +22,20 @@ mod stage;
 mod tools;
 mod transitions;
 
-pub use calls::shell_finding;
 pub use prompts::{Question, question};
-pub use stage::{digest_of as text_digest, stage_task, stage_text};
+pub use stage::{stage_task, stage_text};
 
 use std::sync::Arc;
 
 use conversation::opened;
+use transitions::state_of;
 
 use crate::{
     command::{Command, CommandKind},
-    event::Event,
+    event::{Event, ProtectedChange},
     evolve,
     holds::Scope,
-    machine::{Machine, Object},
+    machine::{Machine, Object, State},
     names::{AgentId, ApprovalId, FramePath},
     pending::pending,
     refusal::{Code, Refusal},
@@ -124,7 +124,7 @@ pub fn decide(machine: &Machine, run: &Run, command: &Command) -> Decision {
         } => work.node(path, *attempt, command),
         CommandKind::EndActivity { path, outcome } => work.end_activity(path.as_deref(), outcome),
         CommandKind::Pause { by, reason } => work.pause(by, reason.as_ref()),
-        CommandKind::Resume { by } => work.resume(by),
+        CommandKind::Resume { by, seen } => work.resume(by, seen.as_deref()),
         CommandKind::ReportFrozen { changes } => work.report_frozen(changes),
         CommandKind::ReportFiles { files, before } => work.report_files(files, before.as_ref()),
         CommandKind::ReportProtected { changes } => work.report_protected(changes),
@@ -198,17 +198,20 @@ impl<'a> Work<'a> {
         Ok((frame, machine))
     }
 
+    /// Returns the frame at `path` and its state.
+    fn at(&self, path: &FramePath) -> Result<(&Frame, &'a State), Refusal> {
+        let (frame, machine) = self.stand(path)?;
+        Ok((frame, state_of(machine, frame)?))
+    }
+
     /// Tells whether the frame at `path` is there and no branch around it has ended.
     fn is_open(&self, path: &FramePath) -> bool {
         let mut frame = &self.run.root;
         for name in path.names() {
-            let Some(region) = frame.regions.iter().find(|region| region.name == *name) else {
-                return false;
-            };
-            if !region.is_open() {
-                return false;
+            match frame.region(name).filter(|region| region.is_open()) {
+                Some(region) => frame = &region.frame,
+                None => return false,
             }
-            frame = &region.frame;
         }
         !self.run.is_over()
     }
@@ -338,8 +341,14 @@ impl<'a> Work<'a> {
         Ok(Reply::Accepted)
     }
 
-    fn resume(&mut self, by: &str) -> Answered {
+    fn resume(&mut self, by: &str, seen: Option<&[ProtectedChange]>) -> Answered {
         self.open()?;
+        if seen.is_some_and(|seen| seen != self.run.changed) {
+            return Err(Refusal::new(
+                Code::Paused,
+                "the run stays paused: other protected things have changed than were shown",
+            ));
+        }
         if self.run.paused.is_some() || !self.run.changed.is_empty() {
             self.emit(Event::RunResumed { by: by.to_owned() });
         }

@@ -65,8 +65,7 @@ fn filled(
     files: &Files,
 ) -> Option<Result<Filled, MissingInput>> {
     let frame = run.frame(path)?;
-    let own = machine.called(frame.machine.as_ref())?;
-    let state = own.states.get(&frame.at)?;
+    let state = frame.state(machine)?;
     let beside = beside(machine, run, path);
     Some(fill(state, frame, run.places(), files, beside.as_ref()))
 }
@@ -75,10 +74,7 @@ fn effect(machine: &Machine, run: &Run, path: &FramePath) -> Option<Effect> {
     let frame = run
         .frame(path)
         .filter(|frame| frame.stay.request.is_none())?;
-    let state = machine
-        .called(frame.machine.as_ref())?
-        .states
-        .get(&frame.at)?;
+    let state = frame.state(machine)?;
     let seq = frame.stay.entered_seq;
     let mut effect = Effect {
         id: format!("{}/{path}/{seq}", run.id),

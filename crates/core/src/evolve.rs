@@ -1,6 +1,7 @@
 //! Folds an event into a run: the only way a run changes.
 
 mod activities;
+mod attempts;
 mod calls;
 mod changes;
 mod conversation;

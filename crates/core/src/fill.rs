@@ -47,13 +47,10 @@ pub(crate) fn fill(
     files: &Files,
     beside: Option<&Beside>,
 ) -> Result<Filled, MissingInput> {
-    let none = Places::default();
     let sources = Sources {
-        context: &frame.line.context,
-        caught: frame.line.caught.as_deref(),
-        places: places.unwrap_or(&none),
         files,
         beside,
+        ..sources(frame, places)
     };
     match &state.activity {
         Activity::Task(Task { input, .. }) | Activity::Ask(input) => {
@@ -80,6 +77,26 @@ pub(crate) fn fill(
         // What an attempt is given follows from the run: its start does not repeat it.
         Activity::Stage(_) => Ok(Filled::Work(Value::Null, None)),
         _ => Ok(Filled::Nothing),
+    }
+}
+
+/// No file was read.
+static NO_FILES: Files = Files::new();
+/// What paths are resolved against in a run that has no folders.
+static NO_PLACES: Places = Places {
+    run_dir: String::new(),
+    project: String::new(),
+    home: String::new(),
+};
+
+/// Returns what the texts of `frame` are filled from, besides files and a conversation.
+pub(crate) fn sources<'a>(frame: &'a Frame, places: Option<&'a Places>) -> Sources<'a> {
+    Sources {
+        context: &frame.line.context,
+        caught: frame.line.caught.as_deref(),
+        places: places.unwrap_or(&NO_PLACES),
+        files: &NO_FILES,
+        beside: None,
     }
 }
 
@@ -130,7 +147,7 @@ fn look(test: &Test, sources: &Sources<'_>) -> Result<String, MissingInput> {
         })
     };
     let blank = || matches!(left.trim(), "" | "null");
-    let same = || plain(&left) == plain(&right);
+    let same = || left.trim() == right.trim();
     let found = match test.op {
         TestOp::Value => return Ok(left),
         TestOp::Equal => same(),
@@ -143,8 +160,4 @@ fn look(test: &Test, sources: &Sources<'_>) -> Result<String, MissingInput> {
         TestOp::NotEmpty => !blank(),
     };
     Ok(found.to_string())
-}
-
-fn plain(text: &str) -> &str {
-    text.trim()
 }

@@ -3,47 +3,40 @@
 //! Three pure functions hold the whole behaviour: [`decide`] answers a
 //! command, [`evolve`] folds an event, [`effects`] says what must be done now.
 //! No input or output, no clock, no randomness, no async.
+//!
+//! What a machine and a run are, and how a call is judged, stands in crates below. Their modules are here too, so that
+//! whoever asks the engine needs no other crate.
 
-pub mod attempt;
-pub mod call;
-pub mod command;
 pub mod conversation;
-pub mod data;
-pub mod dialogue;
-pub mod event;
-pub mod facts;
-pub mod glob;
-pub mod guard;
-pub mod holds;
-pub mod instant;
-pub mod machine;
-pub mod names;
-pub mod passkey;
-pub mod pending;
-pub mod place;
-pub mod policy;
-pub mod refusal;
-pub mod run;
 pub mod stage;
-pub mod substance;
-pub mod visible;
 
-mod address;
-mod canonical;
 mod decide;
 mod effects;
 mod evolve;
 mod fill;
-mod judge;
 mod merge;
-mod parts;
 
-pub use address::addressed;
-pub use decide::{
-    Decision, Question, Reply, decide, question, shell_finding, stage_task, stage_text, text_digest,
-};
+pub use decide::{Decision, Question, Reply, decide, question, stage_task, stage_text};
 pub use effects::{asks, effects, fill_now, missing_files};
 pub use evolve::evolve;
-pub use judge::{
-    Finding, Hold, Objection, ShellRule, hold, hold_at, is_contained, judge_written, keys,
+
+pub use interlock_judge::{
+    Finding, Hold, Objection, ShellRule, address::addressed, begins_with, covers, hold, hold_at,
+    holds, is_contained, judge_written, keeps_running, keys, shell_finding,
 };
+pub use interlock_machine::{
+    glob, guard, instant, machine, names, policy, refusal, substance, visible,
+};
+pub use interlock_run::{
+    attempt, call, command, data, dialogue, event, facts, passkey, pending, place, run,
+};
+
+use interlock_judge::{self as judge, address};
+use interlock_machine::canonical;
+use interlock_run::parts;
+
+/// Returns the SHA-256 of a text, in lower-case hex.
+#[must_use]
+pub fn text_digest(text: &str) -> names::Digest {
+    names::Digest::of(text)
+}

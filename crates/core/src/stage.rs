@@ -81,6 +81,9 @@ pub fn step(machine: &Machine, run: &Run, path: &FramePath) -> Option<Step> {
     })
 }
 
+/// Why a model is not called where [`is_spent`] holds.
+pub(crate) const SPENT: &str = "the run has spent what it may on models: no further call is made";
+
 /// Tells whether the run has spent what it may on models.
 pub(crate) fn is_spent(machine: &Machine, run: &Run) -> bool {
     let budget = machine.stages.as_ref().map(|rules| rules.budget);

@@ -239,7 +239,13 @@ fn commands(durable: bool) -> Vec<(&'static str, CommandKind)> {
                 reason: None,
             },
         ),
-        ("resume", CommandKind::Resume { by: by() }),
+        (
+            "resume",
+            CommandKind::Resume {
+                by: by(),
+                seen: None,
+            },
+        ),
         (
             "report files",
             CommandKind::ReportFiles {

@@ -61,6 +61,7 @@ fn report(changes: &[ProtectedChange]) -> CommandKind {
 fn resume() -> CommandKind {
     CommandKind::Resume {
         by: "ana".to_owned(),
+        seen: None,
     }
 }
 
@@ -90,6 +91,31 @@ fn who_resumes_accepts_what_was_reported_and_nothing_else() {
     assert!(events.is_empty(), "{events:?}");
     let (_, events) = ask(run, report(&[change("/p/.envrc", Some("1"))]));
     assert_eq!(events, ["ProtectedChanged", "RunPaused"]);
+}
+
+#[test]
+fn only_what_was_seen_is_accepted() {
+    let resume = |seen: &[ProtectedChange]| CommandKind::Resume {
+        by: "ana".to_owned(),
+        seen: Some(seen.to_vec()),
+    };
+    let (shown, newer) = (change("/p/.envrc", None), change("/p/.envrc", Some("1")));
+    let (run, _) = ask(started(), report(std::slice::from_ref(&shown)));
+    // What has come since was not seen: the same file once more, another one, or anything at all.
+    let (moved, _) = ask(run.clone(), report(std::slice::from_ref(&newer)));
+    let (more, _) = ask(run.clone(), report(&[change("/p/.mcp.json", None)]));
+    for (run, seen) in [
+        (&moved, std::slice::from_ref(&shown)),
+        (&more, std::slice::from_ref(&shown)),
+        (&run, &[]),
+    ] {
+        let (after, events) = ask(run.clone(), resume(seen));
+        assert!(events.is_empty(), "{events:?}");
+        assert!(after.paused.is_some() && after.accepted.is_empty());
+    }
+    let (run, events) = ask(run, resume(&[shown]));
+    assert_eq!(events, ["RunResumed"]);
+    assert!(run.accepted.contains_key("/p/.envrc"));
 }
 
 #[test]

@@ -19,16 +19,13 @@ const BYTES_MAX: u64 = 4 * 1_048_576;
 
 /// The workflows shipped in the program, by name.
 const SHIPPED: [(&str, &str); 7] = [
-    ("bugfix", include_str!("../../../workflows/bugfix.yaml")),
-    ("feature", include_str!("../../../workflows/feature.yaml")),
-    ("refactor", include_str!("../../../workflows/refactor.yaml")),
-    ("review", include_str!("../../../workflows/review.yaml")),
-    ("research", include_str!("../../../workflows/research.yaml")),
-    ("release", include_str!("../../../workflows/release.yaml")),
-    (
-        "migration",
-        include_str!("../../../workflows/migration.yaml"),
-    ),
+    ("bugfix", include_str!("../shipped/bugfix.yaml")),
+    ("feature", include_str!("../shipped/feature.yaml")),
+    ("refactor", include_str!("../shipped/refactor.yaml")),
+    ("review", include_str!("../shipped/review.yaml")),
+    ("research", include_str!("../shipped/research.yaml")),
+    ("release", include_str!("../shipped/release.yaml")),
+    ("migration", include_str!("../shipped/migration.yaml")),
 ];
 
 /// Finds workflow files by name.

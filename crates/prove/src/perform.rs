@@ -1,11 +1,6 @@
 //! One step of the graph, done by the engine itself on a real run.
 
-use std::sync::Arc;
-
-use interlock_core::{
-    names::FramePath,
-    run::{Frame, Run},
-};
+use interlock_core::{names::FramePath, run::Run};
 
 use crate::{
     atlas::Leaf,
@@ -95,7 +90,7 @@ fn with_files(
         return None;
     };
     let mut full = writes.run.clone();
-    let after = frame_mut(&mut full, path)?;
+    let after = full.frame_mut(path)?;
     let stays = after.at == before.at && after.stay.entered_seq == before.stay.entered_seq;
     let call = &model.classes.get(*class)?.call;
     let written = call
@@ -120,7 +115,7 @@ fn with_files(
 /// Counts a call that changes nothing else as often as `left` says.
 pub(crate) fn repeated(idle: &Done, path: &FramePath, left: u64) -> Option<Done> {
     let mut run = idle.run.clone();
-    let frame = frame_mut(&mut run, path)?;
+    let frame = run.frame_mut(path)?;
     frame.stay.used.calls = frame.stay.used.calls.saturating_add(left.saturating_sub(1));
     Some(times(idle, run, left, false))
 }
@@ -137,14 +132,4 @@ fn times(done: &Done, run: Run, count: u64, other_files: bool) -> Done {
         bits: done.bits.clone(),
         run,
     }
-}
-
-fn frame_mut<'r>(run: &'r mut Run, path: &FramePath) -> Option<&'r mut Frame> {
-    path.names().iter().try_fold(&mut run.root, |frame, name| {
-        let region = frame
-            .regions
-            .iter_mut()
-            .find(|region| region.name == *name)?;
-        Some(&mut Arc::make_mut(region).frame)
-    })
 }

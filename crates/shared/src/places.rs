@@ -1,12 +1,11 @@
 //! Where a run's paths lead to on this machine, kept in the run's folder on it.
 
-use std::{
-    fs::{self, DirBuilder},
-    os::unix::fs::DirBuilderExt as _,
-    path::Path,
-};
+use std::path::Path;
 
-use interlock_store::StoreError;
+use interlock_store::{
+    StoreError,
+    record::{Sync, Versioned, make_directory, read_file, write_file},
+};
 use serde::{Deserialize, Serialize};
 
 /// Name of the file in a run's folder on this machine.
@@ -20,44 +19,20 @@ pub(crate) struct Places {
     pub(crate) person_home: String,
 }
 
+impl Versioned for Places {
+    const VERSION: i64 = 1;
+    const BYTES_MAX: u64 = 64 * 1024;
+}
+
 impl Places {
     /// Reads what this machine says; `None`: nothing.
     pub(crate) fn read(folder: &Path) -> Result<Option<Self>, StoreError> {
-        let path = folder.join(FILE);
-        let bytes = match fs::read(&path) {
-            Ok(bytes) => bytes,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-            Err(source) => {
-                return Err(StoreError::Io {
-                    doing: "read",
-                    path,
-                    source,
-                });
-            }
-        };
-        let read = serde_json::from_slice(&bytes).map(Some);
-        read.map_err(|error| StoreError::Damaged {
-            path,
-            what: error.to_string(),
-        })
+        read_file(&folder.join(FILE))
     }
 
-    /// Writes them down for this machine.
+    /// Writes them down for this machine, in a folder that only its owner may enter.
     pub(crate) fn write(&self, folder: &Path) -> Result<(), StoreError> {
-        let path = folder.join(FILE);
-        let beside = folder.join(format!("{FILE}.new"));
-        let text = serde_json::json!(self).to_string();
-        // As every folder of a run: its owner's alone.
-        DirBuilder::new()
-            .recursive(true)
-            .mode(0o700)
-            .create(folder)
-            .and_then(|()| fs::write(&beside, text))
-            .and_then(|()| fs::rename(&beside, &path))
-            .map_err(|source| StoreError::Io {
-                doing: "write",
-                path,
-                source,
-            })
+        make_directory(folder)?;
+        write_file(&folder.join(FILE), self, Sync::Now)
     }
 }

@@ -302,7 +302,11 @@ impl Simulation {
             }
             InputLine::Resume => {
                 let by = PERSON.to_owned();
-                self.answer(CommandKind::Resume { by }, "resumed".to_owned(), false)
+                self.answer(
+                    CommandKind::Resume { by, seen: None },
+                    "resumed".to_owned(),
+                    false,
+                )
             }
             InputLine::Cancel => {
                 let by = PERSON.to_owned();

@@ -5,7 +5,7 @@ use interlock_clients::{ClientId, tool};
 use interlock_core::{
     call::ToolCall,
     command::{Command, CommandKind},
-    decide, evolve, hold, hold_at, judge_written,
+    decide, evolve, hold, hold_at, judge_written, keeps_running,
     machine::Machine,
     names::{CallId, FramePath, RunId},
     policy::Stance,
@@ -99,7 +99,7 @@ fn held(state: &str, line: &str) -> String {
             (hold.contained, "contained"),
             (hold.nothing, "nothing"),
             (hold.fetches, "fetches"),
-            (hold.policy.lets_go_on(line), "goes-on"),
+            (keeps_running(hold.policy, line), "goes-on"),
         ];
         let mut words: Vec<String> = flags
             .iter()

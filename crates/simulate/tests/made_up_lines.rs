@@ -24,7 +24,7 @@ use interlock_core::{
 use interlock_formats::{NoWorkflows, Source, load};
 use serde_json::{Value, json};
 
-const FILES: u64 = 1_200;
+const FILES: u64 = 600;
 const PLAYS: u64 = 2;
 /// Lists that split themselves again and again end late; what they do until then counts as well.
 const COMMANDS_MAX: usize = 250;

@@ -3,22 +3,19 @@
 
 #[path = "support/made_up_runs.rs"]
 mod made_up_runs;
+#[path = "support/played_cases.rs"]
+mod played_cases;
 
-use std::{
-    collections::BTreeMap,
-    fs,
-    path::{Path, PathBuf},
-};
+use std::{collections::BTreeMap, fs};
 
 use interlock_core::{event::Event, machine::Machine, refusal::Code, run::RunKind};
-use interlock_formats::{NoWorkflows, Source, load};
 use interlock_simulate::{
     Scenario, Simulation,
-    cases::{CaseFile, WorkflowText, find_case_files},
     input::short_form,
     what_if::{CannotJudge, Change, WhatIf, Window, what_if},
 };
 use made_up_runs::{lines, machine};
+use played_cases::{loaded, played_cases, root};
 use proptest::prelude::*;
 
 const ALL: Window = Window {
@@ -31,40 +28,12 @@ fn judge(events: &[Event], pinned: &Machine, other: &Machine) -> Result<WhatIf, 
     what_if(log, pinned, other, &Scenario::default(), ALL)
 }
 
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
-
-fn loaded(name: &str, text: &str) -> Option<Machine> {
-    let source = Source::new(name, text);
-    Some(load(&source, None, &NoWorkflows).ok()?.machine)
-}
-
 /// Every case of the corpus: its machine, and what is recorded where it is played.
 fn cases() -> Vec<(String, Machine, Vec<Event>)> {
-    let mut all = Vec::new();
-    for folder in ["tests/cases", "workflows"] {
-        for path in find_case_files(&root().join(folder)).unwrap() {
-            let file = CaseFile::parse(&fs::read_to_string(&path).unwrap()).unwrap();
-            let (name, text) = match &file.workflow {
-                WorkflowText::Inline(text) => (path.clone(), text.clone()),
-                WorkflowText::File(relative) => {
-                    let path = path.with_file_name(relative);
-                    let text = fs::read_to_string(&path).unwrap();
-                    (path, text)
-                }
-            };
-            let Some(machine) = loaded(&name.display().to_string(), &text) else {
-                continue;
-            };
-            for case in &file.cases {
-                let events = case.recorded(&machine, &Scenario::default());
-                let name = format!("{}: {}", path.display(), case.name);
-                all.push((name, machine.clone(), events));
-            }
-        }
-    }
-    all
+    let same = |machine: Machine| machine;
+    played_cases(same, |name, machine, events| {
+        (name, machine.clone(), events)
+    })
 }
 
 fn is_guarded(events: &[Event]) -> bool {

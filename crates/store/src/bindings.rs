@@ -6,10 +6,12 @@
 //! session's file is written after it and mended from it after a crash.
 
 mod kept;
+mod known;
 
 use std::{
     fs::File,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use interlock_core::names::RunId;
@@ -25,6 +27,7 @@ pub(crate) use kept::HOLDER;
 pub use kept::{Binding, ClientProcess, Hold, SessionKey};
 use kept::{PROJECTS, SESSIONS, Waiting};
 use kept::{all_sessions, session_at, session_of, waiting_of, waiting_path};
+pub use known::KnownSessions;
 
 /// Directory of the locks of sessions.
 const LOCKS: &str = "locks";
@@ -126,6 +129,22 @@ impl Home {
         match self.existing()? {
             Some(root) => all_sessions(&root),
             None => Ok(Vec::new()),
+        }
+    }
+
+    /// Lists all bound sessions as [`Home::bound_sessions`] does, and reads the files only where one has changed
+    /// since `known` was read.
+    ///
+    /// # Errors
+    /// The directory of sessions or one of the records cannot be read.
+    pub fn bound_sessions_since(
+        &self,
+        known: &KnownSessions,
+        now_ms: u64,
+    ) -> Result<Arc<[Binding]>, StoreError> {
+        match self.existing()? {
+            Some(root) => known.read(&root, now_ms),
+            None => Ok(Arc::default()),
         }
     }
 

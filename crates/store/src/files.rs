@@ -17,7 +17,7 @@ use crate::{chain::hex, error::StoreError, id};
 pub(crate) const LOCK_WAIT: Duration = Duration::from_millis(1_500);
 
 /// A small file of its own format version.
-pub(crate) trait Versioned: Serialize + DeserializeOwned {
+pub trait Versioned: Serialize + DeserializeOwned {
     /// The version this code writes.
     const VERSION: i64;
     /// The most bytes such a file may have.
@@ -26,7 +26,7 @@ pub(crate) trait Versioned: Serialize + DeserializeOwned {
 
 /// Whether a file survives power loss before the call returns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Sync {
+pub enum Sync {
     /// It does.
     Now,
     /// It need not.
@@ -55,7 +55,10 @@ struct Incoming<T> {
 /// Reads a file; `None` only when there is none.
 ///
 /// Follows no link at the end of the path, reads no more than its bound.
-pub(crate) fn read<T: Versioned>(path: &Path) -> Result<Option<T>, StoreError> {
+///
+/// # Errors
+/// The file cannot be read, is no plain file, or was not written by this version.
+pub fn read<T: Versioned>(path: &Path) -> Result<Option<T>, StoreError> {
     let Some(bytes) = read_bytes(path, T::BYTES_MAX)? else {
         return Ok(None);
     };
@@ -119,7 +122,10 @@ pub(crate) fn open_plain(path: &Path) -> io::Result<File> {
 }
 
 /// Writes a file whole: beside it first, then renamed over it.
-pub(crate) fn write<T: Versioned>(path: &Path, content: &T, sync: Sync) -> Result<(), StoreError> {
+///
+/// # Errors
+/// The file cannot be written, or has more bytes than such a file may have.
+pub fn write<T: Versioned>(path: &Path, content: &T, sync: Sync) -> Result<(), StoreError> {
     let beside = write_beside(path, content, sync)?;
     let renamed = fs::rename(&beside, path).map_err(|error| StoreError::io("write", path, error));
     finish(path, &beside, renamed, sync)
@@ -232,7 +238,10 @@ pub(crate) fn remove(path: &Path) -> Result<bool, StoreError> {
 }
 
 /// Makes a directory that only its owner may enter, with its parents.
-pub(crate) fn make_directory(path: &Path) -> Result<(), StoreError> {
+///
+/// # Errors
+/// The directory cannot be made.
+pub fn make_directory(path: &Path) -> Result<(), StoreError> {
     DirBuilder::new()
         .recursive(true)
         .mode(0o700)

@@ -103,7 +103,8 @@ mod verify;
 
 pub use baseline::{BASELINE, QUIET};
 pub use bindings::{
-    BindError, Binding, Bindings, ClientProcess, Hold, Lookup, SessionKey, SessionLock,
+    BindError, Binding, Bindings, ClientProcess, Hold, KnownSessions, Lookup, SessionKey,
+    SessionLock,
 };
 pub use broken::{Broken, FirstBroken, VerifyError};
 pub use chain::ChainHash;

@@ -4,6 +4,7 @@
 //! and checked is the same for all, so that a run can be carried from one store to another.
 
 pub use crate::{
+    files::{Sync, Versioned, make_directory, read as read_file, write as write_file},
     id::check as check_run_id,
     marks::{Marks, UnknownMark},
     messages::message_digest,

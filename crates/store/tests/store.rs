@@ -32,6 +32,8 @@ mod files;
 mod gateways;
 #[path = "store/home.rs"]
 mod home;
+#[path = "store/known.rs"]
+mod known;
 #[path = "store/log.rs"]
 mod log;
 #[path = "store/memory.rs"]

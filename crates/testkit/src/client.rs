@@ -64,7 +64,7 @@ impl Client {
             Client::Codex(Tools::Code) => "Codex 0.171.0 (code mode)".to_owned(),
             Client::Gemini => "Gemini CLI 0.61.0".to_owned(),
             Client::Copilot => "Copilot CLI 1.0.102".to_owned(),
-            Client::Opencode => "opencode 1.18.33".to_owned(),
+            Client::Opencode => "opencode 1.18.34".to_owned(),
         }
     }
 

@@ -26,6 +26,9 @@ const PAGES: [(&str, &str); 3] = [
     ),
 ];
 
+/// The version of glibc on the oldest system that a release is built on; older ones do not start the program.
+const LIBC_MIN: &str = "2.35";
+
 /// Builds the package beside the archives.
 pub(super) fn make(packing: &Packing) -> Result<()> {
     let machine = match packing.target.split('-').next() {
@@ -58,7 +61,7 @@ Version: {VERSION}
 Architecture: {machine}
 Maintainer: Interlock <interlock-cli@users.noreply.github.com>
 Installed-Size: {size}
-Depends: libc6
+Depends: libc6 (>= {LIBC_MIN})
 Recommends: git
 Section: devel
 Priority: optional

@@ -1,4 +1,6 @@
-//! The npm packages: `interlock`, which starts the program, and one with the program for each platform.
+//! The npm packages: `@interlock-cli/interlock`, which starts the program, and one with the program for each platform.
+//!
+//! The name `interlock` belongs to others there.
 
 use std::{fs, path::Path};
 
@@ -39,7 +41,7 @@ pub(super) fn make(packing: &Packing) -> Result<()> {
     write(
         &platform.join("README.md"),
         &format!(
-            "# {SCOPE}/{system}-{machine}\n\nThe program of the package `interlock` for {system} on {machine}. Install `interlock`.\n"
+            "# {SCOPE}/{system}-{machine}\n\nThe program of the package `{SCOPE}/interlock` for {system} on {machine}. Install that one.\n"
         ),
     )?;
     let launcher = folder.join("launcher");
@@ -73,7 +75,7 @@ fn of_launcher() -> Value {
         let name = format!("{SCOPE}/{system}-{machine}");
         (name, Value::from(VERSION))
     });
-    let mut package = common("interlock");
+    let mut package = common(&format!("{SCOPE}/interlock"));
     extend(
         &mut package,
         json!({

@@ -186,7 +186,7 @@ pub(crate) fn resume(app: &App, args: ResumeArgs) -> Done {
     if !live.run.is_over() {
         bind_again(app, &live, args.session.as_deref(), args.next)?;
     }
-    ask_run(app, live, CommandKind::Resume { by }, args.json)
+    ask_run(app, live, CommandKind::Resume { by, seen: None }, args.json)
 }
 
 /// Lets a run go on in the project that the command was called in.

@@ -67,7 +67,12 @@ pub(crate) fn proceed(app: &App, live: Live, wishes: &Wishes, terms: &Terms) -> 
     if live.run.paused.is_some() && wishes.is_plain() && holder(live.log.folder().work()).is_some()
     {
         let by = wishes.by.clone();
-        return ask_run(app, live, CommandKind::Resume { by }, terms.json);
+        return ask_run(
+            app,
+            live,
+            CommandKind::Resume { by, seen: None },
+            terms.json,
+        );
     }
     same_mode(&live.run, terms)?;
     let Live {
@@ -273,7 +278,10 @@ impl Going<'_> {
             return Ok(false);
         }
         if run.paused.is_some() {
-            self.ask(&CommandKind::Resume { by: by.clone() })?;
+            self.ask(&CommandKind::Resume {
+                by: by.clone(),
+                seen: None,
+            })?;
         }
         if wishes.fate.is_none() {
             self.run_lost_again(wishes)?;

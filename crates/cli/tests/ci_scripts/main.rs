@@ -17,7 +17,7 @@ use std::{
 use github::{GitHub, TOKEN, comment};
 use interlock_core::substance::ReportFormat;
 use interlock_facts::read_report;
-use interlock_testkit::room::Room;
+use interlock_testkit::{interlock::Interlock, room::Room};
 use serde_json::Value;
 
 const INTERLOCK: &str = env!("CARGO_BIN_EXE_interlock");
@@ -217,6 +217,59 @@ fn no_agent_is_started_with_the_token_or_without_hooks_that_hold() {
     assert!(!room.path("reports").exists(), "no agent was started");
 }
 
+/// Lets a comment answer, as a job for comments does; returns the exit code of the script.
+fn approve(room: &Room, token: &str, author: &str, comment: &str) -> Option<i32> {
+    let variables = [
+        ("INTERLOCK_TOKEN", token),
+        ("INTERLOCK_AUTHOR", author),
+        ("INTERLOCK_APPROVERS", "ana\nbo"),
+        ("INTERLOCK_COMMENT", comment),
+    ];
+    start(room, "approve.sh", &[], &variables).status.code()
+}
+
+fn status(room: &Room) -> Value {
+    let mut status = room.command(INTERLOCK);
+    let output = status.args(["status", "--json"]).output().unwrap();
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+#[test]
+fn only_a_comment_of_an_approver_answers_and_only_the_request_that_it_names() {
+    let room = project(&[("flow.yaml", SOUND)]);
+    let token = Interlock::new(INTERLOCK, &room).token().unwrap();
+    assert_eq!(guard(&room, &["SHIP"], &[]), Some(75));
+    let waiting = status(&room);
+    let run = waiting["run"].as_str().unwrap();
+    let id = waiting["pending"][0]["id"].as_str().unwrap();
+    let yes = format!("/interlock approve {run} {id}");
+    let refused = [
+        ("eve", yes.clone()),
+        ("an", yes.clone()),
+        ("", yes.clone()),
+        ("ana\nbo", yes.clone()),
+        ("ana", format!("> {yes}")),
+        ("ana", format!("please\n{yes}")),
+        ("ana", format!("{yes} --data {{}}")),
+        ("ana", format!("/interlock approve {run} look")),
+        ("ana", format!("/interlock cancel {run} {id}")),
+        ("ana", format!("/interlock approve $(touch${{IFS}}x) {id}")),
+        ("ana", String::new()),
+    ];
+    for (author, comment) in refused {
+        assert_eq!(
+            approve(&room, &token, author, &comment),
+            Some(2),
+            "{author}: {comment}"
+        );
+    }
+    assert_eq!(approve(&room, "", "ana", &yes), Some(2));
+    assert_eq!(status(&room)["pending"], waiting["pending"]);
+    let said = format!("{yes}\r\nLooks good.");
+    assert_eq!(approve(&room, &token, "bo", &said), Some(0));
+    assert_eq!(status(&room)["status"], "completed");
+}
+
 /// A session of Claude Code in which a file was written.
 const SESSION: &str = r#"{"type":"assistant","sessionId":"s1","cwd":"/project","version":"2.1.332","timestamp":"2026-11-01T10:00:00.000Z","message":{"role":"assistant","content":[{"type":"tool_use","id":"t1","name":"Write","input":{"file_path":"/project/a.txt","content":"x"}}]}}
 {"type":"user","sessionId":"s1","cwd":"/project","version":"2.1.332","timestamp":"2026-11-01T10:00:01.000Z","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"t1","content":"done"}]},"toolUseResult":{"type":"create"}}
@@ -318,6 +371,8 @@ fn the_files_for_ci_services_name_scripts_and_inputs_that_are_there() {
     let gitlab: Value = serde_saphyr::from_str(&read("ci/gitlab.yml")).unwrap();
     let script = gitlab["interlock"]["script"].to_string();
     assert!(script.contains("ci/verify.sh"), "{script}");
+    let script = gitlab[".interlock-guard"]["script"].to_string();
+    assert!(script.contains("ci/guard.sh"), "{script}");
     let hooks: Value = serde_saphyr::from_str(&read(".pre-commit-hooks.yaml")).unwrap();
     for hook in hooks.as_array().unwrap() {
         let entry = hook["entry"].as_str().unwrap();

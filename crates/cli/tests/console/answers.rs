@@ -166,6 +166,10 @@ fn the_past_is_as_it_was_and_is_only_looked_at() {
         "{text}"
     );
     let marks = get(&format!("graph?at={count}"))["marks"].clone();
+    let mut both = get(&format!("state?at={count}&with=marks"));
+    assert_eq!(both["marks"].take(), marks, "in one answer");
+    both.as_object_mut().unwrap().remove("marks");
+    assert_eq!(both, before[0]);
     let here: Vec<&Value> = marks["nodes"].as_object().unwrap().values().collect();
     assert_eq!(
         here.iter().filter(|node| node["here"] == 1).count(),

@@ -42,7 +42,20 @@ fn a_request_that_is_not_the_pages_own_is_refused() {
     let other_port = format!("http://localhost:{}", port ^ 1);
     let uppercase = bearer.to_uppercase();
     type Row<'t> = (&'t str, &'t str, &'t str, Option<&'t str>, u16, &'t str);
-    let rows: [Row<'_>; 16] = [
+    let names = [
+        "localhost.:",
+        "0.0.0.0:",
+        "[::1]:",
+        "localhost:0",
+        "a@localhost:",
+    ];
+    let [dotted, any, six, padded, named] = names.map(|name| format!("{name}{port}"));
+    let rows: [Row<'_>; 21] = [
+        ("GET", get, "Host", Some(&dotted), 403, "host"),
+        ("GET", get, "Host", Some(&any), 403, "host"),
+        ("GET", get, "Host", Some(&six), 403, "host"),
+        ("GET", get, "Host", Some(&padded), 403, "host"),
+        ("GET", get, "Host", Some(&named), 403, "host"),
         ("GET", get, "Host", Some("evil.example"), 403, "host"),
         ("GET", get, "Host", Some(&foreign), 403, "host"),
         ("GET", get, "Host", Some(""), 403, "host"),

@@ -92,6 +92,15 @@ fn nothing_that_an_agent_writes_is_more_than_text_in_any_field() {
             seen += usize::from(text.contains("onerror="));
         });
     }
+    let stream = format!("stream?run={0}&after={0}:0", world.run);
+    let said = console.stream_until(&stream, &bearer, "event: run");
+    let lines = said.lines().filter_map(|line| line.strip_prefix("data: "));
+    for told in lines.filter_map(|line| serde_json::from_str(line).ok()) {
+        texts(&told, &mut |text| {
+            assert!(!steers(text), "the stream: {text:?}");
+        });
+    }
+    assert!(said.contains("onerror="), "{said}");
     // It was there, as text.
     assert!(seen > 10, "{seen}");
 }

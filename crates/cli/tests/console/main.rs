@@ -24,9 +24,11 @@ mod passkeys;
 mod place;
 mod port;
 mod protected;
+mod secrets;
 mod stages;
 mod trials;
 mod trust;
+mod wire;
 mod workflows;
 
 use std::process::Stdio;

@@ -186,12 +186,24 @@ fn the_answers_of_people_stand_with_the_moment() {
 }
 
 #[test]
-fn runs_are_filtered_by_state_and_by_time() {
+fn runs_are_filtered_by_all_that_a_list_offers() {
     let world = World::of(FORK);
     sends(&world, &["SPLIT"]);
     let looking = Looking::at(&world);
     let total = |query: &str| looking.get(&format!("runs?{query}"))["total"].clone();
+    let project = looking.get("projects")["projects"][0]["root"].clone();
+    let own = format!("project={}", project.as_str().unwrap());
     for (query, runs) in [
+        (own.as_str(), 1),
+        ("project=/nosuch", 0),
+        ("workflow=release", 1),
+        ("workflow=rel", 0),
+        ("status=open", 1),
+        ("status=running", 1),
+        ("status=cancelled", 0),
+        ("text=RELEA", 1),
+        ("text=nosuch", 0),
+        ("workflow=release&status=cancelled", 0),
         ("state=writing", 1),
         ("state=docs", 1),
         ("state=writ", 0),

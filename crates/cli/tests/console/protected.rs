@@ -83,6 +83,31 @@ fn a_changed_protected_file_waits_until_a_person_accepts_it_as_it_was_shown() {
 }
 
 #[test]
+fn what_has_changed_since_a_file_was_shown_is_not_accepted_with_it() {
+    let looking = Looking::at_a_change();
+    let ask = looking.asks();
+    // Nobody has noticed yet that it is another one.
+    let settings = ".claude/settings.json";
+    let other = "{\"hooks\": {\"Stop\": [3]}}";
+    looking.world.room.write(settings, other).unwrap();
+    assert_eq!(looking.answers(&ask, "yes"), 200);
+    // The next call is what notices it, and does not run.
+    looking
+        .world
+        .proposes("4", "Read", &json!({ "file_path": "a" }));
+    assert_eq!(looking.status(), "paused");
+    let newer = looking.asks();
+    assert_ne!(newer["digest"], ask["digest"]);
+    assert!(newer["rows"].to_string().contains(settings), "{newer:#}");
+    let denied = looking.world.events("CallDenied");
+    assert_eq!(denied.last().unwrap()["refusal"]["code"], "paused");
+    // As it was when it was shown, it may stay.
+    let shown = "{\"hooks\": {\"Stop\": [1]}}";
+    looking.world.room.write(settings, shown).unwrap();
+    assert_eq!(looking.answers(&newer, "yes"), 200);
+}
+
+#[test]
 fn a_no_to_a_changed_protected_file_ends_the_run() {
     let looking = Looking::at_a_change();
     assert_eq!(looking.answers(&looking.asks(), "no"), 200);

@@ -27,7 +27,7 @@ fn script() -> Script {
     });
     Script::replies(vec![
         Reply::say(vec![
-            text("I look. \u{202e}<script>"),
+            text("I look. \u{202e}<script> with sk-live-0123456789abcdefghij"),
             call("Read", json!({ "file_path": "src/auth.rs" })),
         ]),
         Reply::say(vec![call("Edit", &edit)]),
@@ -113,7 +113,10 @@ fn a_transcript_tells_what_was_said_and_what_became_of_each_call() {
     );
     assert_eq!(entries[1]["system"], "Plan it");
     assert_eq!(entries[2]["model"], "anthropic/scripted");
-    assert_eq!(entries[2]["text"], "I look. \\u{202e}<script>");
+    assert_eq!(
+        entries[2]["text"],
+        "I look. \\u{202e}<script> with [secret]"
+    );
     assert_eq!(entries[2]["calls"][0]["tool"], "Read");
     assert!(
         entries[2]["usage"]["input"].as_u64().unwrap() > 0,
@@ -198,7 +201,8 @@ fn what_lies_beside_the_log_is_shown_by_its_digest_and_masked() {
     let digest = kept[0]["digest"].as_str().unwrap();
     let blob = looked.of_run(&format!("blobs/{digest}"));
     let text = blob["text"].as_str().unwrap();
-    assert!(text.contains("I look. \\u{202e}<script>"), "{text}");
+    let masked = "I look. \\u{202e}<script> with [secret]";
+    assert!(text.contains(masked), "{text}");
     assert_eq!(blob["cut"], false);
     // A digest is no path, and what nothing names is not there.
     for wrong in ["..%2fevents.db", &"0".repeat(64), "x"] {

@@ -169,6 +169,73 @@ fn a_question_of_a_run_of_steps_names_the_commands_that_settle_it() {
         json!({ "line": "interlock resume q --answer TEXT", "says": "answers with this text" }),
         "{ask:#}"
     );
+    // A run that nobody carries out does not go on by itself, and that is said.
+    let run = ask["run"].as_str().unwrap();
+    let tells = |what: &str| {
+        let path = format!("runs/{run}/{what}");
+        let answer = console.post(&path, Some(&bearer), &json!({}));
+        assert_eq!(answer.status, 200, "{answer:?}");
+        answer.json()["message"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(tells("pause"), "paused");
+    let said = tells("resume");
+    assert!(
+        said.contains(&format!("`interlock resume {run}`")),
+        "{said}"
+    );
+    // What it may have left is ended by the command alone.
+    let refused = console.post(&format!("runs/{run}/cancel"), Some(&bearer), &json!({}));
+    assert_eq!((refused.status, refused.code().as_str()), (400, "input"));
+    assert!(refused.body.contains("interlock cancel"), "{refused:?}");
+}
+
+/// A run of steps, one of which waits for somebody to write to a pipe.
+fn carried_out(world: &World) -> std::process::Child {
+    let (pipe, begun) = (world.room.path("pipe"), world.room.path("begun"));
+    let made = Command::new("mkfifo").arg(&pipe).status();
+    assert!(made.unwrap().success());
+    let line = format!(": > '{}'; read _ < '{}'", begun.display(), pipe.display());
+    let flow = format!(
+        "start-at: a\nstates:\n  a:\n    tool: bash\n    arguments: {{command: {}}}\n",
+        json!(line)
+    );
+    world.room.write(".flowstate/long.yaml", &flow).unwrap();
+    let mut command = world.room.command(crate::INTERLOCK);
+    command.args(["run", "long", "-n", "long"]);
+    command.stdin(std::process::Stdio::null());
+    command.stdout(std::process::Stdio::piped());
+    command.stderr(std::process::Stdio::piped());
+    command.spawn().unwrap()
+}
+
+#[test]
+fn a_run_of_steps_is_cancelled_here_as_long_as_a_process_carries_it_out() {
+    let world = World::new();
+    let mut console = Console::open(&world.room);
+    let bearer = console.pair();
+    let mut child = carried_out(&world);
+    let long = || {
+        let runs = console.get("runs?workflow=long", &bearer).json();
+        runs["runs"][0]["id"].as_str().map(str::to_owned)
+    };
+    let can = |run: &str| {
+        let detail = console.get(&format!("runs/{run}"), &bearer).json();
+        detail["can"]["cancel"].clone()
+    };
+    let run = loop {
+        // It has started its step, and is carried out.
+        match long() {
+            Some(run) if can(&run) == true && world.room.path("begun").exists() => break run,
+            _ => assert!(child.try_wait().unwrap().is_none(), "{child:?}"),
+        }
+    };
+    let path = format!("runs/{run}/cancel");
+    let answer = console.post(&path, Some(&bearer), &json!({}));
+    assert_eq!(answer.status, 200, "{answer:?}");
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    assert_eq!(can(&run), false);
+    let detail = console.get(&format!("runs/{run}"), &bearer).json();
+    assert_eq!(detail["status"], "cancelled", "{detail:#}");
 }
 
 #[test]

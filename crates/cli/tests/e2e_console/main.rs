@@ -13,6 +13,7 @@ mod corpus;
 mod editor;
 mod export;
 mod injections;
+mod notify;
 #[expect(dead_code, reason = "other tests ask for more")]
 #[path = "../console/page.rs"]
 mod page;

@@ -85,7 +85,7 @@ pub(crate) fn shot(browser: &Browser, name: &str) {
     }
 }
 
-fn proposes(place: &Place, id: &str, tool: &str, input: &Value) {
+pub(crate) fn proposes(place: &Place, id: &str, tool: &str, input: &Value) {
     let told = before_tool(&place.room, SESSION, id, tool, input);
     let told = place.room.write("told.json", &told.to_string()).unwrap();
     let hook = format!("'{INTERLOCK}' hook claude-code < {}", told.display());
@@ -99,14 +99,15 @@ fn proposes(place: &Place, id: &str, tool: &str, input: &Value) {
     );
 }
 
-struct Sitting {
-    browser: Browser,
+/// A person in front of a console's page that is let in.
+pub(crate) struct Sitting {
+    pub(crate) browser: Browser,
     // It serves as long as it is there.
     _console: Console,
 }
 
 impl Sitting {
-    fn down(place: &Place) -> Self {
+    pub(crate) fn down(place: &Place) -> Self {
         let mut console = Console::open(&place.room);
         let browser = Browser::start();
         let url = format!("http://localhost:{}/", console.port);

@@ -38,9 +38,9 @@ fn expect_page(path: &str, made: &str) {
 }
 
 fn read() -> BTreeMap<String, Type> {
-    let mut types = types::read(&repository().join("crates/expr/src"));
-    types.extend(types::read(&repository().join("crates/core/src")));
-    types
+    let folders = ["expr", "machine", "run"].map(|name| format!("crates/{name}/src"));
+    let read = folders.map(|folder| types::read(&repository().join(folder)));
+    read.into_iter().flatten().collect()
 }
 
 #[test]

@@ -18,7 +18,7 @@ const TRIED: [(ClientId, &str); 5] = [
     (ClientId::Codex, "0.171.0"),
     (ClientId::Gemini, "0.61.0"),
     (ClientId::Copilot, "1.0.102"),
-    (ClientId::Opencode, "1.18.33"),
+    (ClientId::Opencode, "1.18.34"),
 ];
 
 /// Asks the client's program for its version.

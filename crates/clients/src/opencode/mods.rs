@@ -1,6 +1,6 @@
 //! Code that runs inside of opencode: plugins and tools, all of which may do what they like.
 //!
-//! Seen with 1.18.33: a plugin may change the arguments of a call after another has
+//! Seen with 1.18.34: a plugin may change the arguments of a call after another has
 //! judged it, and a tool of a plugin or of the folder `tool` takes the place of one
 //! of opencode's own that has its name.
 

@@ -1,6 +1,6 @@
 //! Where a client keeps Interlock's plugin, as the client itself has written it down.
 //!
-//! Seen with Claude Code 2.1.332, Codex 0.171.0, Gemini CLI 0.61.0, Copilot CLI 1.0.102 and opencode 1.18.33.
+//! Seen with Claude Code 2.1.332, Codex 0.171.0, Gemini CLI 0.61.0, Copilot CLI 1.0.102 and opencode 1.18.34.
 
 use std::path::{Path, PathBuf};
 

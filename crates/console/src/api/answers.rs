@@ -17,13 +17,17 @@ use interlock_core::{
     machine::Object,
     names::RunId,
     pending::pending,
+    refusal::Code,
     run::Run,
 };
+use interlock_runner::holder;
+use interlock_tools::Secrets;
 use serde::Deserialize;
 use serde_json::json;
 
 use super::body;
 use crate::{
+    masked::is_masked,
     passkeys::{Signed, Yes, sign},
     protected,
     reply::{Answered, Problem, json_reply},
@@ -90,6 +94,12 @@ pub(super) async fn answer(
     sent: Body,
 ) -> Answered {
     let sent = body::<Sent>(sent).await?.read()?;
+    if sent.data.values().any(is_masked) {
+        return Err(Problem::input(format!(
+            "the data holds `{}`, which stands for what is not shown: type the value, or leave its key as it was",
+            Secrets::MASK
+        )));
+    }
     let found = shared
         .blocking(move |shared| {
             let id = RunId::new(id);
@@ -136,7 +146,7 @@ pub(super) async fn answer(
             shared.take(&mut opened, ask, format!("{word} {said}"))
         })
         .await?;
-    json_reply(&found)
+    json_reply(&shared.masked(found))
 }
 
 pub(super) async fn pause(
@@ -145,9 +155,12 @@ pub(super) async fn pause(
     sent: Body,
 ) -> Answered {
     let reason = note(body::<Because>(sent).await?.reason)?;
-    tell(&shared, id, "paused", move |_, by| {
-        Ok(CommandKind::Pause { by, reason })
-    })
+    tell(
+        &shared,
+        id,
+        |_| "paused".to_owned(),
+        move |_, by| Ok(CommandKind::Pause { by, reason }),
+    )
     .await
 }
 
@@ -157,15 +170,20 @@ pub(super) async fn resume(
     sent: Body,
 ) -> Answered {
     body::<Because>(sent).await?;
-    tell(&shared, id, "resumed", |run, by| {
-        if protected::waits(run) {
-            return Err(Problem::moved(
-                "protected files were changed: look at them in the inbox, and accept them there",
-            ));
-        }
-        Ok(CommandKind::Resume { by })
-    })
-    .await
+    let ask = |opened: &Opened, by| resuming(&opened.run, by);
+    tell(&shared, id, goes_on, ask).await
+}
+
+/// Returns the command by which a run goes on that waits for nothing but that.
+fn resuming(run: &Run, by: String) -> Result<CommandKind, Problem> {
+    if protected::waits(run) {
+        return Err(Problem::moved(
+            "protected files were changed: look at them in the inbox, and accept them there",
+        ));
+    }
+    // A change that is reported until the run takes this was not seen.
+    let seen = Some(Vec::new());
+    Ok(CommandKind::Resume { by, seen })
 }
 
 pub(super) async fn cancel(
@@ -174,33 +192,52 @@ pub(super) async fn cancel(
     sent: Body,
 ) -> Answered {
     body::<Because>(sent).await?;
-    tell(&shared, id, "cancelled", cancelling).await
+    tell(&shared, id, |_| "cancelled".to_owned(), cancelling).await
+}
+
+/// Tells whether a run can be cancelled here: one that guards an agent, and one of steps that a process carries out.
+///
+/// That process ends what runs; programs that a dead one left are ended by the command, and by it alone.
+pub(super) fn can_cancel(Opened { log, run, .. }: &Opened) -> bool {
+    !run.is_over() && (!run.is_durable() || holder(log.folder().work()).is_some())
 }
 
 /// Returns the command that cancels a run.
-fn cancelling(run: &Run, by: String) -> Result<CommandKind, Problem> {
-    // Programs that a dead runner left are ended by the command, and by it alone.
-    if run.is_durable() {
+fn cancelling(opened: &Opened, by: String) -> Result<CommandKind, Problem> {
+    let run = &opened.run;
+    if !run.is_over() && !can_cancel(opened) {
         return Err(Problem::input(format!(
-            "cancel this run with `interlock cancel {}`: it may have programs to end",
+            "nothing carries this run out: cancel it with `interlock cancel {}`, which ends programs that were left",
             run.id
         )));
     }
     Ok(CommandKind::Cancel { by })
 }
 
+/// Says what becomes of a run that is not paused any more.
+fn goes_on(Opened { log, run, .. }: &Opened) -> String {
+    if run.is_durable() && holder(log.folder().work()).is_none() {
+        return format!(
+            "resumed; nothing carries its steps out until `interlock resume {}` does",
+            run.id
+        );
+    }
+    "resumed".to_owned()
+}
+
 /// Tells a run what a person wants of it.
 async fn tell(
     shared: &Arc<Shared>,
     id: String,
-    word: &'static str,
-    ask: impl FnOnce(&Run, String) -> Result<CommandKind, Problem> + Send + 'static,
+    said: fn(&Opened) -> String,
+    ask: impl FnOnce(&Opened, String) -> Result<CommandKind, Problem> + Send + 'static,
 ) -> Answered {
     let found = shared
         .blocking(move |shared| {
             let mut opened = shared.open(&RunId::new(id))?;
-            let ask = ask(&opened.run, shared.person.clone())?;
-            shared.take(&mut opened, ask, word.to_owned())
+            let ask = ask(&opened, shared.person.clone())?;
+            let message = said(&opened);
+            shared.take(&mut opened, ask, message)
         })
         .await?;
     json_reply(&found)
@@ -223,10 +260,13 @@ impl Shared {
         let by = self.person.clone();
         let (ask, message) = match sent.decision {
             Word::Yes => (
-                CommandKind::Resume { by },
+                CommandKind::Resume {
+                    by,
+                    seen: Some(run.changed.clone()),
+                },
                 "accepted the protected files as they are; the run goes on",
             ),
-            Word::No => (cancelling(run, by)?, "cancelled the run"),
+            Word::No => (cancelling(opened, by)?, "cancelled the run"),
         };
         self.take(opened, ask, message.to_owned())
     }
@@ -238,9 +278,14 @@ impl Shared {
         ask: CommandKind,
         message: String,
     ) -> Result<serde_json::Value, Problem> {
+        let resumes = matches!(ask, CommandKind::Resume { .. });
         let decision = opened.ask(ask)?;
         self.board.forget();
         if let Reply::Refused(refusal) = decision.reply {
+            // Other protected things have changed since the person looked.
+            if resumes && refusal.code == Code::Paused {
+                return Err(Problem::moved(refusal.message));
+            }
             let status = axum::http::StatusCode::UNPROCESSABLE_ENTITY;
             let problem = Problem::new(status, refusal.code.as_str(), refusal.message);
             return Err(problem);
@@ -263,3 +308,6 @@ fn note(text: Option<String>) -> Result<Option<String>, Problem> {
     }
     Ok(text)
 }
+
+#[cfg(test)]
+mod tests;

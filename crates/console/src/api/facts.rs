@@ -22,7 +22,7 @@ use interlock_simulate::{
 };
 use interlock_store::{EventLog as _, Recorded, RunLog};
 use interlock_view::checks;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::{
     call::{self, Verdict, verdict},
@@ -337,20 +337,4 @@ fn facts(found: &Explanation, root: &str, secrets: &interlock_tools::Secrets) ->
         "rule": found.rule,
         "instead": found.instead,
     })
-}
-
-impl Shared {
-    /// Masks the secrets in every text below `value`; names stay.
-    pub(super) fn mask(&self, value: &mut Value) {
-        match value {
-            Value::String(text) => *text = self.secrets.masked(text).into_owned(),
-            Value::Array(items) => items.iter_mut().for_each(|item| self.mask(item)),
-            Value::Object(fields) => mask_fields(self, fields),
-            Value::Null | Value::Bool(_) | Value::Number(_) => {}
-        }
-    }
-}
-
-fn mask_fields(shared: &Shared, fields: &mut Map<String, Value>) {
-    fields.values_mut().for_each(|value| shared.mask(value));
 }

@@ -137,7 +137,7 @@ pub(super) async fn events(
             Ok(json!({ "events": lines, "next": next, "total": total, "matches": matches }))
         })
         .await?;
-    json_reply(&found)
+    json_reply(&shared.masked(found))
 }
 
 pub(super) async fn event(
@@ -167,7 +167,7 @@ pub(super) async fn event(
             Ok(found)
         })
         .await?;
-    json_reply(&found)
+    json_reply(&shared.masked(found))
 }
 
 pub(super) async fn timeline(
@@ -200,7 +200,7 @@ pub(super) async fn timeline(
             }))
         })
         .await?;
-    json_reply(&found)
+    json_reply(&shared.masked(found))
 }
 
 /// Finds the times without an event.

@@ -15,6 +15,7 @@ use interlock_core::{
     place::machine_of,
     run::Run,
 };
+use interlock_graph::Graph;
 use interlock_store::EventLog as _;
 use interlock_view::report::{Targets, report, standing};
 use serde_json::{Value, json};
@@ -27,12 +28,16 @@ use crate::{
     shared::Shared,
 };
 
+/// Answers with how a run stood after `at` events; `with=marks`: and with the marks of its graph.
 pub(super) async fn state(
     State(shared): State<Arc<Shared>>,
     Path(id): Path<String>,
     uri: Uri,
 ) -> Answered {
-    let at: Option<u64> = Query::of(uri.query()).value("at")?;
+    let query = Query::of(uri.query());
+    let at: Option<u64> = query.value("at")?;
+    // One request for all that a moment shows: each one costs a look at the processes that ask.
+    let is_marked = query.text("with") == Some("marks");
     let found = shared
         .blocking(move |shared| {
             let log = shared.home.open_run(&RunId::new(id))?;
@@ -48,11 +53,15 @@ pub(super) async fn state(
                 fields.insert("at".to_owned(), json!(at));
                 fields.insert("events".to_owned(), json!(events));
                 fields.insert("at_ms".to_owned(), json!(moment.at_ms));
+                if is_marked {
+                    let graph = Graph::at(&machine, Some(&moment.run), &moment.trace);
+                    fields.insert("marks".to_owned(), graph.marks());
+                }
             }
             Ok(found)
         })
         .await?;
-    json_reply(&found)
+    json_reply(&shared.masked(found))
 }
 
 /// Says where a run stands, seen from the first line of execution that is open; `before`: one event earlier.

@@ -13,6 +13,7 @@ use interlock_clients::review::since_start;
 use interlock_core::names::RunId;
 use serde_json::{Value, json};
 
+use super::answers::can_cancel;
 use crate::{
     board::RunRow,
     protected,
@@ -148,7 +149,7 @@ pub(super) async fn inbox(State(shared): State<Arc<Shared>>) -> Answered {
         .await?;
     // What has waited longest comes first.
     requests.sort_by_key(|request| request.get("asked_ms").and_then(Value::as_u64));
-    json_reply(&json!({ "requests": requests }))
+    json_reply(&shared.masked(json!({ "requests": requests })))
 }
 
 fn requests_of(opened: &Opened, row: &RunRow) -> Vec<Value> {
@@ -177,7 +178,7 @@ pub(super) async fn one(State(shared): State<Arc<Shared>>, Path(id): Path<String
                 let can = json!({
                     "pause": open && !paused,
                     "resume": open && paused && !protected::waits(run),
-                    "cancel": open && !run.is_durable(),
+                    "cancel": can_cancel(&opened),
                 });
                 fields.insert("can".to_owned(), can);
                 fields.insert("title".to_owned(), json!(machine.id));
@@ -186,7 +187,7 @@ pub(super) async fn one(State(shared): State<Arc<Shared>>, Path(id): Path<String
             Ok(found)
         })
         .await?;
-    json_reply(&found)
+    json_reply(&shared.masked(found))
 }
 
 pub(super) async fn changes(State(shared): State<Arc<Shared>>, Path(id): Path<String>) -> Answered {
@@ -196,5 +197,6 @@ pub(super) async fn changes(State(shared): State<Arc<Shared>>, Path(id): Path<St
             Ok(since_start(&shared.home, &opened.log)?)
         })
         .await?;
-    json_reply(&json!({ "head": changes.head, "diff": changes.diff, "notes": changes.notes }))
+    let found = json!({ "head": changes.head, "diff": changes.diff, "notes": changes.notes });
+    json_reply(&shared.masked(found))
 }

@@ -139,7 +139,8 @@ impl Reader {
             let (lines, next) = self.lines(id.clone(), from).await?;
             if !lines.is_empty() {
                 let mark = format!("{id}:{next}");
-                push(&mut text, "events", Some(&mark), json!(lines));
+                let lines = self.shared.masked(json!(lines));
+                push(&mut text, "events", Some(&mark), lines);
             }
             self.sent.insert(id.clone(), row.events);
             push(&mut text, "run", None, json!(row));

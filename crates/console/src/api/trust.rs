@@ -108,7 +108,7 @@ pub(super) async fn changes(State(shared): State<Arc<Shared>>) -> Answered {
             }))
         })
         .await?;
-    json_reply(&found)
+    json_reply(&shared.masked(found))
 }
 
 /// Says how far the kernel holds shell lines here, seen by trying.

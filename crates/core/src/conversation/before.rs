@@ -165,7 +165,7 @@ fn lines_before<'r>(run: &'r Run, path: &FramePath) -> Vec<(FramePath, &'r Frame
     let Some(holder) = run.frame(&parent) else {
         return Vec::new();
     };
-    let region = holder.regions.iter().find(|region| region.name == name);
+    let region = holder.region(name);
     // An output since then is what the next state begins with.
     let region = region.filter(|region| region.frame.before.is_none());
     let Some(before) = region.and_then(|region| region.before_join.as_deref()) else {
@@ -185,7 +185,7 @@ fn lines_before<'r>(run: &'r Run, path: &FramePath) -> Vec<(FramePath, &'r Frame
 fn output_of_holder(run: &Run, path: &FramePath) -> Option<OutputBefore> {
     let (parent, name) = path.split_last()?;
     let holder = run.frame(&parent)?;
-    let own = holder.regions.iter().find(|region| region.name == name)?;
+    let own = holder.region(name)?;
     let untouched = holder
         .regions
         .iter()

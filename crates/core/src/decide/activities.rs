@@ -9,7 +9,7 @@ use crate::{
     event::Cause,
     machine::Activity,
     names::FramePath,
-    place::{shown_path, stage_of},
+    place::shown_path,
     refusal::{Code, Refusal},
     run::RunningAt,
 };
@@ -28,10 +28,7 @@ impl Work<'_> {
         if known.is_some_and(|effect| effect.at != RunningAt::Started) {
             return Err(nothing_running());
         }
-        let is_stage = self
-            .run
-            .frame(&path)
-            .is_some_and(|frame| stage_of(self.machine, frame).is_some());
+        let is_stage = self.is_stage(&path);
         match outcome {
             ActivityOutcome::Done { output, .. } if is_stage => self.hand_in(&path, output)?,
             ActivityOutcome::Failed(cause) if is_stage => {
@@ -85,8 +82,7 @@ impl Work<'_> {
 
     /// Ends a task that took too long, whatever try it is at; tells whether it did.
     fn task_is_late(&mut self, path: &FramePath) -> Result<bool, Refusal> {
-        let (frame, machine) = self.stand(path)?;
-        let state = state_of(machine, frame)?;
+        let (frame, state) = self.at(path)?;
         let Some(running) = frame.stay.effect().filter(|_| self.run.paused.is_none()) else {
             return Ok(false);
         };
@@ -108,24 +104,15 @@ impl Work<'_> {
 
     /// Finds the frame whose activity is meant.
     fn running(&self, wanted: Option<&str>) -> Result<FramePath, Refusal> {
-        let running: Vec<(FramePath, String)> = self
-            .run
-            .open_leaves()
-            .into_iter()
-            .filter(|path| self.carries_out(path))
-            .map(|path| {
-                let shown = shown_path(self.machine, &self.run, &path);
-                (path, shown)
-            })
-            .collect();
-        let mut meant = running.iter().filter(|(path, shown)| {
-            wanted.is_none_or(|wanted| shown == wanted || path.to_string() == wanted)
-        });
+        let mut running = self.run.open_leaves();
+        running.retain(|path| self.carries_out(path));
+        let mut meant = running.iter().filter(|path| self.is_named(path, wanted));
         match (meant.next(), meant.next()) {
-            (Some((path, _)), None) => Ok(path.clone()),
+            (Some(path), None) => Ok(path.clone()),
             (None, _) => Err(nothing_running()),
             (Some(_), Some(_)) => {
-                let names: Vec<&str> = running.iter().map(|(_, shown)| shown.as_str()).collect();
+                let shown = |path: &FramePath| shown_path(self.machine, &self.run, path);
+                let names: Vec<String> = running.iter().map(shown).collect();
                 Err(Refusal::new(
                     Code::UnknownBranch,
                     format!(

@@ -56,13 +56,7 @@ impl<'a> Work<'a> {
 
 /// Tells whether `new` has the states that `frame` and the frames below it stand in, doing the like.
 fn fits(old: &Machine, new: &Machine, frame: &Frame) -> bool {
-    let (Some(own), Some(other)) = (
-        old.called(frame.machine.as_ref()),
-        new.called(frame.machine.as_ref()),
-    ) else {
-        return false;
-    };
-    let (Some(was), Some(is)) = (own.states.get(&frame.at), other.states.get(&frame.at)) else {
+    let (Some(was), Some(is)) = (frame.state(old), frame.state(new)) else {
         return false;
     };
     if frame.regions.is_empty() {
@@ -78,9 +72,6 @@ fn fits(old: &Machine, new: &Machine, frame: &Frame) -> bool {
         (Activity::Call(was), Activity::Call(is)) => was.machine == is.machine,
         _ => false,
     };
-    same && frame
-        .regions
-        .iter()
-        .filter(|region| region.is_open())
-        .all(|region| fits(old, new, &region.frame))
+    let mut below = frame.open_regions();
+    same && below.all(|region| fits(old, new, &region.frame))
 }

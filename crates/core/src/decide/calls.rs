@@ -6,12 +6,12 @@ use crate::{
     call::{CallKind, CallResult, ToolCall},
     command::{LineEnd, LineStart},
     event::{About, AllowSource, ApprovalKind, CallRecord, Event, PendingGrant},
-    judge::{self, Finding, JudgeContext, Verdict, context_of, granted, is_for},
+    judge::{self, JudgeContext, Verdict, context_of},
     machine::Machine,
     names::FramePath,
     parts::PromptCall,
     refusal::{Code, Refusal},
-    run::Run,
+    run::{OpenCall, Run},
     substance::Checked,
 };
 
@@ -64,33 +64,22 @@ fn place_of(machine: &Machine, run: &Run, call: &ToolCall) -> Result<Address, Re
     }
 }
 
-/// Finds what the shell rules say of a line proposed where the run stands.
-///
-/// `None` where the call is no shell line, or the run has no such place.
-#[must_use]
-pub fn shell_finding(machine: &Machine, run: &Run, call: &ToolCall) -> Option<Finding> {
-    let address =
-        address::locate(machine, run, call.branch.as_deref(), call.agent.as_ref()).ok()?;
-    judge::find(context_of(machine, run, call, &address.path)?)
-}
-
 fn allowed(context: JudgeContext<'_>, path: FramePath, mut events: Vec<Event>) -> Decision {
-    let source = if matches!(context.call.kind, CallKind::Control(_)) {
+    let source = if matches!(context.call().kind, CallKind::Control(_)) {
         AllowSource::Control
-    } else if context.granted {
-        let grant = granted(context.run, context.frame, &path, context.call);
-        events.extend(grant.map(|grant| Event::RequestUsed {
+    } else if let Some(grant) = context.grant() {
+        events.push(Event::RequestUsed {
             path: path.clone(),
             id: grant.id(),
             question: grant.question.clone(),
-        }));
+        });
         AllowSource::Grant
     } else {
         AllowSource::Policy
     };
     events.push(Event::CallAllowed {
         path: path.clone(),
-        call: record(context.call),
+        call: record(context.call()),
         source,
         marks: judge::marks(context),
     });
@@ -108,34 +97,30 @@ fn asked(
     refusal: Refusal,
     at_ms: u64,
 ) -> Decision {
-    let approval = context.state.approval;
-    let is_open = context.run.requests.iter().any(|request| {
-        is_for(request, context.frame, &path, context.call) && request.granted.is_none()
-    });
+    let (run, call) = (context.run(), context.call());
+    let approval = context.state().approval;
     // Asked already; the client's own prompt may still let this very call run.
-    let asked = is_open
-        && (approval == ApprovalKind::Passkey
-            || context.run.calls.iter().any(|open| {
-                open.asked && open.id == context.call.id && open.digest == context.call.digest
-            }));
+    let is_same = |open: &OpenCall| open.asked && open.id == call.id && open.digest == call.digest;
+    let asked = context.is_asked(&path)
+        && (approval == ApprovalKind::Passkey || run.calls.iter().any(is_same));
     // No prompt of a client carries an assertion.
-    let session = context.call.prompts_in.as_ref();
+    let session = call.prompts_in.as_ref();
     let session = session.filter(|_| approval == ApprovalKind::Person);
     if !asked {
         let grant = PendingGrant {
-            call: record(context.call),
+            call: record(call),
             refusal: refusal.clone(),
             marks: judge::marks(context),
             then: None,
         };
         events.push(Event::RequestOpened {
             path: path.clone(),
-            question: context.call.digest.clone(),
+            question: call.digest.clone(),
             about: About::Call(Box::new(grant)),
             prompt: session.map(|session| PromptCall {
                 session: session.clone(),
-                agent: context.call.agent.clone(),
-                call: context.call.id.clone(),
+                agent: call.agent.clone(),
+                call: call.id.clone(),
             }),
             approval,
             at_ms,

@@ -1,6 +1,6 @@
 //! From the entry of a state to the end of its activity: texts filled, effects started, tries counted.
 
-use interlock_expr::text::{Files, MissingInput, Places, Sources, TextError};
+use interlock_expr::text::{Files, MissingInput, Places, TextError};
 use serde_json::Value;
 
 use super::{
@@ -10,7 +10,7 @@ use super::{
 use crate::{
     conversation::beside,
     event::{Cause, Event},
-    fill::{Filled, file_of, fill, kind_of},
+    fill::{Filled, file_of, fill, kind_of, sources},
     machine::{Capture, EffectKind, State},
     names::FramePath,
     refusal::{Code, Refusal},
@@ -37,14 +37,7 @@ impl Work<'_> {
             Ok(Filled::Work(input, file)) => {
                 let (frame, machine) = self.stand(path)?;
                 let kind = kind_of(&state_of(machine, frame)?.activity);
-                self.emit(Event::EffectStarted {
-                    path: path.clone(),
-                    kind,
-                    attempt: 1,
-                    input,
-                    file,
-                    at_ms: self.at_ms,
-                });
+                self.start_effect(path, kind, 1, input, file);
                 Ok(())
             }
             Err(MissingInput::Wrong(error)) => self.fail_for_good(path, text_cause(&error)),
@@ -58,15 +51,28 @@ impl Work<'_> {
         output: String,
         file: String,
     ) -> Result<(), Refusal> {
+        let input = serde_json::json!({ "text": output });
+        self.start_effect(path, EffectKind::Write, 1, input, Some(file));
+        Ok(())
+    }
+
+    /// Records that an effect is started; an `input` of null: the one of the attempt before.
+    pub(super) fn start_effect(
+        &mut self,
+        path: &FramePath,
+        kind: EffectKind,
+        attempt: u32,
+        input: Value,
+        file: Option<String>,
+    ) {
         self.emit(Event::EffectStarted {
             path: path.clone(),
-            kind: EffectKind::Write,
-            attempt: 1,
-            input: serde_json::json!({ "text": output }),
-            file: Some(file),
+            kind,
+            attempt,
+            input,
+            file,
             at_ms: self.at_ms,
         });
-        Ok(())
     }
 
     /// Ends the activity at `path` with an output.
@@ -76,8 +82,8 @@ impl Work<'_> {
         output: Value,
         stderr: &str,
     ) -> Result<(), Refusal> {
-        let (frame, machine) = self.stand(path)?;
-        let key = match &state_of(machine, frame)?.capture {
+        let (_, state) = self.at(path)?;
+        let key = match &state.capture {
             Some(Capture::Key(key)) => Some(key.clone()),
             _ => None,
         };
@@ -97,8 +103,7 @@ impl Work<'_> {
         path: &FramePath,
         output: Value,
     ) -> Result<(), Refusal> {
-        let (frame, machine) = self.stand(path)?;
-        let state = state_of(machine, frame)?;
+        let (frame, state) = self.at(path)?;
         if state.capture.is_none() {
             return self.raise_own(path, &done(), None);
         }
@@ -189,14 +194,5 @@ fn output_file(
     frame: &Frame,
     places: Option<&Places>,
 ) -> Result<Option<String>, Box<Cause>> {
-    let none = Places::default();
-    let files = Files::new();
-    let sources = Sources {
-        context: &frame.line.context,
-        caught: frame.line.caught.as_deref(),
-        places: places.unwrap_or(&none),
-        files: &files,
-        beside: None,
-    };
-    file_of(state, &sources).map_err(|lack| Box::new(lack_cause(lack)))
+    file_of(state, &sources(frame, places)).map_err(|lack| Box::new(lack_cause(lack)))
 }

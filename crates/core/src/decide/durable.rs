@@ -3,10 +3,11 @@
 use interlock_expr::text::Files;
 use serde_json::Value;
 
-use super::{Answered, Reply, Work, carry::nothing_lost, transitions::state_of};
+use super::{Answered, Reply, Work, carry::nothing_lost};
 use crate::{
     attempt::{CallStatus, PendingCall, StageAttempt},
     command::EffectSettlement,
+    dialogue::Conversation,
     event::{Cause, Event},
     machine::{Activity, Object, OnCrash, Outcome},
     names::FramePath,
@@ -39,8 +40,7 @@ impl Work<'_> {
             if !self.is_open(&path) {
                 continue;
             }
-            let (frame, machine) = self.stand(&path)?;
-            let state = state_of(machine, frame)?;
+            let (frame, state) = self.at(&path)?;
             let started = frame
                 .stay
                 .effect()
@@ -76,14 +76,7 @@ impl Work<'_> {
             RunningAt::Waiting(_) => effect.attempt.saturating_add(1),
             RunningAt::Started | RunningAt::Lost => effect.attempt,
         };
-        self.emit(Event::EffectStarted {
-            path: path.clone(),
-            kind: effect.kind,
-            attempt,
-            input: Value::Null,
-            file: effect.file,
-            at_ms: self.at_ms,
-        });
+        self.start_effect(path, effect.kind, attempt, Value::Null, effect.file);
         Ok(())
     }
 
@@ -129,9 +122,7 @@ impl Work<'_> {
                     self.settle_call(&path, false, &format!("{by} said that it failed"))?;
                 }
                 EffectSettlement::Done(output) if in_stage => {
-                    let text = output
-                        .as_str()
-                        .map_or_else(|| output.to_string(), str::to_owned);
+                    let text = Conversation::text_of(output);
                     self.settle_call(&path, true, &text)?;
                 }
                 EffectSettlement::Failed(code) => {
@@ -149,7 +140,8 @@ impl Work<'_> {
         effect.is_some_and(|effect| effect.at == RunningAt::Lost)
     }
 
-    fn is_named(&self, path: &FramePath, wanted: Option<&str>) -> bool {
+    /// Tells whether the frame at `path` is the one that is wanted, by its path or as shown; `None`: any is.
+    pub(super) fn is_named(&self, path: &FramePath, wanted: Option<&str>) -> bool {
         wanted.is_none_or(|wanted| {
             path.to_string() == wanted || shown_path(self.machine, &self.run, path) == wanted
         })
@@ -225,7 +217,7 @@ impl Work<'_> {
         Ok(Reply::Accepted)
     }
 
-    fn is_stage(&self, path: &FramePath) -> bool {
+    pub(super) fn is_stage(&self, path: &FramePath) -> bool {
         let frame = self.run.frame(path);
         frame.is_some_and(|frame| stage_of(self.machine, frame).is_some())
     }

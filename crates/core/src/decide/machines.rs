@@ -1,11 +1,11 @@
 //! Machines that a state calls: what they are given, and what comes back.
 
-use interlock_expr::text::{Files, Places, Sources};
 use serde_json::Value;
 
 use super::{Work, carry, transitions::error};
 use crate::{
     event::{Cause, Event},
+    fill::sources,
     machine::{Call, Machine, Object, Outcome},
     names::FramePath,
     refusal::{Code, Refusal},
@@ -57,14 +57,7 @@ impl Work<'_> {
         let Some(frame) = self.run.frame(path) else {
             return Ok(passed);
         };
-        let (none, files) = (Places::default(), Files::new());
-        let sources = Sources {
-            context: &frame.line.context,
-            caught: frame.line.caught.as_deref(),
-            places: self.run.places().unwrap_or(&none),
-            files: &files,
-            beside: None,
-        };
+        let sources = sources(frame, self.run.places());
         for (key, text) in &call.passed {
             let filled = text.fill(&sources).map_err(|lack| lack.below(key));
             match filled {

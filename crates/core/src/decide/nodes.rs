@@ -7,7 +7,7 @@ use crate::{
     names::FramePath,
     refusal::{Code, Refusal},
     run::RunningAt,
-    stage::is_spent,
+    stage::{SPENT, is_spent},
 };
 
 impl Work<'_> {
@@ -37,8 +37,7 @@ impl Work<'_> {
                 request,
             } => {
                 if is_spent(self.machine, &self.run) {
-                    let why = "the run has spent what it may on models: no further call is made";
-                    return Err(Refusal::new(Code::Budget, why));
+                    return Err(Refusal::new(Code::Budget, SPENT));
                 }
                 self.emit(Event::ModelCalled {
                     path: path.clone(),

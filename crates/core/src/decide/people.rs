@@ -2,8 +2,7 @@
 
 use super::{
     Answered, Reply, Work,
-    question::Subject,
-    transitions::{Taken, state_of},
+    transitions::{Taken, refuse_reserved},
 };
 use crate::{
     command::Answer,
@@ -43,12 +42,7 @@ impl Work<'_> {
     /// A person says yes.
     pub(super) fn approve(&mut self, answer: &Answer) -> Answered {
         self.answerable(answer)?;
-        if let Some(key) = answer.data.keys().find(|key| key.starts_with('_')) {
-            return Err(Refusal::new(
-                Code::ReservedKey,
-                format!("`{key}` is reserved: leave out keys that begin with `_`"),
-            ));
-        }
+        refuse_reserved(&answer.data)?;
         let meant = self.meant(answer)?;
         for waiting in &meant {
             self.check_passkey(&waiting.request, answer)?;
@@ -129,8 +123,8 @@ impl Work<'_> {
     /// A person does not let a state begin.
     fn reject_entry(&mut self, waiting: &Request, answer: &Answer) -> Result<(), Refusal> {
         let path = &waiting.path;
-        let (frame, machine) = self.stand(path)?;
-        let no = state_of(machine, frame)?
+        let (_, state) = self.at(path)?;
+        let no = state
             .approval_before
             .as_ref()
             .map_or_else(Refused::default, |before| before.no);
@@ -167,6 +161,20 @@ impl Work<'_> {
             at_ms: self.at_ms,
         });
         id
+    }
+
+    /// Parks the frame until a person answers.
+    pub(super) fn park(
+        &mut self,
+        path: &FramePath,
+        asked: PendingTransition,
+        question: Digest,
+        approval: ApprovalKind,
+    ) -> Reply {
+        let message = asked.message.clone();
+        let about = About::Transition(asked);
+        let id = self.ask(path, about, question, Asking::of(approval));
+        Reply::Pending { message, id }
     }
 
     /// Records a person's yes, with the assertion that it came with.
@@ -227,15 +235,7 @@ impl Work<'_> {
             .get(&frame.at)
             .and_then(|state| state.on.get(&pending.event));
         let now = match rule.and_then(|rule| rule.transitions.get(pending.index)) {
-            Some(transition) => self.question(
-                path,
-                Subject {
-                    event: &pending.event,
-                    index: pending.index,
-                    transition,
-                    data: &pending.data,
-                },
-            )?,
+            Some(transition) => self.question(path, pending, transition)?,
             None => return Ok(()),
         };
         if now == asked.question {

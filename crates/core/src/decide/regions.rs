@@ -26,8 +26,7 @@ impl Work<'_> {
     fn around(&self, path: &FramePath) -> Option<(FramePath, &State)> {
         let (parent, _) = path.split_last()?;
         let frame = self.run.frame(&parent)?;
-        let machine = self.machine.called(frame.machine.as_ref())?;
-        Some((parent, machine.states.get(&frame.at)?))
+        Some((parent, frame.state(self.machine)?))
     }
 
     /// Returns the frame above the line at `path`, if it is one of lines that meet.

@@ -4,12 +4,10 @@ use interlock_expr::text::Files;
 
 use super::{
     Work,
-    people::Asking,
-    question::Subject,
     transitions::{Taken, choose, done, error, reasons, rule_of, state_of},
 };
 use crate::{
-    event::{About, Cause, Event, PendingTransition, RegionOutcome},
+    event::{Cause, Event, PendingTransition, RegionOutcome},
     holds::unmet,
     machine::{Activity, Object, Outcome, Over, Parallel, Target},
     names::{EventName, FramePath},
@@ -52,8 +50,8 @@ impl Work<'_> {
         if let Some(outcome) = self.branch_outcome(path) {
             return self.end_branch(path, outcome, None);
         }
-        let (frame, machine) = self.stand(path)?;
-        if state_of(machine, frame)?.ends_lines && self.is_line(path) {
+        let (_, state) = self.at(path)?;
+        if state.ends_lines && self.is_line(path) {
             return self.ends_here(path);
         }
         if self.waits_at_join(path)? {
@@ -114,8 +112,8 @@ impl Work<'_> {
             self.emit(Event::RunEnded { outcome, cause });
             return Ok(());
         };
-        let (frame, machine) = self.stand(&parent)?;
-        match &state_of(machine, frame)?.activity {
+        let (_, state) = self.at(&parent)?;
+        match &state.activity {
             Activity::Call(call) => {
                 self.machine_returned(&parent, path, &call.clone(), outcome, cause)
             }
@@ -183,23 +181,15 @@ impl Work<'_> {
                         .message
                         .clone()
                         .unwrap_or_else(|| format!("may `{event}` be taken?"));
-                    let data = Object::new();
-                    let subject = Subject {
-                        event,
-                        index,
-                        transition: &transition,
-                        data: &data,
-                    };
-                    let question = self.question(path, subject)?;
                     let asked = PendingTransition {
                         event: event.clone(),
                         index,
-                        data,
+                        data: Object::new(),
                         message,
                         by: "interlock".to_owned(),
                     };
-                    let how = Asking::of(approval.kind);
-                    self.ask(path, About::Transition(asked), question, how);
+                    let question = self.question(path, &asked, &transition)?;
+                    self.park(path, asked, question, approval.kind);
                     Ok(())
                 }
                 None => self.take_own(path, &transition.target, event),

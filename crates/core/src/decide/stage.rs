@@ -10,8 +10,9 @@ use crate::{
     command::{AvailableTool, StageCommand, offered},
     conversation::{beside, complete_task, is_too_long, sent, text_fault},
     dialogue::Conversation,
-    event::{About, Event, NoAnswer},
+    event::{About, Cause, Event, NoAnswer},
     evolve::UPSTREAM,
+    fill::sources,
     holds::unmet,
     machine::{Machine, ModeRules, ModelStage, Object, StageRules},
     names::{Digest, FramePath},
@@ -22,10 +23,9 @@ use crate::{
 pub(in crate::decide) use end::End;
 use interlock_expr::{
     template::Left,
-    text::{Beside, Files, Places, Sources, Text},
+    text::{Beside, MissingInput, Sources, Text},
 };
 use serde_json::Value;
-use sha2::{Digest as _, Sha256};
 use std::fmt::Write as _;
 
 /// Bytes that a filled body may have.
@@ -145,10 +145,7 @@ impl<'a> Work<'a> {
         if self.run.executions >= limit {
             let message =
                 format!("the run has made {limit} attempts of stages, which is its limit");
-            return self.end_uncaught(crate::event::Cause::new(
-                Code::LimitExceeded.as_str(),
-                message,
-            ));
+            return self.end_uncaught(Cause::new(Code::LimitExceeded.as_str(), message));
         }
         let (frame, machine) = self.stand(path)?;
         let Some(stage) = stage_of(self.machine, frame) else {
@@ -186,7 +183,7 @@ impl<'a> Work<'a> {
         };
         self.emit(Event::StageStarted {
             path: path.clone(),
-            body: digest_of(&body),
+            body: Digest::of(&body),
         });
         let (frame, machine) = self.stand(path)?;
         let scope = self.scope(machine, frame);
@@ -261,7 +258,7 @@ impl<'a> Work<'a> {
             frame.line.context,
             frame.line.dialogue,
         ]);
-        let question = digest_of(&rests_on.to_string());
+        let question = Digest::of(rests_on.to_string());
         let how = Asking::of(state.approval);
         self.ask(path, About::Entry { message }, question, how);
         Ok(true)
@@ -377,14 +374,10 @@ fn fill_text(
             context.insert((*name).to_owned(), value);
         }
     }
-    let none = Places::default();
-    let files = Files::new();
     let filled = text.fill(&Sources {
         context: &context,
-        caught: frame.line.caught.as_deref(),
-        places: run.places().unwrap_or(&none),
-        files: &files,
         beside,
+        ..sources(frame, run.places())
     });
     Some(match filled {
         // In a conversation such a text comes from an output, and no workflow is wrong for it.
@@ -394,19 +387,7 @@ fn fill_text(
             body.len()
         )),
         Ok(body) => Ok(body),
-        Err(interlock_expr::text::MissingInput::Wrong(error)) => Err(error.reason),
-        Err(interlock_expr::text::MissingInput::File(file)) => {
-            Err(format!("`{file}` cannot be read here"))
-        }
+        Err(MissingInput::Wrong(error)) => Err(error.reason),
+        Err(MissingInput::File(file)) => Err(format!("`{file}` cannot be read here")),
     })
-}
-
-/// Returns the SHA-256 of a text, in lower-case hex.
-pub fn digest_of(text: &str) -> Digest {
-    let mut hex = String::with_capacity(64);
-    for byte in Sha256::digest(text.as_bytes()) {
-        // Writing to text cannot fail.
-        let _ = write!(hex, "{byte:02x}");
-    }
-    Digest::new(hex)
 }

@@ -2,14 +2,15 @@
 
 use interlock_expr::nearest::nearest;
 
-use super::{Answered, Reply, Work, people::Asking, question::Subject};
+use super::{Answered, Reply, Work};
 use crate::{
     address::{self, Bind},
     command::TransitionRequest,
-    event::{About, ApprovalKind, Event, PendingTransition, TransitionKind},
+    event::{ApprovalKind, Event, PendingTransition, TransitionKind},
     holds::{Scope, Unmet, unmet},
+    judge::awaits_approval,
     machine::{Activity, Machine, Object, Rule, State, Target, Transition},
-    names::{Digest, EventName, FramePath, StateName},
+    names::{EventName, FramePath},
     refusal::{Code, Refusal},
     run::Frame,
 };
@@ -42,14 +43,9 @@ impl Work<'_> {
         self.path = path.clone();
         let (frame, _) = self.stand(&path)?;
         if let Some(pending) = frame.stay.pending_transition() {
-            return Err(waiting(pending));
+            return Err(awaits_approval(pending));
         }
-        if let Some(key) = request.data.keys().find(|key| key.starts_with('_')) {
-            return Err(Refusal::new(
-                Code::ReservedKey,
-                format!("`{key}` is reserved: leave out keys that begin with `_`"),
-            ));
-        }
+        refuse_reserved(&request.data)?;
         self.assume_writes(&path, request)?;
         let before = (self.run.clone(), self.events.len());
         let answered = self.ask_event(&path, request);
@@ -91,15 +87,18 @@ impl Work<'_> {
         let (index, transition) = choose(self.scope(machine, frame), &event, &rule, &request.data)?;
         self.possible(path, &transition.target)?;
         if let Some(approval) = &transition.approval {
-            let question = self.question(
-                path,
-                Subject {
-                    event: &event,
-                    index,
-                    transition: &transition,
-                    data: &request.data,
-                },
-            )?;
+            let message = approval.message.clone().unwrap_or_else(|| {
+                let at = machine.shown(&frame.at);
+                format!("may `{event}` be taken from `{at}`?")
+            });
+            let asked = PendingTransition {
+                event: event.clone(),
+                index,
+                data: request.data.clone(),
+                message,
+                by: request.by.clone(),
+            };
+            let question = self.question(path, &asked, &transition)?;
             // A yes to anything but this very question is none.
             let consent = match approval.kind {
                 ApprovalKind::Person => self.consent(path, request, &question),
@@ -109,20 +108,7 @@ impl Work<'_> {
             match consent {
                 Some((by, request)) => self.answer(&request, &by, true, None),
                 None => {
-                    let message = approval.message.clone().unwrap_or_else(|| {
-                        format!(
-                            "may `{event}` be taken from `{}`?",
-                            machine.shown(&frame.at)
-                        )
-                    });
                     self.check_context(path, &request.data)?;
-                    let asked = PendingTransition {
-                        event,
-                        index,
-                        data: request.data.clone(),
-                        message,
-                        by: request.by.clone(),
-                    };
                     return Ok(self.park(path, asked, question, approval.kind));
                 }
             }
@@ -134,20 +120,6 @@ impl Work<'_> {
         };
         self.take(path, &transition.target, taken)?;
         Ok(Reply::Accepted)
-    }
-
-    /// Parks the frame until a person answers.
-    fn park(
-        &mut self,
-        path: &FramePath,
-        asked: PendingTransition,
-        question: Digest,
-        approval: ApprovalKind,
-    ) -> Reply {
-        let message = asked.message.clone();
-        let about = About::Transition(asked);
-        let id = self.ask(path, about, question, Asking::of(approval));
-        Reply::Pending { message, id }
     }
 
     fn unknown_event(
@@ -213,10 +185,7 @@ impl Work<'_> {
                 ),
             )),
             Target::State(to) => {
-                let calls = machine
-                    .states
-                    .get(to)
-                    .is_some_and(|state| matches!(state.activity, Activity::Call(_)));
+                let calls = machine.states.get(to).is_some_and(calls);
                 let depth = self.call_depth(path);
                 let limit = self.machine.limits.call_depth_max;
                 if calls && depth >= limit {
@@ -236,14 +205,10 @@ impl Work<'_> {
         let mut frame = &self.run.root;
         let mut depth = 0;
         for name in path.names() {
-            let Some(region) = frame.regions.iter().find(|region| region.name == *name) else {
+            let Some(region) = frame.region(name) else {
                 break;
             };
-            let machine = self.machine.called(frame.machine.as_ref());
-            let calls = machine
-                .and_then(|machine| machine.states.get(&frame.at))
-                .is_some_and(|state| matches!(state.activity, Activity::Call(_)));
-            depth += usize::from(calls);
+            depth += usize::from(frame.state(self.machine).is_some_and(calls));
             frame = &region.frame;
         }
         depth
@@ -321,14 +286,13 @@ pub(super) struct Taken {
     pub(super) by: String,
 }
 
-pub(super) fn waiting(pending: &PendingTransition) -> Refusal {
-    Refusal::new(
-        Code::AwaitingApproval,
-        format!(
-            "`{}` waits for a person's approval: {}",
-            pending.event, pending.message
-        ),
-    )
+/// Refuses data with a key that the engine keeps for itself.
+pub(super) fn refuse_reserved(data: &Object) -> Result<(), Refusal> {
+    let reserved = data.keys().find(|key| key.starts_with('_'));
+    reserved.map_or(Ok(()), |key| {
+        let message = format!("`{key}` is reserved: leave out keys that begin with `_`");
+        Err(Refusal::new(Code::ReservedKey, message))
+    })
 }
 
 /// Returns the state a frame stands in.
@@ -412,7 +376,6 @@ pub(super) fn error() -> EventName {
     EventName::new("error")
 }
 
-/// Tells whether `state` is named as a failure of a branch.
-pub(super) fn is_failed(state: &StateName) -> bool {
-    state.as_str() == "failed"
+fn calls(state: &State) -> bool {
+    matches!(state.activity, Activity::Call(_))
 }

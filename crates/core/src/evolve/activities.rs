@@ -7,7 +7,8 @@ use serde_json::Value;
 
 use super::hooks;
 use crate::{
-    event::{Cause, Event},
+    dialogue::Conversation,
+    event::Event,
     machine::Object,
     names::FramePath,
     run::{Frame, Progress, Run, Running, RunningAt},
@@ -82,9 +83,7 @@ pub(super) fn apply_effect(run: &mut Run, event: &Event) {
         } => {
             if let Some(frame) = run.frame_mut(path) {
                 if let Some(key) = key {
-                    let text = output
-                        .as_str()
-                        .map_or_else(|| output.to_string(), str::to_owned);
+                    let text = Conversation::text_of(output);
                     let context = Arc::make_mut(&mut frame.line.context);
                     context.insert(key.clone(), Value::from(text.trim()));
                     frame.line.captured.insert(key.clone());
@@ -111,22 +110,15 @@ fn stand(run: &mut Run, path: &FramePath, at: RunningAt) {
 pub(super) fn catch(frame: &mut Frame) {
     if let Some(failure) = &frame.stay.failure {
         frame.line.caught = Some(Arc::new(Caught {
-            code: code_text(failure),
-            name: failure
-                .code
-                .as_str()
-                .map_or_else(|| failure.code.to_string(), str::to_owned),
+            // A code that is a name counts as 1.
+            code: failure.number().to_string(),
+            name: failure.code_text(),
             state: failure.state.clone(),
             stderr: failure.stderr.clone(),
             stdout: failure.stdout.clone(),
             message: failure.message.clone(),
         }));
     }
-}
-
-/// Writes a code as texts name it: a named one counts as 1.
-fn code_text(failure: &Cause) -> String {
-    failure.number().to_string()
 }
 
 /// Sets variables everywhere they are visible from outside of called machines.

@@ -110,8 +110,7 @@ fn history(holder: &Frame, merged: &Merged) -> Vec<Message> {
         let dialogue = match &range.line {
             None => holder.line.dialogue.as_deref(),
             Some(name) => {
-                let mut regions = holder.regions.iter();
-                let region = regions.find(|region| region.name == *name);
+                let region = holder.region(name);
                 region.and_then(|region| region.frame.line.dialogue.as_deref())
             }
         };

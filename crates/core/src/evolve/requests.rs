@@ -1,8 +1,8 @@
 //! Folds what people are asked and what they answer: one life for transitions, states and calls.
 
 use super::{
+    attempts::{set_status, waited},
     enter_note, remember,
-    stage::{set_status, waited},
 };
 use crate::{
     attempt::CallStatus,
@@ -265,7 +265,7 @@ pub(super) fn void_below(run: &mut Run, path: &FramePath, why: &str) {
             continue;
         };
         standing.extend(frame.stay.request().cloned());
-        let below = frame.regions.iter().filter(|region| region.is_open());
+        let below = frame.open_regions();
         frames.extend(below.map(|region| path.child(&region.name)));
     }
     for request in standing {

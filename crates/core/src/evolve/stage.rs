@@ -4,12 +4,15 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
-use super::{CallOutcome, allow, end_call, requests};
+use super::{
+    CallOutcome, allow,
+    attempts::{act, set_status},
+    end_call, requests,
+};
 use crate::{
     attempt::{CallStatus, StageAttempt},
     event::{Cause, Event},
     machine::Object,
-    names::{CallId, FramePath},
     run::{Frame, Run},
 };
 
@@ -141,31 +144,6 @@ pub(super) fn apply_stage(run: &mut Run, event: &Event) {
         }
         _ => {}
     }
-}
-
-fn act(run: &mut Run, path: &FramePath, change: impl FnOnce(&mut StageAttempt)) {
-    let progress = run
-        .frame_mut(path)
-        .and_then(|frame| frame.stay.stage_attempt_mut());
-    if let Some(progress) = progress {
-        change(progress);
-    }
-}
-
-/// Notes what became of a call of the last message.
-pub(super) fn set_status(run: &mut Run, path: &FramePath, id: &CallId, status: CallStatus) {
-    act(run, path, |progress| {
-        if let Some(call) = progress.calls.iter_mut().find(|call| call.id == *id) {
-            call.status = status;
-        }
-    });
-}
-
-/// Counts the time that a person was waited for.
-pub(super) fn waited(run: &mut Run, path: &FramePath, ms: u64) {
-    act(run, path, |progress| {
-        progress.waited_ms = progress.waited_ms.saturating_add(ms);
-    });
 }
 
 fn exit(frame: &mut Frame, payload: &Value, error: Option<&Cause>, again: bool) {

@@ -16,7 +16,7 @@ pub(super) fn overlaps(run: &mut Run, marks: &CallMarks) -> bool {
     }
     let mut overlapped = false;
     for other in run.calls.iter_mut() {
-        if runs(other) && may_write(&other.marks) {
+        if other.is_open() && may_write(&other.marks) {
             overlapped = true;
             other.overlapped |= reports(&other.marks);
         }
@@ -37,11 +37,6 @@ pub(super) fn begins_late(run: &mut Run, index: usize) {
             ..call
         },
     );
-}
-
-/// Tells whether a call runs as far as is known, also one whose client has told its end too early.
-fn runs(call: &OpenCall) -> bool {
-    call.is_open()
 }
 
 /// Tells whether a call may write a file: a shell line may, whatever it is known to do.

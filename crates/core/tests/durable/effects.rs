@@ -131,6 +131,7 @@ fn no_try_begins_while_the_run_is_paused() {
     assert!(driven.running().is_empty(), "it waits for the person");
     driven.accept(CommandKind::Resume {
         by: "ana".to_owned(),
+        seen: None,
     });
     driven.accept(CommandKind::Advance);
     assert_eq!(driven.effects().first().unwrap().attempt, 2);
@@ -163,6 +164,7 @@ fn nothing_comes_of_time_while_the_run_is_paused() {
         assert_eq!(driven.log.len(), before, "{what}");
         driven.accept(CommandKind::Resume {
             by: "ana".to_owned(),
+            seen: None,
         });
         let before = driven.log.len();
         driven.accept(CommandKind::Advance);

@@ -77,7 +77,10 @@ fn interrupt(driven: &mut Driven, between: Between) {
                 by: by(),
                 reason: None,
             });
-            driven.accept(CommandKind::Resume { by: by() });
+            driven.accept(CommandKind::Resume {
+                by: by(),
+                seen: None,
+            });
         }
     }
 }

@@ -93,6 +93,7 @@ fn nothing_is_carried_out_while_the_run_is_paused() {
     assert!(driven.effects().is_empty());
     driven.accept(CommandKind::Resume {
         by: "ana".to_owned(),
+        seen: None,
     });
     assert_eq!(driven.running().len(), 1);
 }

@@ -385,6 +385,7 @@ pub(crate) fn command(dice: &mut Dice, machine: &Machine, step: u64) -> Command 
                 },
                 _ => CommandKind::Resume {
                     by: "ana".to_owned(),
+                    seen: None,
                 },
             },
             _ => CommandKind::Advance,

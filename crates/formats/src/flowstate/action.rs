@@ -7,11 +7,12 @@ use std::collections::HashSet;
 use interlock_core::machine::{Retry, TestOp};
 
 use super::{
+    keys::{CONDITION, Key, ONE_VALUE, OPTION, TWO_VALUES},
     reader::Reader,
     syntax::{Action, Choice, Condition, Custom, Doing, Given, Named, Tree, Written},
     template::Template,
     tools::{self, Argument, Shape, TESTS, Tool},
-    values::{Key, shown},
+    values::shown,
 };
 use crate::{
     fit::truth,
@@ -100,7 +101,12 @@ impl Reader<'_> {
     }
 
     /// Checks names of arguments, and that none is missing that must be there.
-    pub(super) fn check_arguments(&mut self, tool: &Named, arguments: &Node, known: &[Key]) {
+    pub(super) fn check_arguments(
+        &mut self,
+        tool: &Named,
+        arguments: &Node,
+        known: &[(&'static str, bool)],
+    ) {
         let what = format!("`{}`", shown(&tool.text));
         for entry in arguments.entries() {
             if known.iter().all(|(name, _)| *name != entry.key) {
@@ -121,18 +127,21 @@ impl Reader<'_> {
         }
     }
 
+    /// Checks the arguments of a tool that has a table of its own.
+    pub(super) fn check_keys(&mut self, tool: &Named, arguments: &Node, keys: &[Key]) {
+        let rules: Vec<(&str, bool)> = keys.iter().map(Key::rule).collect();
+        self.check_arguments(tool, arguments, &rules);
+    }
+
     fn arguments(
         &mut self,
         known: &'static Tool,
         tool: &Named,
         arguments: &Node,
     ) -> Vec<(&'static str, Given)> {
-        let keys: Vec<Key> = known
-            .arguments
-            .iter()
-            .map(|argument| (argument.name, argument.required))
-            .collect();
-        self.check_arguments(tool, arguments, &keys);
+        let rule = |argument: &Argument| (argument.name, argument.required);
+        let rules: Vec<(&str, bool)> = known.arguments.iter().map(rule).collect();
+        self.check_arguments(tool, arguments, &rules);
         let mut all = Vec::new();
         for argument in known.arguments {
             let Some(entry) = arguments.get(argument.name) else {
@@ -232,12 +241,8 @@ impl Reader<'_> {
 
     fn test(&mut self, op: TestOp, tool: &Named, arguments: &Node) -> Doing {
         let one = matches!(op, TestOp::Empty | TestOp::NotEmpty | TestOp::Value);
-        let keys: &[Key] = if one {
-            &[("value", true)]
-        } else {
-            &[("left", true), ("right", true)]
-        };
-        self.check_arguments(tool, arguments, keys);
+        let keys = if one { ONE_VALUE } else { TWO_VALUES };
+        self.check_keys(tool, arguments, keys);
         let mut side = |name: &str| {
             let entry = arguments.get(name)?;
             Some(self.written(name, &entry.value))
@@ -295,11 +300,7 @@ impl Reader<'_> {
                 description: None,
             });
         }
-        self.keys(
-            "an option",
-            node,
-            &[("value", true), ("description", false)],
-        );
+        self.keys("an option", node, OPTION);
         let value = node.get("value")?;
         let description = node.get("description");
         Some(Choice {
@@ -315,8 +316,7 @@ impl Reader<'_> {
             self.wrong_type("condition", "a map with `tool: bash` and `command`", node);
             return None;
         }
-        let keys: &[Key] = &[("tool", false), ("command", true), ("timeout", false)];
-        self.keys("`condition`", node, keys);
+        self.keys("`condition`", node, CONDITION);
         if let Some(entry) = node.get("tool")
             && let Some(tool) = self.name("condition.tool", &entry.value)
             && tool.text != "bash"

@@ -6,10 +6,11 @@ use interlock_expr::text::{Expr, Piece, Text};
 use serde_json::{Value, json};
 
 use super::{
+    keys::{RETRY, TOOL},
     reader::Reader,
     syntax::{CustomTool, Written},
     tools,
-    values::{Key, is_variable_name, shown},
+    values::{is_variable_name, shown},
 };
 use crate::{
     fit,
@@ -18,23 +19,6 @@ use crate::{
     source::Span,
     table::milliseconds,
 };
-
-pub(super) const TOOL: &[Key] = &[
-    ("command", true),
-    ("arguments", false),
-    ("timeout", false),
-    ("cwd", false),
-    ("env", false),
-    ("stdin", false),
-];
-
-pub(super) const RETRY: &[Key] = &[
-    ("attempts", true),
-    ("wait", false),
-    ("backoff", false),
-    ("max-wait", false),
-    ("codes", false),
-];
 
 /// Tries in all that a state may have.
 const ATTEMPTS_MAX: u64 = 100;

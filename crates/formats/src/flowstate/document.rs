@@ -4,40 +4,15 @@ use indexmap::IndexMap;
 use interlock_core::machine::OnCrash;
 
 use super::{
+    keys::{STATE, TOP},
     reader::Reader,
     syntax::{Goto, Handler, Named, Output, State, Variable, Workflow},
-    values::{Key, NAME_HELP, is_variable_name, shown},
+    values::{NAME_HELP, is_variable_name, shown},
 };
 use crate::{
     node::{Entry, Kind, Node},
     source::Span,
 };
-
-pub(super) const TOP: &[Key] = &[
-    ("name", false),
-    ("start-at", false),
-    ("states", false),
-    ("variables", false),
-    ("extends", false),
-    ("description", false),
-    ("shell-safe", false),
-    ("cwd", false),
-    ("tools", false),
-    ("max-transitions", false),
-];
-
-pub(super) const STATE: &[Key] = &[
-    ("tool", true),
-    ("arguments", false),
-    ("output", false),
-    ("next", false),
-    ("on-error", false),
-    ("goto", false),
-    ("start-at", false),
-    ("states", false),
-    ("on-crash", false),
-    ("description", false),
-];
 
 /// What becomes of a state whose run was cut off.
 const ON_CRASH: [(&str, OnCrash); 3] = [

@@ -6,6 +6,7 @@ use indexmap::IndexMap;
 use interlock_expr::nearest::nearest;
 
 use super::{
+    keys::Key,
     reader::Reader,
     syntax::{Named, Written},
     template::{ParseError, Template},
@@ -15,9 +16,6 @@ use crate::{
     node::{Entry, Kind, Node},
     source::Span,
 };
-
-/// A key of a map: its name and whether it must be there.
-pub(super) type Key = (&'static str, bool);
 
 impl Reader<'_> {
     /// Reads a text that may have templates; null is empty.
@@ -203,15 +201,15 @@ impl Reader<'_> {
     /// Checks that every key of a map is known, and that those that must be there are.
     pub(super) fn keys(&mut self, what: &str, node: &Node, known: &[Key]) {
         for entry in node.entries() {
-            if known.iter().any(|(name, _)| *name == entry.key) {
+            if known.iter().any(|key| key.name == entry.key) {
                 continue;
             }
-            let names = known.iter().map(|(name, _)| *name);
+            let names = known.iter().map(|key| key.name);
             self.unknown("key", what, &entry.key, entry.key_span, names);
         }
-        for (name, _) in known.iter().filter(|(_, required)| *required) {
-            if node.get(name).is_none() {
-                self.missing(what, name, node.span);
+        for key in known.iter().filter(|key| key.required) {
+            if node.get(key.name).is_none() {
+                self.missing(what, key.name, node.span);
             }
         }
     }

@@ -282,7 +282,7 @@ fn a_call_that_wanted_input_goes_on_once_and_is_counted_once() {
     );
     let paused = session.resumed("web", "look", &json!({"q": 1}), Some(&state));
     assert_eq!(denial(paused).0, "paused");
-    world.ask(&run, CommandKind::Resume { by });
+    world.ask(&run, CommandKind::Resume { by, seen: None });
     session.ended(&ticket, &said("done"));
     let late = session.resumed("web", "look", &json!({"q": 1}), Some(&state));
     assert_eq!(denial(late).0, "iteration_limit", "it has ended");

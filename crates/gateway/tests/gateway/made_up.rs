@@ -346,7 +346,7 @@ impl Scene {
                     by,
                     ..Said::default()
                 }),
-                _ => CommandKind::Resume { by },
+                _ => CommandKind::Resume { by, seen: None },
             },
         );
     }

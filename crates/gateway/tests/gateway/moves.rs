@@ -440,6 +440,7 @@ fn a_paused_run_stands_still_until_a_person_resumes_it() {
         &run,
         CommandKind::Resume {
             by: "ana".to_owned(),
+            seen: None,
         },
     );
     assert_eq!(

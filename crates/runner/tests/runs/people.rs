@@ -181,7 +181,15 @@ fn a_paused_run_asks_nobody() {
     let before = host.asked;
     assert_eq!(drive(&machine, &mut host).unwrap(), Halt::Standing);
     assert_eq!(host.asked, before);
-    command(&machine, &mut host, &CommandKind::Resume { by: by() }).unwrap();
+    command(
+        &machine,
+        &mut host,
+        &CommandKind::Resume {
+            by: by(),
+            seen: None,
+        },
+    )
+    .unwrap();
     assert_eq!(drive(&machine, &mut host).unwrap(), Halt::Standing);
     assert_eq!(host.asked, before + 1);
     assert!(Home::at(room.path().join("state")).open_run(&run).is_ok());

@@ -140,7 +140,10 @@ impl Schedule<'_> {
     /// Chooses what a person says to a run that stands.
     fn unblock(&self, world: &mut World<'_>) -> Result<CommandKind, String> {
         if world.run.paused.is_some() {
-            return Ok(CommandKind::Resume { by: person() });
+            return Ok(CommandKind::Resume {
+                by: person(),
+                seen: None,
+            });
         }
         let waiting: Vec<Effect> = effects(self.machine, &world.run)
             .into_iter()

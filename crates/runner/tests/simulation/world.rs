@@ -182,7 +182,10 @@ impl<'m> World<'m> {
                 by: by(),
                 reason: None,
             },
-            2 => CommandKind::Resume { by: by() },
+            2 => CommandKind::Resume {
+                by: by(),
+                seen: None,
+            },
             // A runner that took this one for dead.
             3 => CommandKind::LoseEffects,
             // One that was taken for dead and still tells what it saw.
@@ -512,7 +515,7 @@ impl Host for World<'_> {
             }
             (0, None) if self.run.paused.is_some() => {
                 let by = "somebody".to_owned();
-                self.write(CommandKind::Resume { by }, "other");
+                self.write(CommandKind::Resume { by, seen: None }, "other");
                 Ok(Happening::LogGrew)
             }
             (0, None) => Err(Stop::Wrong("the runner waits for nothing".to_owned())),

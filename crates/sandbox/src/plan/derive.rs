@@ -2,8 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use interlock_core::facts::{CommandClass, NetworkDirection, ShellFacts};
-use interlock_core::policy::{Policy, Stance};
+use interlock_core::{
+    facts::{CommandClass, NetworkDirection, ShellFacts},
+    keeps_running,
+    policy::{Policy, Stance},
+};
 
 use crate::level::Level;
 use crate::plan::{
@@ -133,7 +136,7 @@ fn confinement(column: Column, asked: &JudgedLine<'_>, context: &PlanContext) ->
         } else {
             Calls::Working
         },
-        left_over: if column == Column::Writing && asked.policy.lets_go_on(asked.facts) {
+        left_over: if column == Column::Writing && keeps_running(asked.policy, asked.facts) {
             LeftOver::Stay
         } else {
             LeftOver::End

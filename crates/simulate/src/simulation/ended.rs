@@ -1,6 +1,6 @@
 //! How the commands of a line ended, by the words of an outcome and the places of the line.
 
-use interlock_core::{event::ProbedCommand, facts::SimpleCommand};
+use interlock_core::{begins_with, event::ProbedCommand, facts::SimpleCommand};
 
 use crate::input::CommandEnd;
 
@@ -8,7 +8,7 @@ use crate::input::CommandEnd;
 pub(super) fn known(ends: &[CommandEnd], line: &[SimpleCommand]) -> Result<(), String> {
     match ends
         .iter()
-        .find(|end| !line.iter().any(|command| command.begins_with(&end.words)))
+        .find(|end| !line.iter().any(|command| begins_with(command, &end.words)))
     {
         None => Ok(()),
         Some(end) => Err(format!(
@@ -32,7 +32,7 @@ pub(super) fn probed(ends: &[CommandEnd], line: &[SimpleCommand]) -> Vec<ProbedC
             .count();
         let mut places: Vec<usize> = line
             .iter()
-            .filter(|command| command.begins_with(&end.words))
+            .filter(|command| begins_with(command, &end.words))
             .filter_map(|command| command.probe)
             .map(|probe| probe.span.start)
             .collect();

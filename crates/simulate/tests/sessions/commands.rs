@@ -25,7 +25,7 @@ impl Session<'_> {
     pub(crate) fn command(&mut self) -> CommandKind {
         let by = "ana".to_owned();
         if self.run.paused.is_some() && self.dice.one_in(3) {
-            return CommandKind::Resume { by };
+            return CommandKind::Resume { by, seen: None };
         }
         if self.run.is_over() && self.dice.one_in(2) {
             return CommandKind::Reopen { by };
@@ -244,7 +244,7 @@ impl Session<'_> {
                 by,
                 reason: Some("a look".to_owned()),
             },
-            1..=4 => CommandKind::Resume { by },
+            1..=4 => CommandKind::Resume { by, seen: None },
             5 | 6 => {
                 let prompt = self.prompt();
                 let open = self.run.requests.iter().find_map(|one| one.prompt.clone());

@@ -6,23 +6,29 @@ mod case_files;
 use interlock_core::{event::Event, machine::Machine};
 use interlock_simulate::Scenario;
 
-/// A case, and what is recorded where it is played.
-pub(crate) struct PlayedCase {
-    /// Its file from the root of the repository, then what it is called.
-    pub(crate) name: String,
-    pub(crate) events: Vec<Event>,
-}
+#[allow(
+    unused_imports,
+    reason = "not every test that plays cases loads others"
+)]
+pub(crate) use case_files::{loaded, root};
 
-/// Plays every case with a machine that `prepare` has been given first.
-pub(crate) fn played_cases(prepare: impl Fn(Machine) -> Machine) -> Vec<PlayedCase> {
+/// Plays every case with a machine that `prepare` has been given first, and returns what `of` makes of each.
+///
+/// A case is named by its file from the root of the repository, then by what it is called.
+pub(crate) fn played_cases<C>(
+    prepare: impl Fn(Machine) -> Machine,
+    of: impl Fn(String, &Machine, Vec<Event>) -> C,
+) -> Vec<C> {
     let mut all = Vec::new();
     for cased in case_files::case_files() {
         let machine = prepare(cased.machine);
         for case in &cased.file.cases {
-            all.push(PlayedCase {
-                name: format!("{}: {}", cased.name, case.name),
-                events: case.recorded(&machine, &Scenario::default()),
-            });
+            let events = case.recorded(&machine, &Scenario::default());
+            all.push(of(
+                format!("{}: {}", cased.name, case.name),
+                &machine,
+                events,
+            ));
         }
     }
     all

@@ -2,10 +2,8 @@
 
 use std::{borrow::Cow, sync::LazyLock};
 
-use regex::{Captures, Regex};
+use regex::{Captures, Regex, RegexSet};
 
-/// What stands in the place of a secret.
-const MASK: &str = "[secret]";
 /// Characters of the shortest value that is masked wherever it stands.
 const KNOWN_CHARS_MIN: usize = 8;
 
@@ -26,43 +24,55 @@ impl std::fmt::Debug for Secrets {
 }
 
 /// Forms that issuers give to their secrets.
-static FORMS: LazyLock<Vec<Regex>> = LazyLock::new(|| {
-    let forms = [
-        r"(?s)-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\z)",
-        r"\b(?:sk|pk|rk)[-_][A-Za-z0-9_-]{16,}",
-        r"\bgh[pousr]_[A-Za-z0-9]{20,}",
-        r"\bgithub_pat_[A-Za-z0-9_]{20,}",
-        r"\bglpat-[A-Za-z0-9_-]{16,}",
-        r"\b(?:AKIA|ASIA)[0-9A-Z]{16}\b",
-        r"\bAIza[0-9A-Za-z_-]{30,}",
-        r"\bxox[abeprs]-[A-Za-z0-9-]{10,}",
-        r"\bnpm_[A-Za-z0-9]{30,}",
-        r"\bhf_[A-Za-z0-9]{30,}",
-        r"\beyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}(?:\.[A-Za-z0-9_-]*)?",
-    ];
-    forms
-        .iter()
-        .filter_map(|form| Regex::new(form).ok())
-        .collect()
-});
+const FORMS: [&str; 11] = [
+    r"(?s)-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\z)",
+    r"\b(?:sk|pk|rk)[-_][A-Za-z0-9_-]{16,}",
+    r"\bgh[pousr]_[A-Za-z0-9]{20,}",
+    r"\bgithub_pat_[A-Za-z0-9_]{20,}",
+    r"\bglpat-[A-Za-z0-9_-]{16,}",
+    r"\b(?:AKIA|ASIA)[0-9A-Z]{16}\b",
+    r"\bAIza[0-9A-Za-z_-]{30,}",
+    r"\bxox[abeprs]-[A-Za-z0-9-]{10,}",
+    r"\bnpm_[A-Za-z0-9]{30,}",
+    r"\bhf_[A-Za-z0-9]{30,}",
+    r"\beyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}(?:\.[A-Za-z0-9_-]*)?",
+];
 
 /// Values behind something that tells what they are: group 1 stays, 2 goes.
-static TOLD: LazyLock<Vec<Regex>> = LazyLock::new(|| {
-    let told = [
-        // User and password of an address.
-        r"(://[^/\s:@]*:)([^@\s/]+)@",
-        // `Authorization: Bearer …`
-        r"(?i)\b((?:bearer|basic)\s+)([A-Za-z0-9._~+/=-]{8,})",
-        // `PASSWORD=…` of a shell line, `--password …`, `--token=…`
-        r"\b([A-Z0-9_]*(?:PASSWORD|PASSWD|SECRET|TOKEN|API_?KEY|ACCESS_?KEY|PRIVATE_?KEY|CREDENTIALS?)[A-Z0-9_]*=)([^\s;&|]+)",
-        r"(--(?:password|passwd|token|secret|api-key|access-key)[=\s]+)([^\s;&|]+)",
-        // `"api_key": "…"`, `password = '…'`
-        r#"(?i)((?:password|passwd|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|authorization|cookie)["']?\s*[:=]\s*)("[^"\n]{4,}"|'[^'\n]{4,}')"#,
-    ];
-    told.iter()
-        .filter_map(|form| Regex::new(form).ok())
-        .collect()
-});
+const TOLD: [&str; 5] = [
+    // User and password of an address.
+    r"(://[^/\s:@]*:)([^@\s/]+)@",
+    // `Authorization: Bearer …`
+    r"(?i)\b((?:bearer|basic)\s+)([A-Za-z0-9._~+/=-]{8,})",
+    // `PASSWORD=…` of a shell line, `--password …`, `--token=…`
+    r"\b([A-Z0-9_]*(?:PASSWORD|PASSWD|SECRET|TOKEN|API_?KEY|ACCESS_?KEY|PRIVATE_?KEY|CREDENTIALS?)[A-Z0-9_]*=)([^\s;&|]+)",
+    r"(--(?:password|passwd|token|secret|api-key|access-key)[=\s]+)([^\s;&|]+)",
+    // `"api_key": "…"`, `password = '…'`
+    r#"(?i)((?:password|passwd|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|authorization|cookie)["']?\s*[:=]\s*)("[^"\n]{4,}"|'[^'\n]{4,}')"#,
+];
+
+/// All of these forms, ready to be looked for.
+struct Patterns {
+    /// Whether any of the others is there: most texts hold no secret, and are looked at once.
+    any: RegexSet,
+    forms: Vec<Regex>,
+    told: Vec<Regex>,
+}
+
+static PATTERNS: LazyLock<Option<Patterns>> = LazyLock::new(|| Patterns::new().ok());
+
+impl Patterns {
+    fn new() -> Result<Self, regex::Error> {
+        let each = |forms: &[&str]| -> Result<Vec<Regex>, regex::Error> {
+            forms.iter().map(|form| Regex::new(form)).collect()
+        };
+        Ok(Self {
+            any: RegexSet::new(FORMS.iter().chain(&TOLD))?,
+            forms: each(&FORMS)?,
+            told: each(&TOLD)?,
+        })
+    }
+}
 
 /// Names whose value is a secret.
 static NAMES: LazyLock<Option<Regex>> = LazyLock::new(|| {
@@ -70,6 +80,9 @@ static NAMES: LazyLock<Option<Regex>> = LazyLock::new(|| {
 });
 
 impl Secrets {
+    /// What stands in the place of a secret.
+    pub const MASK: &str = "[secret]";
+
     /// Takes secrets by their value; short ones would mask ordinary words.
     pub fn known(values: impl IntoIterator<Item = String>) -> Self {
         let mut known: Vec<String> = values
@@ -93,7 +106,7 @@ impl Secrets {
         let mut masked = Cow::Borrowed(text);
         for value in &self.known {
             if masked.contains(value.as_str()) {
-                masked = Cow::Owned(masked.replace(value.as_str(), MASK));
+                masked = Cow::Owned(masked.replace(value.as_str(), Self::MASK));
             }
         }
         masked
@@ -102,13 +115,19 @@ impl Secrets {
     /// Writes a text without its secrets.
     #[must_use]
     pub fn masked<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        let Some(patterns) = PATTERNS.as_ref() else {
+            return Cow::Borrowed(Self::MASK);
+        };
         let mut masked = self.masked_known(text);
-        for form in FORMS.iter() {
+        if !patterns.any.is_match(&masked) {
+            return masked;
+        }
+        for form in &patterns.forms {
             if form.is_match(&masked) {
-                masked = Cow::Owned(form.replace_all(&masked, MASK).into_owned());
+                masked = Cow::Owned(form.replace_all(&masked, Self::MASK).into_owned());
             }
         }
-        for told in TOLD.iter() {
+        for told in &patterns.told {
             if told.is_match(&masked) {
                 let hidden = told.replace_all(&masked, |found: &Captures<'_>| hidden(found));
                 masked = Cow::Owned(hidden.into_owned());
@@ -121,7 +140,7 @@ impl Secrets {
     #[must_use]
     pub fn masked_value<'t>(&self, name: &str, value: &'t str) -> Cow<'t, str> {
         if tells(name) && !value.is_empty() {
-            return Cow::Borrowed(MASK);
+            return Cow::Borrowed(Self::MASK);
         }
         self.masked(value)
     }
@@ -145,7 +164,7 @@ fn hidden(found: &Captures<'_>) -> String {
     if group(2).starts_with('$') {
         return format!("{}{}{at}", group(1), group(2));
     }
-    format!("{}{MASK}{at}", group(1))
+    format!("{}{}{at}", group(1), Secrets::MASK)
 }
 
 #[cfg(test)]
@@ -154,8 +173,7 @@ mod tests {
 
     #[test]
     fn every_form_is_there() {
-        assert_eq!(super::FORMS.len(), 11);
-        assert_eq!(super::TOLD.len(), 5);
+        assert!(super::PATTERNS.is_some());
         assert!(super::NAMES.is_some());
     }
 

@@ -9,12 +9,11 @@ import type {
   LetIn,
   LogEvent,
   LogWindow,
-  Marks,
+  MarkedState,
   Paired,
   Project,
   RunDetail,
   RunList,
-  RunState,
   Scene,
   Seq,
   Timeline,
@@ -180,12 +179,12 @@ export const blob = (id: string, digest: string) => call<Kept>(run(id, `/blobs/$
 
 export const timeline = (id: string, signal?: AbortSignal) => call<Timeline>(run(id, '/timeline'), undefined, signal);
 
-export const state = (id: string, at: Seq, signal: AbortSignal) => call<RunState>(run(id, `/state?at=${at}`), undefined, signal);
+/** How a run stood after `at` events, in one request. */
+export const moment = (id: string, at: Seq, signal: AbortSignal) =>
+  call<MarkedState>(run(id, `/state?at=${at}&with=marks`), undefined, signal);
 
 export const scene = (id: string, signal?: AbortSignal, shown: Shown = PLAIN) =>
   call<{ scene: Scene }>(run(id, '/graph') + (isPlain(shown) ? '' : query({ view: JSON.stringify(shown) })), undefined, signal);
-
-export const marks = (id: string, at: Seq, signal: AbortSignal) => call<{ marks: Marks }>(run(id, `/graph?at=${at}`), undefined, signal);
 
 export const verify = (id: string) => call<Verified>(run(id, '/verify'));
 

@@ -343,6 +343,11 @@ export interface RunState extends Line {
   answers: SettledRequest[];
 }
 
+/** How a run stood, with the marks of its graph. */
+export interface MarkedState extends RunState {
+  marks: Marks;
+}
+
 export interface Group {
   group: 'node' | 'edge' | 'label' | 'machine';
   /** Of a label: the id of its edge. */

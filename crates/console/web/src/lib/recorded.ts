@@ -31,9 +31,9 @@ export function recorded(recording: Recording, address: string): unknown {
   if (kind === 'events') return recording.events[seq ?? ''];
   if (kind === 'calls') return why === 'why' && !query ? recording.calls[seq ?? ''] : undefined;
   const at = asked.get('at');
-  if (at !== null && (kind === 'state' || kind === 'graph')) {
+  if (at !== null && kind === 'state') {
     const moment = recording.moments.findLast((one) => one.at <= Number(at)) ?? recording.moments[0];
-    return kind === 'state' ? moment?.state : moment && { marks: moment.marks };
+    return moment && { ...moment.state, marks: moment.marks };
   }
   return recording.answers[path];
 }

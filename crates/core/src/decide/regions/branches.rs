@@ -6,15 +6,18 @@ use serde_json::Value;
 use crate::{
     decide::{
         Work,
-        transitions::{done, error, is_failed, state_of},
+        transitions::{done, error, state_of},
     },
     event::{BranchStart, Cause, Event, Merged, RegionKind, RegionOutcome, RegionsStart},
     machine::{Activity, Branch, Join, Merge, Outcome, Over, Parallel},
     merge,
     names::FramePath,
     refusal::{Code, Refusal},
-    run::{Frame, Region},
+    run::Frame,
 };
+
+/// Name of a state whose entry fails a branch.
+const FAILED: &str = "failed";
 
 impl Work<'_> {
     /// Returns how the branch at `path` has just ended, if it has.
@@ -24,20 +27,15 @@ impl Work<'_> {
         if frame.at == terminal {
             return Some(RegionOutcome::Succeeded);
         }
-        let machine = self.machine.called(frame.machine.as_ref())?;
-        let ends = matches!(
-            machine.states.get(&frame.at)?.activity,
-            Activity::Final { .. }
-        );
-        (ends || is_failed(&frame.at)).then_some(RegionOutcome::Failed)
+        let ends = matches!(frame.state(self.machine)?.activity, Activity::Final { .. });
+        (ends || frame.at.as_str() == FAILED).then_some(RegionOutcome::Failed)
     }
 
     /// Returns the branch that the frame at `path` is, if it is one.
     fn branch_of(&self, path: &FramePath) -> Option<Branch> {
         let (parent, name) = path.split_last()?;
         let frame = self.run.frame(&parent)?;
-        let machine = self.machine.called(frame.machine.as_ref())?;
-        let parallel = machine.states.get(&frame.at)?.activity.parallel()?;
+        let parallel = frame.state(self.machine)?.activity.parallel()?;
         match &parallel.over {
             // Lines that meet end where the machine does, whatever the name of the state.
             Over::Branches(branches) if !parallel.meets() => branches.get(name).cloned(),
@@ -71,12 +69,7 @@ impl Work<'_> {
     pub(in crate::decide) fn reopen_branches(&mut self, path: &FramePath) -> Result<(), Refusal> {
         while self.reopen_next(path)? {}
         let (frame, _) = self.stand(path)?;
-        let below: Vec<FramePath> = frame
-            .regions
-            .iter()
-            .filter(|region| region.is_open())
-            .map(|region| path.child(&region.name))
-            .collect();
+        let below = open_below(frame, path);
         below
             .iter()
             .try_for_each(|branch| self.reopen_branches(branch))
@@ -84,14 +77,10 @@ impl Work<'_> {
 
     /// Has the first branch that waits for its turn go on, if there is room; tells whether one did.
     fn reopen_next(&mut self, path: &FramePath) -> Result<bool, Refusal> {
-        let (frame, machine) = self.stand(path)?;
-        let parallel = state_of(machine, frame)?.activity.parallel();
+        let (frame, state) = self.at(path)?;
+        let parallel = state.activity.parallel();
         let at_once = parallel.map_or(usize::MAX, Parallel::at_once);
-        let open = frame
-            .regions
-            .iter()
-            .filter(|region| region.is_open())
-            .count();
+        let open = frame.open_regions().count();
         let waiting = frame
             .regions
             .iter()
@@ -112,8 +101,8 @@ impl Work<'_> {
         if self.reopen_next(path)? {
             return self.go_on_below(path);
         }
-        let (frame, machine) = self.stand(path)?;
-        let Some(parallel) = state_of(machine, frame)?.activity.parallel() else {
+        let (frame, state) = self.at(path)?;
+        let Some(parallel) = state.activity.parallel() else {
             return Ok(());
         };
         let Over::Branches(branches) = &parallel.over else {
@@ -122,12 +111,7 @@ impl Work<'_> {
         if parallel.meets() {
             return Ok(());
         }
-        let running = frame
-            .regions
-            .iter()
-            .filter(|region| region.is_open())
-            .count();
-        if running >= parallel.at_once() {
+        if frame.open_regions().count() >= parallel.at_once() {
             return Ok(());
         }
         let Some(branch) = branches.get_index(frame.regions.len()).map(start) else {
@@ -184,10 +168,9 @@ impl Work<'_> {
                 self.try_join(&parent)?;
                 // Where the fork has joined, no further branch of it begins: what stands there now is another
                 // state, or waits for a person.
-                let is_there = self.run.frame(&parent).is_some_and(|frame| {
-                    let ended = |region: &Region| region.name == name && region.ended.is_some();
-                    frame.regions.iter().any(|region| ended(region))
-                });
+                let above = self.run.frame(&parent);
+                let region = above.and_then(|frame| frame.region(name));
+                let is_there = region.is_some_and(|region| !region.is_open());
                 if is_there && self.is_open(&parent) {
                     self.open_next(&parent)?;
                 }
@@ -199,8 +182,8 @@ impl Work<'_> {
 
     /// Joins the branches of the frame at `path`, if it is time.
     fn try_join(&mut self, path: &FramePath) -> Result<(), Refusal> {
-        let (frame, machine) = self.stand(path)?;
-        let Some(parallel) = state_of(machine, frame)?.activity.parallel() else {
+        let (frame, state) = self.at(path)?;
+        let Some(parallel) = state.activity.parallel() else {
             return Ok(());
         };
         let branches = match &parallel.over {
@@ -271,13 +254,7 @@ impl Work<'_> {
         let parallel = state_of(machine, frame)?.activity.parallel();
         let rule = parallel.map_or_else(Merge::default, |parallel| parallel.merge);
         let context = merge::branches(machine, frame, rule, outcome);
-        let open: Vec<FramePath> = frame
-            .regions
-            .iter()
-            .filter(|region| region.is_open())
-            .map(|region| path.child(&region.name))
-            .collect();
-        for branch in open {
+        for branch in open_below(frame, path) {
             self.on_leave(&branch)?;
             self.emit(Event::RegionEnded {
                 path: branch,
@@ -305,6 +282,12 @@ impl Work<'_> {
             Outcome::Failure => self.raise_own(path, &error(), cause),
         }
     }
+}
+
+/// Returns the paths of the open branches of `frame`, which stands at `path`.
+fn open_below(frame: &Frame, path: &FramePath) -> Vec<FramePath> {
+    let open = frame.open_regions();
+    open.map(|region| path.child(&region.name)).collect()
 }
 
 fn start((name, branch): (&String, &Branch)) -> BranchStart {

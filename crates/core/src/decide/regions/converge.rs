@@ -44,10 +44,14 @@ impl Work<'_> {
         }
         let (holder, _) = self.stand(&parent)?;
         let arrows = self.arrows(&parent)?;
-        let waits = may_come(&arrows, holder, &path_name(path), &at)
-            || holder.regions.iter().any(|region| {
-                region.is_open() && region.frame.stay.waits_at_join() && region.frame.at == at
-            });
+        let waits = may_come(
+            &arrows,
+            holder,
+            path.names().last().map_or("", String::as_str),
+            &at,
+        ) || holder
+            .open_regions()
+            .any(|region| region.frame.stay.waits_at_join() && region.frame.at == at);
         if waits {
             self.emit(Event::RegionWaits { path: path.clone() });
             self.meet(&parent)?;
@@ -80,7 +84,7 @@ impl Work<'_> {
                 return Ok(());
             };
             let line = path.child(first);
-            let at = holder.regions.iter().find(|region| region.name == *first);
+            let at = holder.region(first);
             let state = at.and_then(|region| machine.states.get(&region.frame.at));
             let may_part = state.is_some_and(|state| state.approval_before.is_some());
             let merged = if arrived.len() > 1 {
@@ -152,7 +156,7 @@ impl Work<'_> {
     /// Goes on above lines of which one has ended.
     pub(in crate::decide) fn line_ended(&mut self, path: &FramePath) -> Result<(), Refusal> {
         let (holder, machine) = self.stand(path)?;
-        let open = holder.regions.iter().any(|region| region.is_open());
+        let open = holder.open_regions().next().is_some();
         let Some(parallel) = state_of(machine, holder)?.activity.parallel() else {
             return Ok(());
         };
@@ -196,8 +200,4 @@ impl Work<'_> {
         }
         self.raise_own(path, &done(), None)
     }
-}
-
-fn path_name(path: &FramePath) -> String {
-    path.names().last().cloned().unwrap_or_default()
 }

@@ -1,6 +1,6 @@
 //! Which states lines can still come to by the arrows written, and so who waits for whom.
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::collections::BTreeSet;
 
 use crate::{
     decide::transitions::error,
@@ -21,11 +21,8 @@ pub(super) struct Arrows<'m> {
 /// Tells whether a line at work can still come to `at`, by the arrows written.
 pub(super) fn may_come(arrows: &Arrows<'_>, holder: &Frame, but: &str, at: &StateName) -> bool {
     holder
-        .regions
-        .iter()
-        .filter(|region| {
-            region.is_open() && !region.frame.stay.waits_at_join() && region.name != but
-        })
+        .open_regions()
+        .filter(|region| !region.frame.stay.waits_at_join() && region.name != but)
         .any(|region| leads_to(arrows, &region.frame.at, at))
 }
 
@@ -80,9 +77,9 @@ fn next_states<'m>(arrows: &Arrows<'m>, at: &StateName) -> Vec<&'m StateName> {
 
 /// Finds the lines that wait at one state and may go on, in the order of the lines.
 pub(super) fn next_meeting(arrows: &Arrows<'_>, holder: &Frame) -> Option<Vec<String>> {
-    let waiting = |region: &&Arc<Region>| region.is_open() && region.frame.stay.waits_at_join();
+    let waiting = |region: &&Region| region.frame.stay.waits_at_join();
     let mut places: Vec<&StateName> = Vec::new();
-    for region in holder.regions.iter().filter(waiting) {
+    for region in holder.open_regions().filter(waiting) {
         if !places.contains(&&region.frame.at) {
             places.push(&region.frame.at);
         }
@@ -104,8 +101,7 @@ pub(super) fn next_meeting(arrows: &Arrows<'_>, holder: &Frame) -> Option<Vec<St
         })
         .or(free.first())?;
     let names = holder
-        .regions
-        .iter()
+        .open_regions()
         .filter(waiting)
         .filter(|region| region.frame.at == **first)
         .map(|region| region.name.clone())

@@ -3,8 +3,8 @@
 use crate::{
     decide::{Work, transitions::state_of},
     event::{Cause, RegionOutcome},
-    machine::{Join, Machine, OnItemError, Over, Parallel, State},
-    names::{FramePath, StateName},
+    machine::{Join, Machine, OnItemError, Over, Parallel},
+    names::FramePath,
     refusal::{Code, Refusal},
     run::{Frame, RunningAt},
 };
@@ -12,7 +12,7 @@ use crate::{
 impl Work<'_> {
     /// Tells whether a failure keeps further states from beginning.
     pub(in crate::decide) fn is_failing(&self) -> bool {
-        fails_below(self.machine, &self.run.root)
+        failure_below(self.machine, &self.run.root).is_some()
     }
 
     /// Begins states that have waited for room, in the order of the lines.
@@ -81,7 +81,8 @@ impl Work<'_> {
         };
         let (frame, machine) = self.stand(path)?;
         // What is made for the workflow is none of its states.
-        let counted = !is_generated(machine, &frame.at) && !state_of(machine, frame)?.ends_lines;
+        let state = state_of(machine, frame)?;
+        let counted = state.shown_as.is_none() && !state.ends_lines;
         if !counted || frame.stay.effect().is_some() || frame.line.steps <= limit {
             return Ok(false);
         }
@@ -107,13 +108,6 @@ impl Work<'_> {
     }
 }
 
-fn is_generated(machine: &Machine, at: &StateName) -> bool {
-    machine
-        .states
-        .get(at)
-        .is_some_and(|state| state.shown_as.is_some())
-}
-
 /// Returns the first failure that counts, in the order of the lines.
 pub(super) fn first_failure(holder: &Frame, parallel: &Parallel) -> Option<Cause> {
     if parallel.on_error != OnItemError::Fail {
@@ -136,25 +130,15 @@ pub(super) fn first_failure(holder: &Frame, parallel: &Parallel) -> Option<Cause
     })
 }
 
-fn state_at<'m>(machine: &'m Machine, frame: &Frame) -> Option<&'m State> {
-    machine
-        .called(frame.machine.as_ref())?
-        .states
-        .get(&frame.at)
-}
-
 fn failure_below(machine: &Machine, frame: &Frame) -> Option<Cause> {
-    let parallel = state_at(machine, frame).and_then(|state| state.activity.parallel());
+    let parallel = frame
+        .state(machine)
+        .and_then(|state| state.activity.parallel());
     let own = parallel
         .filter(|parallel| parallel.join == Join::Converge)
         .and_then(|parallel| first_failure(frame, parallel));
     own.or_else(|| {
-        let open = frame.regions.iter().filter(|region| region.is_open());
-        open.into_iter()
-            .find_map(|region| failure_below(machine, &region.frame))
+        let mut open = frame.open_regions();
+        open.find_map(|region| failure_below(machine, &region.frame))
     })
-}
-
-fn fails_below(machine: &Machine, frame: &Frame) -> bool {
-    failure_below(machine, frame).is_some()
 }

@@ -2,10 +2,10 @@
 
 use super::Work;
 use crate::{
-    attempt::{CallStatus, PendingCall},
+    attempt::CallStatus,
     call::{CallResult, ToolCall},
     decide::{Answered, Reply, calls::record, people::Asking},
-    event::{About, AllowSource, CallRecord, Event, NoAnswer, PendingGrant, VoidReason},
+    event::{About, AllowSource, CallMarks, CallRecord, Event, NoAnswer, PendingGrant, VoidReason},
     judge::{StageVerdict, context_of, judge_stage, marks, only_reads},
     names::{CallId, Digest, FramePath},
     refusal::{Code, Refusal},
@@ -36,14 +36,7 @@ impl Work<'_> {
         };
         match judge_stage(context, &mode) {
             StageVerdict::Allow(source) => {
-                self.emit(Event::ToolAllowed {
-                    path: path.clone(),
-                    call: record(call),
-                    source,
-                    reads: only_reads(call),
-                    marks: marks(context),
-                });
-                self.start_call(path, &call.id);
+                self.allow(path, record(call), source, only_reads(call), marks(context));
                 Ok(Reply::Accepted)
             }
             StageVerdict::Ask(refusal, then) => {
@@ -54,42 +47,54 @@ impl Work<'_> {
                     then: Some(then),
                 };
                 let about = About::Call(Box::new(grant));
-                let how = Asking::of(context.state.approval);
+                let how = Asking::of(context.state().approval);
                 self.ask(path, about, call.digest.clone(), how);
                 Ok(Reply::Ask(refusal))
             }
             StageVerdict::Deny(source, refusal) => {
-                self.emit(Event::ToolDenied {
-                    path: path.clone(),
-                    call: record(call),
-                    source: source.to_owned(),
-                    refusal: refusal.clone(),
-                });
+                self.deny(path, record(call), source, refusal.clone());
                 self.go_on(path)?;
                 Ok(Reply::Refused(refusal))
             }
         }
     }
 
-    /// Records that a call of a message may not run.
-    pub(super) fn deny_in_stage(
+    /// Records that a call of a message may not run, and what says so.
+    pub(super) fn deny(
         &mut self,
         path: &FramePath,
-        call: &PendingCall,
+        call: CallRecord,
         source: &str,
         refusal: Refusal,
     ) {
         self.emit(Event::ToolDenied {
             path: path.clone(),
-            call: CallRecord {
-                id: call.id.clone(),
-                tool: call.tool.clone(),
-                digest: call.digest.clone(),
-                summary: String::new(),
-                agent: None,
-            },
+            call,
             source: source.to_owned(),
             refusal,
+        });
+    }
+
+    /// Records that a call of a message may run, and is passed to its tool.
+    fn allow(
+        &mut self,
+        path: &FramePath,
+        call: CallRecord,
+        source: AllowSource,
+        reads: bool,
+        marks: CallMarks,
+    ) {
+        let id = call.id.clone();
+        self.emit(Event::ToolAllowed {
+            path: path.clone(),
+            call,
+            source,
+            reads,
+            marks,
+        });
+        self.emit(Event::ToolStarted {
+            path: path.clone(),
+            call: id,
         });
     }
 
@@ -161,19 +166,12 @@ impl Work<'_> {
                 bytes: u64::try_from(text.len()).unwrap_or(u64::MAX),
                 ms: 0,
                 wrote: Vec::new(),
-                told: super::digest_of(text),
+                told: Digest::of(text),
                 text: Some(text.to_owned()),
             });
         }
         self.start_again(path)?;
         self.go_on(path)
-    }
-
-    fn start_call(&mut self, path: &FramePath, call: &CallId) {
-        self.emit(Event::ToolStarted {
-            path: path.clone(),
-            call: call.clone(),
-        });
     }
 
     /// A person said yes to a call of a stage: the yes is used up by the verdict on just this call.
@@ -187,28 +185,15 @@ impl Work<'_> {
             id: request.id(),
             question: request.question.clone(),
         });
-        let call = grant.call;
-        let id = call.id.clone();
         let then = grant.then.unwrap_or_default();
         match then.denied {
             Some(refusal) => {
-                self.emit(Event::ToolDenied {
-                    path: path.clone(),
-                    call,
-                    source: "policy".to_owned(),
-                    refusal,
-                });
+                self.deny(path, grant.call, "policy", refusal);
                 self.go_on(path)
             }
             None => {
-                self.emit(Event::ToolAllowed {
-                    path: path.clone(),
-                    call,
-                    source: AllowSource::Grant,
-                    reads: then.reads,
-                    marks: grant.marks,
-                });
-                self.start_call(path, &id);
+                let source = AllowSource::Grant;
+                self.allow(path, grant.call, source, then.reads, grant.marks);
                 Ok(())
             }
         }
@@ -223,15 +208,14 @@ impl Work<'_> {
         let Some(grant) = request.call() else {
             return Ok(());
         };
-        let call = PendingCall {
-            id: grant.call.id.clone(),
-            tool: grant.call.tool.clone(),
-            digest: grant.call.digest.clone(),
-            reads: false,
-            status: CallStatus::Asked,
+        // Its arguments stand in the request.
+        let call = CallRecord {
+            summary: String::new(),
+            agent: None,
+            ..grant.call.clone()
         };
         let refusal = Refusal::new(Code::GrantDenied, message);
-        self.deny_in_stage(&request.path, &call, "grant", refusal);
+        self.deny(&request.path, call, "grant", refusal);
         self.go_on(&request.path)
     }
 

@@ -8,9 +8,10 @@ use super::Work;
 use crate::{
     decide::transitions::{done, error, reasons, state_of},
     event::{Cause, Event, VoidReason},
+    evolve::UPSTREAM,
     holds::unmet,
-    machine::{ModelStage, Otherwise},
-    names::{EventName, FramePath},
+    machine::{Machine, ModelStage, Otherwise},
+    names::{Digest, EventName, FramePath},
     place::stage_of,
     refusal::Refusal,
     run::Frame,
@@ -146,7 +147,7 @@ impl Work<'_> {
         self.emit(Event::CompletionAccepted {
             path: path.clone(),
             call: None,
-            digest: super::digest_of(&payload.to_string()),
+            digest: Digest::of(payload.to_string()),
         });
         self.assert_and_exit(path, payload)
     }
@@ -237,8 +238,7 @@ impl Work<'_> {
         attempt: u32,
         cause: Cause,
     ) -> Result<(), Refusal> {
-        let (frame, machine) = self.stand(path)?;
-        let state = state_of(machine, frame)?;
+        let (frame, state) = self.at(path)?;
         let own = EventName::new(event);
         let event = if state.on.contains_key(&own) {
             own
@@ -246,10 +246,7 @@ impl Work<'_> {
             error()
         };
         if state.on.contains_key(&event) {
-            let code = cause
-                .code
-                .as_str()
-                .map_or_else(|| cause.code.to_string(), str::to_owned);
+            let code = cause.code_text();
             let stage = frame.at.clone();
             self.emit(Event::StageFailed {
                 path: path.clone(),
@@ -293,12 +290,8 @@ impl Work<'_> {
 }
 
 /// Finds where the output of the stage at `frame` goes among those of the others: as the stages are written.
-fn place_of(machine: &crate::machine::Machine, frame: &Frame) -> usize {
-    let known = frame
-        .line
-        .context
-        .get("upstream")
-        .and_then(Value::as_object);
+fn place_of(machine: &Machine, frame: &Frame) -> usize {
+    let known = frame.line.context.get(UPSTREAM).and_then(Value::as_object);
     machine
         .states
         .keys()

@@ -8,11 +8,11 @@ use crate::{
     },
     command::CALLS_MAX,
     decide::{carry::spent, transitions::state_of},
-    event::{Cause, Event, Passing},
+    event::{CallRecord, Cause, Event, Passing},
     machine::Ending,
     names::{CallId, Digest, FramePath},
     refusal::{Code, Refusal},
-    stage::is_spent,
+    stage::{SPENT, is_spent},
 };
 
 /// What the model is reminded of when it calls nothing.
@@ -51,8 +51,7 @@ impl Work<'_> {
         }
         let turn = progress.turns.saturating_add(1);
         if is_spent(self.machine, &self.run) {
-            let message = "the run has spent what it may on models: no further call is made";
-            return self.exit(path, End::failed("budget", message));
+            return self.exit(path, End::failed("budget", SPENT));
         }
         self.emit(Event::ModelCalled {
             path: path.clone(),
@@ -179,7 +178,7 @@ impl Work<'_> {
             self.emit(Event::CompletionAccepted {
                 path: path.clone(),
                 call: None,
-                digest: super::digest_of(&answer.payload.to_string()),
+                digest: Digest::of(answer.payload.to_string()),
             });
             self.emit_turn(path, turn, "");
             return self.assert_and_exit(path, &answer.payload);
@@ -215,7 +214,14 @@ impl Work<'_> {
             let CallStatus::Fault(refusal) = call.status.clone() else {
                 return Ok(());
             };
-            self.deny_in_stage(path, &call, "stage", refusal);
+            let call = CallRecord {
+                id: call.id,
+                tool: call.tool,
+                digest: call.digest,
+                summary: String::new(),
+                agent: None,
+            };
+            self.deny(path, call, "stage", refusal);
         }
     }
 

@@ -2,18 +2,18 @@
 
 use crate::{
     flowstate::{
+        keys::{FOR_EACH, PARALLEL, SOURCE, SUB_FLOW, TASK},
         reader::Reader,
         syntax::{Action, Doing, ForEach, Given, Named, Parallel, SubFlow, Task, Written},
         tools,
-        values::{self, Key, is_variable_name, shown},
+        values::{self, is_variable_name, shown},
     },
     node::{Entry, Kind, Node},
 };
 
 impl Reader<'_> {
     pub(super) fn sub_flow(&mut self, tool: &Named, arguments: &Node) -> SubFlow {
-        let keys: &[Key] = &[("workflow", true), ("variables", false), ("as", false)];
-        self.check_arguments(tool, arguments, keys);
+        self.check_keys(tool, arguments, SUB_FLOW);
         let value = |key: &str| arguments.get(key).map(|entry| &entry.value);
         let alias = value("as").and_then(|node| self.name("as", node));
         if let Some(name) = &alias
@@ -60,12 +60,7 @@ impl Reader<'_> {
     }
 
     pub(super) fn parallel(&mut self, tool: &Named, arguments: &Node) -> Parallel {
-        let keys: &[Key] = &[
-            ("tasks", true),
-            ("max-concurrency", false),
-            ("fail-fast", false),
-        ];
-        self.check_arguments(tool, arguments, keys);
+        self.check_keys(tool, arguments, PARALLEL);
         let value = |key: &str| arguments.get(key).map(|entry| &entry.value);
         Parallel {
             tasks: value("tasks")
@@ -119,14 +114,6 @@ impl Reader<'_> {
             self.wrong_type("a task", "a map with `tool`", node);
             return None;
         }
-        const TASK: &[Key] = &[
-            ("tool", true),
-            ("arguments", false),
-            ("output", false),
-            ("name", false),
-            ("start-at", false),
-            ("states", false),
-        ];
         let mut rest = node.clone();
         for key in ["next", "goto", "on-error"] {
             if let Some(entry) = node.get(key) {
@@ -172,14 +159,7 @@ impl Reader<'_> {
     }
 
     pub(super) fn for_each(&mut self, tool: &Named, state: &Node, arguments: &Node) -> ForEach {
-        let keys: &[Key] = &[
-            ("items-from", true),
-            ("start-at", false),
-            ("states", false),
-            ("on-empty", false),
-            ("on-iteration-error", false),
-        ];
-        self.check_arguments(tool, arguments, keys);
+        self.check_keys(tool, arguments, FOR_EACH);
         let start = self.either(tool, state, arguments, "start-at");
         let states = self.either(tool, state, arguments, "states");
         let value = |key: &str| arguments.get(key).map(|entry| &entry.value);
@@ -248,11 +228,7 @@ impl Reader<'_> {
 
     fn items_from(&mut self, node: &Node) -> Action {
         if matches!(node.kind, Kind::Map(_)) {
-            self.keys(
-                "`items-from`",
-                node,
-                &[("tool", true), ("arguments", false)],
-            );
+            self.keys("`items-from`", node, SOURCE);
             let action = self.action("`items-from`", node, node.span);
             self.check_items_tool(&action);
             return action;

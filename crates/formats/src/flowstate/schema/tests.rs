@@ -1,17 +1,15 @@
 #![expect(clippy::unwrap_used, reason = "a failed test panics")]
 
 use std::{
-    collections::BTreeSet,
     fs,
     path::{Path, PathBuf},
 };
 
 use serde_json::Value;
 
-use super::{retry_rows, schema, state_rows, tool_rows, top_rows};
+use super::schema;
 use crate::{
     diagnostic::Report,
-    flowstate::{custom, document},
     parse,
     source::{Files, Source},
 };
@@ -90,10 +88,6 @@ fn yaml_below(directory: &Path) -> Vec<PathBuf> {
     }
     found.sort();
     found
-}
-
-fn names<T>(rows: &[(&'static str, T)]) -> BTreeSet<&'static str> {
-    rows.iter().map(|(name, _)| *name).collect()
 }
 
 #[test]
@@ -183,17 +177,6 @@ fn what_the_shape_of_a_file_shows_is_refused() {
     let shown = |name: &str| !validator.is_valid(&read(&cases.join(format!("{name}.yaml"))));
     let missed: Vec<&&str> = SHOWN.iter().filter(|name| !shown(name)).collect();
     assert!(missed.is_empty(), "these fit the schema: {missed:?}");
-}
-
-#[test]
-fn the_schema_has_just_the_keys_that_are_read() {
-    let of = |rows: Vec<super::Row>| -> BTreeSet<&str> {
-        rows.into_iter().map(|(name, _, _)| name).collect()
-    };
-    assert_eq!(of(top_rows()), names(document::TOP));
-    assert_eq!(of(state_rows()), names(document::STATE));
-    assert_eq!(of(tool_rows()), names(custom::TOOL));
-    assert_eq!(of(retry_rows()), names(custom::RETRY));
 }
 
 #[test]

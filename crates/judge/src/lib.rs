@@ -1,0 +1,18 @@
+//! Whether a tool call may run, and whether a guard holds: read from a machine and a run, of which nothing is changed.
+//!
+//! [`judge()`] checks a call's facts against the policy of its state, [`holds`] evaluates guards, and [`address`] finds
+//! the frame that a command is for.
+
+pub mod address;
+pub mod holds;
+
+mod judge;
+
+pub use judge::{
+    Finding, Hold, JudgeContext, Objection, ShellRule, StageVerdict, Verdict, awaits_approval,
+    begins_with, context_of, covers, hold, hold_at, interrupt_hits, is_contained, judge,
+    judge_stage, judge_written, keeps_running, keys, marks, only_reads, shell_finding,
+};
+
+use interlock_machine::{glob, guard, machine, names, policy, refusal, substance};
+use interlock_run::{call, data, event, facts, parts, run};

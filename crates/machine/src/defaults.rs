@@ -1,0 +1,11 @@
+//! What is left out where a value is written: it is there again when the value is read.
+
+/// Tells whether a value is its default.
+pub fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
+
+/// Tells whether a number is 0.
+pub fn is_zero<T: Default + PartialEq>(number: &T) -> bool {
+    is_default(number)
+}

@@ -1,0 +1,16 @@
+//! What a workflow compiles to: states, transitions, guards, policies and limits.
+//!
+//! A machine is immutable, and the same whichever format it was written in. Nothing here knows a run.
+
+pub mod canonical;
+pub mod cause;
+pub mod defaults;
+pub mod glob;
+pub mod guard;
+pub mod instant;
+pub mod machine;
+pub mod names;
+pub mod policy;
+pub mod refusal;
+pub mod substance;
+pub mod visible;

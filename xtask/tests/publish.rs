@@ -1,0 +1,147 @@
+//! What crates.io asks of the crates that are published, without asking it.
+#![expect(clippy::expect_used, reason = "a failed test panics")]
+#![expect(
+    clippy::indexing_slicing,
+    reason = "absent keys of a JSON value are null"
+)]
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    path::{Component, Path, PathBuf},
+    process::Command,
+};
+
+use serde_json::Value;
+
+/// Crates that are not published: those of our own use, and the program, whose name belongs to others there.
+const KEPT: &[&str] = &[
+    "interlock",
+    "interlock-bench",
+    "interlock-fixture",
+    "interlock-testkit",
+    "xtask",
+];
+
+/// Asks Cargo for the packages of the workspace.
+fn packages() -> Vec<Value> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let output = Command::new(cargo)
+        .args(["metadata", "--no-deps", "--offline", "--format-version=1"])
+        .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join(".."))
+        .output()
+        .expect("cargo runs");
+    assert!(output.status.success(), "{output:?}");
+    let said: Value = serde_json::from_slice(&output.stdout).expect("cargo prints JSON");
+    let packages = said["packages"].as_array().expect("a list of packages");
+    packages.clone()
+}
+
+fn text<'a>(value: &'a Value, key: &str) -> &'a str {
+    value[key].as_str().unwrap_or_default()
+}
+
+/// The dependencies on crates of ours that are published with a package: those that name a version.
+fn published(package: &Value) -> impl Iterator<Item = &Value> {
+    let all = package["dependencies"].as_array().into_iter().flatten();
+    all.filter(|one| one["path"].is_string() && text(one, "req") != "*")
+}
+
+#[test]
+fn what_is_published_says_what_it_is_and_needs_only_what_is_published() {
+    let packages = packages();
+    assert!(packages.len() > 30, "{} packages", packages.len());
+    for package in &packages {
+        let name = text(package, "name");
+        let is_kept = package["publish"].as_array().is_some_and(Vec::is_empty);
+        assert_eq!(is_kept, KEPT.contains(&name), "`publish` of {name}");
+        if is_kept {
+            continue;
+        }
+        for key in ["description", "license", "repository"] {
+            assert!(!text(package, key).is_empty(), "{name} has no {key}");
+        }
+        let own = package["dependencies"].as_array().into_iter().flatten();
+        for need in own.filter(|one| one["path"].is_string()) {
+            let (other, wanted) = (text(need, "name"), text(need, "req"));
+            let is_versioned = wanted == format!("^{}", text(package, "version"));
+            // A development dependency without a version is left out of what is published.
+            let is_left_out = text(need, "kind") == "dev" && wanted == "*";
+            assert!(is_versioned || is_left_out, "{name} needs {other} {wanted}");
+            assert!(
+                is_left_out || !KEPT.contains(&other),
+                "{name} needs {other}"
+            );
+        }
+    }
+}
+
+/// A crate is published after all that it names with a version, also for its tests.
+#[test]
+fn the_crates_have_an_order_in_which_they_are_published() {
+    let mut waiting: BTreeMap<String, BTreeSet<String>> = packages()
+        .iter()
+        .filter(|package| !KEPT.contains(&text(package, "name")))
+        .map(|package| {
+            let needs = published(package).map(|need| text(need, "name").to_owned());
+            (text(package, "name").to_owned(), needs.collect())
+        })
+        .collect();
+    while !waiting.is_empty() {
+        let left: BTreeSet<String> = waiting.keys().cloned().collect();
+        waiting.retain(|_, needs| needs.iter().any(|need| left.contains(need)));
+        assert!(waiting.len() < left.len(), "a circle among {left:?}");
+    }
+}
+
+/// The path without `.` and `..`, links left as they are: a package holds what a link leads to.
+fn plain(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::ParentDir => {
+                plain.pop();
+            }
+            Component::CurDir => {}
+            other => plain.push(other),
+        }
+    }
+    plain
+}
+
+#[test]
+fn no_crate_includes_a_file_that_its_package_does_not_hold() {
+    let mut seen = 0;
+    for package in packages() {
+        let manifest = Path::new(text(&package, "manifest_path"));
+        let folder = manifest.parent().expect("a manifest lies in a folder");
+        if KEPT.contains(&text(&package, "name")) && text(&package, "name") != "interlock" {
+            continue;
+        }
+        let mut folders = vec![folder.join("src")];
+        while let Some(below) = folders.pop() {
+            for entry in fs::read_dir(&below).expect("a folder can be listed") {
+                let path = entry.expect("a file can be listed").path();
+                if path.is_dir() {
+                    folders.push(path);
+                    continue;
+                }
+                let source = fs::read_to_string(&path).unwrap_or_default();
+                for macros in ["include_str!(", "include_bytes!("] {
+                    for rest in source.split(macros).skip(1) {
+                        let Some(name) = rest.trim_start().strip_prefix('"') else {
+                            continue;
+                        };
+                        let name = name.split('"').next().unwrap_or_default();
+                        let file = plain(&below.join(name));
+                        let place = format!("{}: `{name}`", path.display());
+                        assert!(file.starts_with(folder), "{place} lies outside");
+                        assert!(file.is_file(), "{place} is not there");
+                        seen += 1;
+                    }
+                }
+            }
+        }
+    }
+    assert!(seen > 10, "only {seen} files are included");
+}
