@@ -20,13 +20,17 @@
 //! - `note`: the control tool for whose call a note is there now, `asked` with it.
 //!
 //! `ROOT` in any text is the project's directory.
+//!
+//! `answers.txt` has a line for each file: how all that was answered and recorded in it is hashed, and what was
+//! answered where some of its steps came once more. Whoever means a change writes it anew with `INTERLOCK_BLESS=1`; with
+//! `INTERLOCK_FOUND=DIRECTORY` all of it is written there, to be compared with the revision before.
 #![expect(clippy::unwrap_used, reason = "a failed test panics")]
 #![expect(
     clippy::indexing_slicing,
     reason = "absent keys of a JSON value are null"
 )]
 
-use std::{fs, path::Path};
+use std::{cell::RefCell, fs, path::Path};
 
 use interlock_clients::{ClientId, control_tool, hook::respond, read};
 use interlock_core::{
@@ -40,6 +44,7 @@ use interlock_project::Environment;
 use interlock_store::{
     ClientProcess, Durability, EventLog as _, Home, Lookup, NewRun, SessionKey, SourceFile, submit,
 };
+use interlock_testkit::found::{compare_one, without_chance};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -58,6 +63,8 @@ struct Story {
     room: TempDir,
     environment: Environment,
     workflow: String,
+    /// What was answered so far.
+    answers: RefCell<String>,
 }
 
 impl Story {
@@ -97,6 +104,7 @@ impl Story {
             room,
             environment,
             workflow: told["workflow"].to_string(),
+            answers: RefCell::default(),
         };
         match told["start"].as_str() {
             None => {}
@@ -281,17 +289,81 @@ impl Story {
         }
         if let Some(event) = step["event"].as_str() {
             let reply = self.transition(event, step["agent"].as_str());
+            self.say(&format!("{reply:?}"));
             let taken = matches!(reply, Reply::Accepted);
             return (taken == (step["taken"] != json!(false)))
                 .then_some(())
                 .ok_or_else(|| format!("the run replied {reply:?}"));
         }
-        match (self.hook(step), step.get("refused")) {
+        let answer = self.hook(step);
+        self.say(&format!("{answer:?}"));
+        match (answer, step.get("refused")) {
             (Err(why), Some(words)) if holds(words, &why) => Ok(()),
             (Ok(_), None) if step.get("answer").is_none() => Ok(()),
             (Ok(answer), None) if fits(&step["answer"], &answer) => Ok(()),
             (other, _) => Err(format!("the answer is {other:?}")),
         }
+    }
+}
+
+/// Steps that come once more.
+const AGAIN: usize = 5;
+
+impl Story {
+    fn say(&self, text: &str) {
+        let mut answers = self.answers.borrow_mut();
+        answers.push_str(text);
+        answers.push('\n');
+    }
+
+    /// Takes some of the steps once more, in another order; whatever is answered is as it was.
+    fn take_again(&self, steps: &[Value]) {
+        for number in 0..AGAIN {
+            let Some(step) = steps.get((number * 7 + 3) % steps.len().max(1)) else {
+                return;
+            };
+            if step.get("hook").is_some() || step.get("event").is_some() {
+                drop(self.take(step));
+            }
+        }
+    }
+
+    /// Returns all that was answered and recorded, without what differs from one play to the next.
+    fn told(self) -> String {
+        let runs = self.environment.home.list_runs().unwrap();
+        let mut ids: Vec<String> = Vec::new();
+        let mut told: Vec<String> = Vec::new();
+        for run in &runs {
+            ids.push(run.id.to_string());
+            let log = self.environment.home.open_run(&run.id).unwrap();
+            let events = log.events(0).map(|recorded| recorded.unwrap().event);
+            let lines = events.map(|event| {
+                let mut event = serde_json::to_value(event).unwrap();
+                shorten(&mut event);
+                format!("{event}\n")
+            });
+            told.push(lines.collect::<String>().replace(run.id.as_str(), "RUN"));
+        }
+        // Several runs of one moment have no order.
+        told.sort();
+        let logs = told.concat();
+        let root = self.room.path().canonicalize().unwrap();
+        let mut text = self.answers.into_inner() + &logs;
+        for id in ids {
+            text = text.replace(&id, "RUN");
+        }
+        let text = text.replace(&format!("-{}", std::process::id()), "-PID");
+        without_chance(&text.replace(root.to_str().unwrap(), "ROOM"))
+    }
+}
+
+/// Leaves out what is cut where the name of the room ends.
+fn shorten(value: &mut Value) {
+    match value {
+        Value::String(text) if text.ends_with("...") => *text = "...".to_owned(),
+        Value::Array(items) => items.iter_mut().for_each(shorten),
+        Value::Object(keys) => keys.values_mut().for_each(shorten),
+        _ => {}
     }
 }
 
@@ -345,6 +417,10 @@ fn story(path: &Path) -> datatest_stable::Result<()> {
             .take(step)
             .map_err(|why| format!("step {}: {why}\nof {step}", index + 1))?;
     }
+    story.take_again(told["steps"].as_array().unwrap());
+    let file = path.file_name().unwrap().to_str().unwrap();
+    let list = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/answers.txt");
+    compare_one(&list, &format!("{}/{file}", client.word()), &story.told())?;
     Ok(())
 }
 

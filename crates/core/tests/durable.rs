@@ -21,3 +21,5 @@ mod items;
 mod limits;
 #[path = "durable/lost.rs"]
 mod lost;
+#[path = "durable/retries.rs"]
+mod retries;

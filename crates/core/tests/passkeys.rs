@@ -86,6 +86,11 @@ impl Played {
 
     /// The yes that a passkey signed to the only thing that waits.
     fn yes(&self) -> Answer {
+        self.yes_at(self.run.seq)
+    }
+
+    /// The same, signed for another moment of the run.
+    fn yes_at(&self, seq: u64) -> Answer {
         let waiting = pending(&self.machine, &self.run);
         let [one] = waiting.as_slice() else {
             unreachable!("{waiting:?}");
@@ -96,7 +101,7 @@ impl Played {
             question: one.digest(),
             note: None,
         };
-        let passkey = PasskeyAssertion::unsigned(said, self.run.seq, Object::new());
+        let passkey = PasskeyAssertion::unsigned(said, seq, Object::new());
         Answer {
             by: "ana".to_owned(),
             passkey: Some(Box::new(passkey)),
@@ -282,6 +287,16 @@ fn a_call_is_refused_until_a_passkey_grants_it() {
         matches!(played.proposes("t5").reply, Reply::Refused(_)),
         "it is used once"
     );
+}
+
+#[test]
+fn an_assertion_of_a_moment_to_come_is_no_yes() {
+    let mut played = Played::new();
+    played.sends("SHIP", None);
+    let ahead = played.yes_at(played.run.seq + 1);
+    assert_eq!(played.refused(ahead), Code::PasskeyInvalid);
+    let now = played.yes();
+    assert_eq!(played.ask(CommandKind::Approve(now)).reply, Reply::Accepted);
 }
 
 #[test]

@@ -10,6 +10,7 @@
 //! [`collector`] keeps the spans that are posted to it.
 //! [`picture`] tells what changed on the disk.
 //! [`sample`] chooses what of a long test is played today.
+//! [`dice`] makes what is played by chance, and [`found`] compares what came of it with what came of it before.
 //!
 //! Nothing here links any other crate of the workspace: what a test sees is what the model, the disk and the programs'
 //! own output saw.
@@ -18,6 +19,8 @@ pub mod claude;
 pub mod client;
 pub mod collector;
 mod confined;
+pub mod dice;
+pub mod found;
 mod http;
 pub mod interlock;
 pub mod mcp;

@@ -72,6 +72,18 @@ fn a_failed_item_stops_the_loop_or_is_passed_over() {
 }
 
 #[test]
+fn a_loop_counts_the_items_that_have_ended_and_those_that_failed() {
+    let body = json!({ "step": task(&key("item"), &json!({ "done": end() }), &json!({})) });
+    let mut driven = Driven::start(each(true, &body, &json!({ "done": to("after") })));
+    driven.done("list", "a\nb\nc\nd");
+    driven.failed("list/0/step", 7, "why");
+    driven.done("list/1/step", "");
+    driven.failed("list/2/step", 7, "why");
+    let items = driven.run.root.stay.items().unwrap();
+    assert_eq!((items.ended, items.failed), (3, 2));
+}
+
+#[test]
 fn thousands_of_items_without_effects_need_no_deep_stack() {
     let test = json!({
         "look": { "activity": { "test": { "left": key("item"), "op": "value" } }, "on": { "done": end() } },

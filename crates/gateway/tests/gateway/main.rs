@@ -13,6 +13,7 @@ mod governed;
 mod governed_files;
 mod governed_results;
 mod governed_session;
+mod made_up;
 mod moves;
 mod protocol;
 mod start;

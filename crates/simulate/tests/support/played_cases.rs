@@ -1,25 +1,16 @@
 //! Every case of the corpus, played.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
+#[path = "case_files.rs"]
+mod case_files;
 
 use interlock_core::{event::Event, machine::Machine};
-use interlock_formats::{NoWorkflows, Source, load};
-use interlock_simulate::{
-    Scenario,
-    cases::{CaseFile, WorkflowText, find_case_files},
-};
+use interlock_simulate::Scenario;
 
-pub(crate) fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
-
-pub(crate) fn loaded(name: &str, text: &str) -> Option<Machine> {
-    let source = Source::new(name, text);
-    Some(load(&source, None, &NoWorkflows).ok()?.machine)
-}
+#[allow(
+    unused_imports,
+    reason = "not every test that plays cases loads others"
+)]
+pub(crate) use case_files::{loaded, root};
 
 /// Plays every case with a machine that `prepare` has been given first, and returns what `of` makes of each.
 ///
@@ -29,26 +20,15 @@ pub(crate) fn played_cases<C>(
     of: impl Fn(String, &Machine, Vec<Event>) -> C,
 ) -> Vec<C> {
     let mut all = Vec::new();
-    for folder in ["tests/cases", "workflows"] {
-        for path in find_case_files(&root().join(folder)).unwrap() {
-            let file = CaseFile::parse(&fs::read_to_string(&path).unwrap()).unwrap();
-            let (name, text) = match &file.workflow {
-                WorkflowText::Inline(text) => (path.clone(), text.clone()),
-                WorkflowText::File(relative) => {
-                    let path = path.with_file_name(relative);
-                    let text = fs::read_to_string(&path).unwrap();
-                    (path, text)
-                }
-            };
-            let Some(machine) = loaded(&name.display().to_string(), &text) else {
-                continue;
-            };
-            let machine = prepare(machine);
-            let shown = path.strip_prefix(root()).unwrap().display();
-            for case in &file.cases {
-                let events = case.recorded(&machine, &Scenario::default());
-                all.push(of(format!("{shown}: {}", case.name), &machine, events));
-            }
+    for cased in case_files::case_files() {
+        let machine = prepare(cased.machine);
+        for case in &cased.file.cases {
+            let events = case.recorded(&machine, &Scenario::default());
+            all.push(of(
+                format!("{}: {}", cased.name, case.name),
+                &machine,
+                events,
+            ));
         }
     }
     all

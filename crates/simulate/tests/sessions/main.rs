@@ -1,0 +1,44 @@
+//! Sessions made up for each workflow of the cases: what they come to is what it was.
+//!
+//! `data/sessions.txt` has a line for each file of cases: how all that was answered, recorded and shown in its sessions
+//! is hashed. Some sessions say the lines of the cases in another order, with ids, doubled or left out; the others ask
+//! what clients, runners and people may ask, of the workflow and of ones that differ from it in a few things. Whoever
+//! means a change writes the list anew with `INTERLOCK_BLESS=1`; with `INTERLOCK_FOUND=DIRECTORY` every session is
+//! written there, to be compared with those of the revision before.
+#![expect(clippy::unwrap_used, reason = "a failed test panics")]
+
+mod carried;
+#[path = "../support/case_files.rs"]
+mod case_files;
+mod commands;
+mod ended;
+mod lines;
+mod session;
+mod source;
+mod varied;
+
+use std::collections::BTreeSet;
+
+use case_files::{case_files, root};
+use interlock_testkit::found::compare;
+use source::Material;
+
+/// Returns all sessions of a workflow.
+fn sessions(material: &Material) -> String {
+    lines::play(material, 0) + &session::play(material, 0)
+}
+
+#[test]
+fn sessions_made_up_for_each_workflow_come_to_what_they_did() {
+    let mut machines = BTreeSet::new();
+    let mut found = Vec::new();
+    for cased in case_files() {
+        // Where two files test the same workflow, the first is enough.
+        if machines.insert(cased.machine.clone().seal().hash) {
+            let text = sessions(&Material::of(&cased));
+            found.push((cased.name, text));
+        }
+    }
+    let list = root().join("crates/simulate/tests/data/sessions.txt");
+    compare(&list, &found).unwrap();
+}

@@ -1,0 +1,176 @@
+//! What the sessions of a workflow are made of: what its cases say, and what every workflow may be told.
+
+use std::collections::BTreeSet;
+
+use interlock_core::{
+    call::ToolCall,
+    command::{ActivityOutcome, Answer},
+    machine::{Machine, Object},
+};
+use interlock_simulate::{InputLine, Scenario, call, input::ToolLine};
+use serde_json::{Value, json};
+
+use crate::case_files::Cased;
+
+/// Calls of a workflow's cases that its sessions make.
+const CALLS_MAX: usize = 14;
+
+/// A workflow, and what its sessions are made of.
+pub(crate) struct Material {
+    pub(crate) name: String,
+    pub(crate) machine: Machine,
+    pub(crate) scenario: Scenario,
+    /// The lines of its cases.
+    pub(crate) lines: Vec<InputLine>,
+    pub(crate) calls: Vec<ToolCall>,
+    pub(crate) facts: Vec<Value>,
+    pub(crate) events: Vec<String>,
+    pub(crate) data: Vec<Object>,
+    pub(crate) answers: Vec<Answer>,
+    pub(crate) outcomes: Vec<ActivityOutcome>,
+    /// Patterns of frozen files.
+    pub(crate) frozen: Vec<String>,
+    pub(crate) states: Vec<Value>,
+}
+
+impl Material {
+    pub(crate) fn of(cased: &Cased) -> Self {
+        let mut scenario = Scenario::default();
+        for case in &cased.file.cases {
+            scenario.level = case.level.unwrap_or(scenario.level);
+            if scenario.input.is_empty() {
+                scenario.input.clone_from(&case.input);
+            }
+        }
+        let steps = cased.file.cases.iter().flat_map(|case| &case.steps);
+        let mut all = Self {
+            name: cased.name.clone(),
+            machine: Machine {
+                hash: "own".to_owned(),
+                ..cased.machine.clone()
+            },
+            scenario,
+            lines: steps.map(|step| step.line.clone()).collect(),
+            calls: Vec::new(),
+            facts: Vec::new(),
+            events: Vec::new(),
+            data: values_of(&cased.machine),
+            answers: vec![Answer {
+                by: "ana".to_owned(),
+                ..Answer::default()
+            }],
+            outcomes: Vec::new(),
+            frozen: Vec::new(),
+            states: Vec::new(),
+        };
+        for line in all.lines.clone() {
+            all.take(line);
+        }
+        for (tool, input) in [
+            ("Read", json!({"file_path": "src/a.py"})),
+            (
+                "Edit",
+                json!({"file_path": "src/a.py", "old_string": "x", "new_string": "y\nz"}),
+            ),
+            ("Bash", json!({"command": "make test; echo x > out.txt"})),
+        ] {
+            all.call(&ToolLine {
+                tool: tool.to_owned(),
+                input,
+                ..ToolLine::default()
+            });
+        }
+        let shell = all
+            .calls
+            .iter()
+            .filter_map(|call| call.facts.shell.as_ref());
+        let commands = shell.flat_map(|line| &line.commands);
+        all.facts = commands
+            .map(|it| serde_json::to_value(it).unwrap())
+            .collect();
+        let facts = all
+            .calls
+            .iter()
+            .map(|call| serde_json::to_value(&call.facts));
+        all.facts.extend(facts.map(Result::unwrap));
+        let machine = serde_json::to_value(&all.machine).unwrap();
+        collect(&machine, "frozen", &mut |value| {
+            let patterns = value.as_array().into_iter().flatten();
+            let patterns = patterns.filter_map(Value::as_str).map(str::to_owned);
+            all.frozen.extend(patterns);
+        });
+        let states = machine.get("states").and_then(Value::as_object);
+        all.states = states.map_or_else(Vec::new, |all| all.values().cloned().collect());
+        all
+    }
+
+    fn take(&mut self, line: InputLine) {
+        match line {
+            InputLine::Tool(tool) => self.call(&tool),
+            InputLine::Message(message) => {
+                for tool in &message.calls {
+                    self.call(tool);
+                }
+            }
+            InputLine::Transition(line) => {
+                self.events.push(line.event);
+                self.data.push(line.data);
+            }
+            InputLine::Approve(line) | InputLine::Reject(line) => self.answers.push(Answer {
+                by: line.by,
+                data: line.data,
+                note: line.note,
+                path: line.path,
+                message: line.message,
+                edit: line.edit,
+                of: line.of,
+                ..Answer::default()
+            }),
+            InputLine::Activity(line) => self.outcomes.push(line.outcome),
+            _ => {}
+        }
+    }
+
+    fn call(&mut self, line: &ToolLine) {
+        if self.calls.len() < CALLS_MAX {
+            self.calls.push(call(&self.scenario, line, String::new()));
+        }
+    }
+}
+
+/// Returns data that the guards of a machine ask for, and data that they do not.
+fn values_of(machine: &Machine) -> Vec<Object> {
+    let text = serde_json::to_value(machine).unwrap();
+    let mut keys: BTreeSet<String> = machine.context.keys().cloned().collect();
+    let mut values = vec![json!(1), json!("x"), json!(true), Value::Null];
+    collect(&text, "field", &mut |value| match value {
+        Value::String(key) => drop(keys.insert(key.clone())),
+        Value::Object(guard) => values.extend(guard.get("value").cloned()),
+        _ => {}
+    });
+    let mut all = vec![Object::new()];
+    for (number, key) in keys.iter().enumerate() {
+        for (at, value) in values.iter().enumerate() {
+            if at < 4 || at % 4 == number % 4 {
+                all.push(Object::from_iter([(key.clone(), value.clone())]));
+            }
+        }
+    }
+    all
+}
+
+/// Hands every value of a key, at any depth.
+fn collect(value: &Value, key: &str, taken: &mut dyn FnMut(&Value)) {
+    match value {
+        Value::Array(items) => items.iter().for_each(|item| collect(item, key, taken)),
+        Value::Object(keys) => {
+            for (name, inner) in keys {
+                if name == key {
+                    taken(inner);
+                }
+                collect(inner, key, taken);
+            }
+        }
+        _ => {}
+    }
+}
