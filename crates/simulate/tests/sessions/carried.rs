@@ -70,10 +70,11 @@ impl Session<'_> {
     }
 
     fn running(&mut self, effect: &Effect) -> CommandKind {
-        if effect.kind == EffectKind::Stage && !self.dice.one_in(8) {
-            if let Some(command) = self.stage(effect) {
-                return command;
-            }
+        if effect.kind == EffectKind::Stage
+            && !self.dice.one_in(8)
+            && let Some(command) = self.stage(effect)
+        {
+            return command;
         }
         match self.dice.below(12) {
             0 => CommandKind::LoseEffects,

@@ -31,14 +31,14 @@ pub(crate) fn varied<T: Serialize + DeserializeOwned + Clone>(
 
 /// Changes one thing somewhere in a value; another of its kind may lend a key.
 fn change(dice: &mut Dice, value: &mut Value, others: &[Value]) {
-    if dice.one_in(3) {
-        if let (Value::Object(own), Some(Value::Object(other))) = (&mut *value, dice.pick(others)) {
-            let keys: Vec<&String> = other.keys().collect();
-            if let Some(key) = dice.pick(&keys) {
-                own.insert((*key).clone(), other.get(*key).cloned().unwrap_or_default());
-            }
-            return;
+    if dice.one_in(3)
+        && let (Value::Object(own), Some(Value::Object(other))) = (&mut *value, dice.pick(others))
+    {
+        let keys: Vec<&String> = other.keys().collect();
+        if let Some(key) = dice.pick(&keys) {
+            own.insert((*key).clone(), other.get(*key).cloned().unwrap_or_default());
         }
+        return;
     }
     let places = count(value);
     let mut place = dice.below(places);
