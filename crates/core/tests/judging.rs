@@ -10,7 +10,7 @@ mod started;
 
 use interlock_core::{
     Reply,
-    call::{CallFacts, CallKind, ToolCall},
+    call::{CallFacts, CallKind, ControlTool, ToolCall},
     command::{Command, CommandKind},
     decide,
     machine::Machine,
@@ -179,5 +179,30 @@ fn a_call_of_several_parts_needs_each_of_them_and_none_that_is_disallowed() {
         let policy = policy(allowed, disallowed);
         let found = judged(&policy, CallKind::Edit, "patch", &json!({"parts": parts}));
         assert_eq!(found, wanted, "{policy} {parts:?}");
+    }
+}
+
+#[test]
+fn nobody_is_asked_about_interlocks_own_tools() {
+    use ControlTool::{CreateWorkflow, GetState, ListWorkflows, Pause, Start, Transition};
+    for policy in [
+        json!({}),
+        json!({"allowed_tools": [], "on_denied": "ask"}),
+        json!({"allowed_tools": [], "on_denied": "deny"}),
+        json!({"disallowed_tools": ["interlock_pause"], "on_denied": "ask"}),
+        json!({"allowed_tools": [], "iterations_max": 0, "on_denied": "ask"}),
+    ] {
+        for (tool, code) in [
+            (GetState, ""),
+            (ListWorkflows, ""),
+            (Transition, ""),
+            (Pause, ""),
+            (CreateWorkflow, ""),
+            (Start, "run_open"),
+        ] {
+            let kind = CallKind::Control(tool);
+            let found = judged(&policy, kind, "interlock_pause", &json!({}));
+            assert_eq!(found, code, "{policy}: {tool:?}");
+        }
     }
 }

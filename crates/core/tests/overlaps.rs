@@ -183,3 +183,21 @@ fn what_a_probe_saw_counts_as_far_as_it_belongs_to_the_command() {
         assert_eq!(seen, wanted, "{exit} {exits:?}");
     }
 }
+
+#[test]
+fn a_write_ages_evidence_whether_its_call_counts_against_a_limit_or_not() {
+    for counts in [true, false] {
+        for writes in [true, false] {
+            let tested = ends(begins(begun(), "t", "tests"), "t", 5);
+            assert!(!tested.evidence[KEY].is_before_an_edit(&tested));
+            let marks = json!({"counts": counts, "writes": writes});
+            let run = begins_with(tested, "c", marks);
+            let stale = run.evidence[KEY].is_before_an_edit(&run);
+            assert_eq!(stale, writes, "counts: {counts}");
+            assert_eq!(run.root.stay.used.calls, 1 + u64::from(counts), "{writes}");
+            let run = ends_with(run, "c", 0, json!([]), json!({}));
+            let stale = run.evidence[KEY].is_before_an_edit(&run);
+            assert_eq!(stale, writes, "counts: {counts}, at its end");
+        }
+    }
+}

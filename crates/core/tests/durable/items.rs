@@ -144,6 +144,40 @@ fn what_a_person_cancels_is_no_failed_item_that_others_follow() {
 }
 
 #[test]
+fn a_cancelled_list_has_code_130_whatever_code_its_failures_have() {
+    let body = json!({ "step": task(&key("item"), &json!({ "done": end() }), &json!({})) });
+    let rows = [
+        (on_codes(&[(130, "handler")], None), true),
+        (on_codes(&[(1, "handler")], None), false),
+        (on_codes(&[], Some("handler")), false),
+    ];
+    for (error, is_handled) in rows {
+        for (goes_on, splits) in [(false, false), (false, true), (true, false), (true, true)] {
+            let on = json!({ "done": to("after"), "error": error });
+            let mut whole = each(goes_on, &body, &on);
+            whole["states"]["list"]["on"] = json!({ "done": to("list/each"), "error": error });
+            whole["states"]["list"]["fails_with"] = json!(1);
+            whole["states"]["list/each"]["fails_with"] = json!(1);
+            let mut driven = Driven::start(whole);
+            if splits {
+                driven.done("list", "a\nb");
+            }
+            driven.accept(CommandKind::Cancel {
+                by: "ana".to_owned(),
+            });
+            let place = format!("{error}, goes on: {goes_on}, splits: {splits}");
+            let running = driven.running().pop().map(|(path, _)| path);
+            assert_eq!(
+                running.as_deref(),
+                is_handled.then_some("handler"),
+                "{place}"
+            );
+            assert_eq!(driven.run.phase == Phase::Cancelled, !is_handled, "{place}");
+        }
+    }
+}
+
+#[test]
 fn a_failed_list_has_code_1_whether_it_is_handled_or_not() {
     let body = json!({ "step": task(&key("item"), &json!({ "done": end() }), &json!({})) });
     let code = json!([{ "hole": { "error": "code" } }, { "hole": { "error": "stderr" } }]);
