@@ -144,3 +144,30 @@ pub fn shell_of_person(variable: impl Fn(&str) -> Option<String>) -> Dialect {
         _ => Dialect::Unknown,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "a failed test panics")]
+
+    use super::*;
+
+    #[test]
+    fn programs_are_looked_for_in_absolute_directories_alone() {
+        let none: &[&str] = &[];
+        for (path, directories) in [
+            (Some("/usr/bin:/bin"), &["/usr/bin", "/bin"][..]),
+            (Some(".:/bin"), &["/bin"]),
+            (Some(":/bin:"), &["/bin"]),
+            (Some("node_modules/.bin:~/bin:/bin:../x"), &["/bin"]),
+            (Some(""), none),
+            (None, none),
+        ] {
+            let path = path.map(|path| ("PATH".into(), path.into()));
+            let environment = Environment {
+                variables: path.into_iter().collect(),
+                ..Environment::of_process().unwrap()
+            };
+            assert_eq!(search_path(&environment), directories);
+        }
+    }
+}

@@ -1,7 +1,9 @@
 //! What no guarded agent may touch, and what looks alike and is free.
 
 use interlock_core::{call::ToolCall, names::CallId};
-use interlock_facts::{CallContext, CallSite, EditFields, GivenDisk, Proposal, Shape, facts};
+use interlock_facts::{
+    CallContext, CallSite, EditFields, GivenDisk, Proposal, Shape, facts, protected_paths,
+};
 use interlock_shell::Dialect;
 use serde_json::{Value, json};
 
@@ -44,6 +46,10 @@ fn disk() -> GivenDisk {
 }
 
 fn found(tool: &str, shape: Shape, input: &Value) -> ToolCall {
+    found_in(&context(), tool, shape, input)
+}
+
+fn found_in(context: &CallContext, tool: &str, shape: Shape, input: &Value) -> ToolCall {
     let proposal = Proposal {
         id: CallId::from("1"),
         tool,
@@ -54,7 +60,7 @@ fn found(tool: &str, shape: Shape, input: &Value) -> ToolCall {
         agent: None,
         branch: None,
     };
-    facts(proposal, &context(), &disk())
+    facts(proposal, context, &disk())
 }
 
 fn in_line(line: &str) -> Option<String> {
@@ -414,5 +420,68 @@ fn no_client_is_told_to_load_other_plugins_and_no_package_of_interlock_goes() {
         "apt-get install -y jq",
     ] {
         assert_eq!(in_line(line), None, "{line}");
+    }
+}
+
+#[test]
+fn an_entry_of_the_person_opens_what_it_names_and_what_is_below() {
+    let hook = "/p/.git/hooks/pre-commit";
+    let git = "~/.config/git/config";
+    for (entry, path, opens) in [
+        (".git/hooks", hook, true),
+        (".git/hooks/", hook, true),
+        (".git/hooks/*", hook, true),
+        (".git/hooks/**", hook, true),
+        (".GIT/Hooks/*", hook, true),
+        (".git/hooks/pre-commit", hook, true),
+        (".git/hooks/pre-push", hook, false),
+        (".git/hook", hook, false),
+        (".git/hook*", hook, false),
+        ("/p/.git/hooks", hook, true),
+        ("/p/.git/hooks/*", hook, true),
+        ("/q/.git/hooks/*", hook, false),
+        ("~/.git/hooks/*", hook, false),
+        ("~/.config/git", git, true),
+        ("~/.config/git/", git, true),
+        ("~/.config/git/*", git, true),
+        ("~/.config/git/**", git, true),
+        ("~/.config/git/other", git, false),
+        // Interlock's own files and those of clients stay closed.
+        (".claude/*", "/p/.claude/settings.json", false),
+        (".interlock/**", "/p/.interlock/config.toml", false),
+    ] {
+        let context = CallContext {
+            opened: vec![entry.to_owned()],
+            ..context()
+        };
+        let input = json!({ "file_path": path, "content": "x" });
+        let call = found_in(&context, "Write", WRITE, &input);
+        assert_eq!(call.facts.protected.is_none(), opens, "{entry}: {path}");
+    }
+}
+
+#[test]
+fn the_list_of_protected_places_has_those_of_every_base() {
+    let context = CallContext {
+        site: CallSite::at("/p/sub"),
+        ..context()
+    };
+    let listed = protected_paths(&context, &disk());
+    for path in [
+        "/p/.claude",
+        "/p/sub/.claude",
+        "/home/you/.claude",
+        "/p/.mcp.json",
+        "/home/you/.mcp.json",
+        "/p/opencode.jsonc",
+        "/home/you/.bashrc",
+        "/home/you/.config/git",
+        "/etc/interlock",
+        "/home/you/.local/state/interlock",
+        "/home/you/.config/interlock",
+        "/opt/interlock/bin/interlock",
+    ] {
+        let found = listed.iter().filter(|found| found.path == path).count();
+        assert_eq!(found, 1, "{path}");
     }
 }

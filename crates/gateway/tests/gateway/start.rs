@@ -216,3 +216,68 @@ fn the_list_shows_what_can_be_started_and_what_is_wrong_with_the_rest() {
         answer.text
     );
 }
+
+#[test]
+fn the_states_listed_are_those_that_the_file_has() {
+    let world = World::new();
+    let forks = r"
+id: forks
+initial: a
+states:
+  a: {on: {GO: {fork: {branches: {one: {initial: b, terminal: z}, two: {initial: c, terminal: z}}, on_complete: z, on_fail: z}}}}
+  b: {on: {OK: z}}
+  c: {on: {OK: {invoke: sub, on_complete: z, on_fail: z}}}
+  z: {type: final}
+machines:
+  sub: {initial: inner, states: {inner: {type: final}}}
+";
+    let pipeline = r"
+id: p
+stages:
+  first: {body: work, allowedTools: [Read], completionTool: submit, completionSchema: {}, turnCap: 3, next: {parallel: [left, right]}}
+  left: {body: work, allowedTools: [Read], completionTool: submit, completionSchema: {}, turnCap: 3, next: end}
+  right: {body: work, allowedTools: [Read], completionTool: submit, completionSchema: {}, turnCap: 3, next: fail}
+";
+    let codemie = r"
+assistants: [{id: a, system_prompt: x}]
+states:
+  - {id: s, assistant_id: a, task: go, next: {state_ids: [l, r]}}
+  - {id: l, assistant_id: a, task: go, next: {state_id: meet}}
+  - {id: r, assistant_id: a, task: go, next: {state_id: meet}}
+  - {id: meet, assistant_id: a, task: go, next: {state_id: end}}
+";
+    let flow = r#"
+name: flow
+start-at: beside
+states:
+  beside:
+    tool: parallel
+    arguments: {tasks: [{name: unit, tool: bash, arguments: {command: "true"}}, {name: lint, tool: bash, arguments: {command: "true"}}]}
+    next: again
+  again:
+    tool: for-each
+    arguments: {items-from: {tool: bash, arguments: {command: ls}}, start-at: step, states: {step: {tool: bash, arguments: {command: "true"}}}}
+"#;
+    let files: [(&str, &str, &[&str]); 4] = [
+        ("forks", forks, &["a", "b", "c", "z"]),
+        ("pipeline", pipeline, &["first", "left", "right"]),
+        ("codemie", codemie, &["s", "l", "r", "meet"]),
+        ("flow", flow, &["beside", "again"]),
+    ];
+    for (name, text, _) in files {
+        world.workflow(&format!("{name}.yaml"), text);
+    }
+    let answer = call(&mut world.control(), ListWorkflows, "{}");
+    let listed = at(&answer, "/workflows");
+    for (name, _, states) in files {
+        let mut entries = listed.as_array().unwrap().iter();
+        let entry = entries.find(|entry| entry["name"] == name).unwrap();
+        assert_eq!(entry["states"], json!(states), "{entry}");
+        let line = format!("- {name} (project): {}\n", states.join(", "));
+        assert!(
+            format!("{}\n", answer.text).contains(&line),
+            "{}",
+            answer.text
+        );
+    }
+}

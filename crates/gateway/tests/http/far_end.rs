@@ -145,6 +145,11 @@ fn answer(request: &Request, waiting: &mut Option<Id>) -> Vec<Envelope> {
             let tools = json!([{"name": "echo", "inputSchema": schema}]);
             vec![result_of(id, &json!({"tools": tools}))]
         }
+        // Ended by its server at once.
+        ("subscriptions/listen", _) if params.contains_key("ends") => {
+            let subscribed = json!({"io.modelcontextprotocol/subscriptionId": id.to_value()});
+            vec![result_of(id, &json!({"_meta": subscribed}))]
+        }
         ("subscriptions/listen", _) => {
             let subscribed = json!({"io.modelcontextprotocol/subscriptionId": id.to_value()});
             let params = json!({"_meta": subscribed, "notifications": {}});

@@ -279,6 +279,26 @@ async fn subscriptions_are_known_by_the_clients_own_ids() {
 }
 
 #[tokio::test]
+async fn the_id_of_a_subscription_is_translated_in_the_result_of_its_own_request_alone() {
+    const ID: &str = "io.modelcontextprotocol/subscriptionId";
+    let world = World::new().await;
+    let session = world.session("2025-11-25").await;
+    let listen = json!({"jsonrpc": "2.0", "id": "sub", "method": "subscriptions/listen", "params": {"ends": true}});
+    let mut named = call("sub", "echo");
+    named["params"]["arguments"] = json!({"_meta": {ID: "of the server"}});
+    for (message, expected) in [(listen, "sub"), (named, "of the server")] {
+        for response in [
+            world.post_modern(&modern(message.clone())).await,
+            world.post(Some(&session), &message).await,
+        ] {
+            let answer = json_of(response).await;
+            assert_eq!(answer["id"], "sub");
+            assert_eq!(answer["result"]["_meta"][ID], expected, "{message}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn what_is_under_way_is_finished_when_the_server_ends() {
     let mut world = World::new().await;
     let session = world.session("2025-06-18").await;
