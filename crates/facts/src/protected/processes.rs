@@ -143,11 +143,14 @@ fn by_name<'w>(name: &'w str, words: &[&'w Word]) -> Option<&'w str> {
         .or_else(|| dynamic.map(|word| shown(word)))
 }
 
-/// Tells whether an option is a signal: `-KILL`, `-SIGTERM`, `-9`.
+/// Tells whether an option is a signal: `-KILL`, `-SIGTERM`, `-USR1`, `-9`.
+///
+/// One letter and a number, as in `-P4242`, is an option with its value.
 fn is_signal(option: &str) -> bool {
-    let name = option.trim_start_matches('-');
-    name.bytes()
-        .all(|byte| byte.is_ascii_digit() || byte.is_ascii_uppercase())
+    let name = option.trim_start_matches('-').as_bytes();
+    let is_named = name.iter().take(2).all(u8::is_ascii_uppercase);
+    name.iter()
+        .all(|byte| byte.is_ascii_digit() || is_named && byte.is_ascii_uppercase())
 }
 
 /// Tells whether a pattern may match the name of a client or of Interlock.
