@@ -8,7 +8,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use interlock_core::{call::CallFacts, names::CallId};
+use interlock_core::{
+    call::{CallFacts, PathArea},
+    names::CallId,
+};
 use interlock_facts::{CallContext, Disk as _, DiskError, Proposal, RealDisk, Shape, facts};
 use interlock_shell::Dialect;
 use proptest::prelude::*;
@@ -138,6 +141,26 @@ fn a_path_that_two_programs_read_in_two_ways_is_refused() {
     // The shell goes through the link, and so out of the project.
     let facts = in_line(&room, "touch away/../a.rs");
     assert!(relative(&facts).contains(&None), "{:?}", facts.writes);
+}
+
+#[test]
+fn what_a_line_writes_where_no_path_leads_may_be_anywhere() {
+    let room = project();
+    for (line, removes) in [
+        ("echo x > loop1", false),
+        ("touch loop1", false),
+        ("touch loop1/a", false),
+        ("cp src/a.rs loop2/a", false),
+        ("rm loop1/a", true),
+        ("rm -rf loop1/a", true),
+    ] {
+        let facts = in_line(&room, line);
+        let mut writes = facts.writes.iter();
+        let anywhere = writes.any(|write| {
+            write.place == PathArea::Outside && write.path.is_none() && write.removes == removes
+        });
+        assert!(anywhere, "{line}: {:?}", facts.writes);
+    }
 }
 
 #[test]

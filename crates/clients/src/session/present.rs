@@ -205,3 +205,55 @@ fn not_held(held: &Binding, open: usize, key: &SessionKey) -> String {
         key.session
     )
 }
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "a failed test panics")]
+
+    use super::*;
+
+    /// What happens to a session.
+    #[derive(Debug, Clone, Copy)]
+    enum Happens {
+        Begins,
+        Ends { held: bool },
+    }
+
+    #[test]
+    fn a_session_is_there_since_it_was_first_seen() {
+        use Happens::{Begins, Ends};
+        for (story, since) in [
+            (&[Begins][..], Some(0)),
+            (&[Begins, Begins, Begins], Some(0)),
+            (&[Begins, Ends { held: true }], Some(0)),
+            (&[Begins, Ends { held: true }, Begins], Some(0)),
+            (&[Begins, Ends { held: false }], None),
+            (&[Begins, Ends { held: false }, Begins], Some(2)),
+        ] {
+            let room = tempfile::tempdir().unwrap();
+            let root = room.path().join("project");
+            let session = SessionKey::new("claude-code", "s");
+            let state = room.path().join("state");
+            std::fs::create_dir(&state).unwrap();
+            let mut environment = Environment::at(Home::at(state));
+            let own = process::look(std::process::id());
+            environment.client = own.map(|own| own.client);
+            let binding = Binding {
+                run: RunId::new("r"),
+                session: session.clone(),
+                project_root: root.clone(),
+                process: None,
+                at_ms: 0,
+            };
+            for (at, happens) in story.iter().enumerate() {
+                environment.at_ms = u64::try_from(at).unwrap();
+                match happens {
+                    Begins => begin(&environment, &binding).unwrap(),
+                    Ends { held } => end(&environment, &session, &root, *held).unwrap(),
+                }
+            }
+            let known = environment.home.presence(&session, &root).unwrap();
+            assert_eq!(known.map(|known| known.since_ms), since, "{story:?}");
+        }
+    }
+}
