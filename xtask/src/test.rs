@@ -54,8 +54,8 @@ fn tests(steps: &mut Steps, quick: bool) -> Result<()> {
     let targets = if quick { Some(quick_targets()?) } else { None };
     let chosen: Vec<&str> = targets.iter().flatten().map(String::as_str).collect();
     if tools::cargo_has("nextest") {
-        // Many tests wait for a client or a server: two more than there are cores.
-        let threads = thread::available_parallelism().map_or(2, |cores| cores.get() + 2);
+        // Many tests wait for a client or a server: one more than there are cores.
+        let threads = thread::available_parallelism().map_or(2, |cores| cores.get() + 1);
         let threads = threads.to_string();
         call.extend(["--test-threads", &threads]);
         call.extend(&chosen);

@@ -66,8 +66,14 @@ impl World {
     }
 
     fn of(flow: &str) -> Self {
+        Self::prepared(flow, |_| ())
+    }
+
+    /// Starts a run in a project that is made ready before it.
+    fn prepared(flow: &str, make_ready: impl FnOnce(&Room)) -> Self {
         let room = Room::new().unwrap();
         room.write("flow.yaml", flow).unwrap();
+        make_ready(&room);
         let interlock = Interlock::new(INTERLOCK, &room);
         let run = interlock.start_for_session("flow.yaml", SESSION).unwrap();
         Self { room, run }

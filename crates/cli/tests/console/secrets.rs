@@ -66,6 +66,36 @@ fn what_waits_and_the_log_are_shown_without_their_secrets() {
 }
 
 #[test]
+fn what_changed_is_shown_without_its_secrets() {
+    let world = World::prepared(FLOW, |room| {
+        room.write("settings.toml", "region = \"north\"\n").unwrap();
+        let identity = ["-c", "user.name=You", "-c", "user.email=you@example.com"];
+        for words in [
+            vec!["init", "--quiet"],
+            vec!["add", "settings.toml"],
+            vec!["commit", "--quiet", "--message", "first"],
+        ] {
+            let mut git = room.command("git");
+            let output = git.args(identity).args(&words).output().unwrap();
+            assert!(output.status.success(), "{words:?}: {output:?}");
+        }
+    });
+    let settings = format!("region = \"south\"\nkey = \"{KEY}\"\npassword = \"{PIN}\"\n");
+    world.room.write("settings.toml", &settings).unwrap();
+    let mut console = Console::open(&world.room);
+    let bearer = console.pair();
+    let answer = console.get(&format!("runs/{}/changes", world.run), &bearer);
+    assert_eq!(answer.status, 200, "{answer:?}");
+    let diff = answer.json()["diff"].clone();
+    for line in ["+region = \"south\"", "+key = \"[secret]\""] {
+        assert!(diff.as_array().unwrap().contains(&json!(line)), "{diff}");
+    }
+    for secret in [KEY, PIN] {
+        assert!(!answer.body.contains(secret), "{}", answer.body);
+    }
+}
+
+#[test]
 fn a_masked_value_is_not_taken_for_a_correction() {
     let world = World::of(FLOW);
     let data = json!({ "target": { "host": "a", "password": PIN } }).to_string();

@@ -138,6 +138,8 @@ fn a_workflow_is_edited_as_picture_and_text_and_saved_story() {
     person.tell("write", json!({ "text": "oops: 1" }));
     let line = renamed.lines().count() + 1;
     person.waits("main", &format!("Line {line}, column 1"));
+    let fit = json!({ "on": "button:has-text(\"Fit\")" });
+    person.tell("click", fit);
     super::story::picture(&person.browser, "console-editor");
     person.clean("workflow-broken");
     person.go(&format!("Line {line}"));

@@ -103,7 +103,7 @@ impl Person {
             assert!(why.contains(wanted), "{wanted}:\n{why}");
         }
         // With the reason, which stands below the graph.
-        picture_of(&self.browser, "console-run", 1630);
+        picture_of(&self.browser, "console-run", 1800);
     }
 
     /// Sees the first text and its diff, and says no.
