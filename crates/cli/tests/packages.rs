@@ -61,7 +61,7 @@ fn packages() -> &'static Path {
         let xtask = programs::built("xtask", "xtask", INTERLOCK).unwrap();
         let mut pack = Command::new(xtask);
         pack.args(["package", "npm", "archive", "deb", "homebrew", "--binary"]);
-        // A release is packed tightly; how tightly is not what is tested, and takes a minute of what is built for tests.
+        // A release is compressed as far as it goes. For a test build that takes a minute, and no test looks at the size.
         pack.env("DPKG_DEB_COMPRESSOR_TYPE", "gzip");
         pack.env("DPKG_DEB_COMPRESSOR_LEVEL", "1");
         ran(pack.arg(binary).arg("--to").arg(&packed));
