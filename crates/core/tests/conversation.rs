@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 use interlock_core::{
     Reply,
-    command::{ActivityOutcome, Answer, Command, CommandKind, StageCommand},
+    command::{ActivityOutcome, Answer, Command, CommandKind},
     decide,
     dialogue::RunInput,
     event::{About, Cause, Event},
@@ -86,14 +86,6 @@ impl Driven {
             outcome: ActivityOutcome::done(output),
         });
         assert_eq!(reply, Reply::Accepted);
-    }
-
-    fn stage(&mut self, command: StageCommand) -> Reply {
-        self.ask(CommandKind::Stage {
-            path: FramePath::root(),
-            attempt: 1,
-            command,
-        })
     }
 
     fn at(&self) -> &str {

@@ -16,6 +16,16 @@ use serde_json::{Value, json};
 
 use super::{Driven, end, machine, to};
 
+impl Driven {
+    fn stage(&mut self, command: StageCommand) -> Reply {
+        self.ask(CommandKind::Stage {
+            path: FramePath::root(),
+            attempt: 1,
+            command,
+        })
+    }
+}
+
 fn stage(history: bool, retry: Value) -> Value {
     json!({
         "activity": { "stage": {
