@@ -2,7 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a failed test panics")]
 
 use interlock_core::{
-    Decision, Reply,
+    Decision, Reply, addressed,
     call::{CallFacts, CallKind, ControlTool, ToolCall},
     command::{Command, CommandKind},
     decide,
@@ -136,5 +136,109 @@ fn who_takes_a_branch_takes_it_whole_from_those_who_had_stopped_there() {
             );
             assert_eq!(run.agents.get(&AgentId::new("new")), Some(&path(taken)));
         }
+    }
+}
+
+/// Says where a command of `agent` goes that names `branch`, or why it goes nowhere.
+fn goes(machine: &Machine, run: &Run, branch: Option<&str>, agent: Option<&str>) -> String {
+    let agent = agent.map(AgentId::new);
+    match addressed(machine, run, branch, agent.as_ref()) {
+        Ok(path) => path.to_string(),
+        Err(refusal) => refusal.message,
+    }
+}
+
+#[test]
+fn a_branch_is_found_by_its_name_without_the_names_of_called_machines() {
+    let mut machine = json!(machine(&["a"]));
+    machine["machines"] = json!({"sub": {
+        "id": "sub", "initial": "inner",
+        "states": {
+            "inner": machine["states"]["inner"],
+            "work": machine["states"]["work"],
+            "over": machine["states"]["over"],
+        },
+    }});
+    machine["states"]["work"]["activity"] = json!({"call": {"machine": "sub"}});
+    machine["states"]["work"]["on"] =
+        json!({"done": {"transitions": [{"target": {"state": "over"}}]}});
+    let machine: Machine = serde_json::from_value(machine).unwrap();
+    let run = started(&machine);
+    let leaves: Vec<String> = run.open_leaves().iter().map(ToString::to_string).collect();
+    let open = format!("open: {}", leaves.join(", "));
+    let unknown = |name: &str| format!("no open branch is named `{name}`; {open}");
+    let first = leaves.first().unwrap().as_str();
+    let last = leaves.last().unwrap().as_str();
+    for (branch, wanted) in [
+        ("a", first.to_owned()),
+        ("a/c", first.to_owned()),
+        ("a/c/c", first.to_owned()),
+        ("b/d", last.to_owned()),
+        (last, last.to_owned()),
+        // Of two branches neither is left out.
+        ("c", unknown("c")),
+        ("a/e", unknown("a/e")),
+        ("b/d/x", unknown("b/d/x")),
+        ("", unknown("")),
+    ] {
+        assert_eq!(goes(&machine, &run, Some(branch), None), wanted, "{branch}");
+    }
+}
+
+#[test]
+fn what_no_branch_takes_is_told_why() {
+    let machine = machine(&[]);
+    let begun = started(&machine);
+    let mut run = begun.clone();
+    for agent in ["one", "two"] {
+        let bound = proposes(&machine, &run, CallKind::Other, Some(agent));
+        run = bound.events.iter().fold(run, evolve);
+    }
+    let busy = "every open branch has a sub-agent of its own already: wait until one of them ends";
+    let elsewhere = "this sub-agent works in branch `a` and may not act in `b`";
+    let held =
+        "branch `a` is worked in by sub-agent `one`: nobody else may act there until it ends";
+    for (branch, agent, wanted) in [
+        (None, None, busy),
+        (None, Some("three"), busy),
+        (None, Some("two"), "b"),
+        (Some("a"), Some("one"), "a"),
+        (Some("b"), Some("one"), elsewhere),
+        (Some("a"), Some("three"), held),
+        // Who only looks may look where another works.
+        (Some("a"), None, "a"),
+    ] {
+        let found = goes(&machine, &run, branch, agent);
+        assert_eq!(found, wanted, "{branch:?} {agent:?}");
+    }
+    let alone = json!({"id": "m", "initial": "a", "states": {"a": {"activity": {"final": {"outcome": "success"}}}}});
+    let alone: Machine = serde_json::from_value(alone).unwrap();
+    let over = started(&alone);
+    for branch in [None, Some("a")] {
+        let found = goes(&alone, &over, branch, None);
+        let wanted = match branch {
+            None => "the run is over",
+            Some(_) => "no open branch is named `a`; no branch is open",
+        };
+        assert_eq!(found, wanted);
+    }
+}
+
+#[test]
+fn a_fork_lets_sub_agents_start_unless_the_state_disallows_it() {
+    for (disallowed, wanted) in [(json!([]), ""), (json!(["Read"]), "tool_disallowed")] {
+        let mut machine = json!(machine(&[]));
+        machine["states"]["work"]["policy"] =
+            json!({"allowed_tools": ["Write"], "disallowed_tools": disallowed});
+        let machine: Machine = serde_json::from_value(machine).unwrap();
+        let run = started(&machine);
+        let found = match proposes(&machine, &run, CallKind::SubAgent, None).reply {
+            Reply::Refused(refusal) => refusal.code.as_str(),
+            _ => "",
+        };
+        assert_eq!(found, wanted, "{disallowed}");
+        // Work that is not listed stays refused beside it.
+        let work = proposes(&machine, &run, CallKind::Other, None).reply;
+        assert!(matches!(work, Reply::Refused(_)), "{disallowed}");
     }
 }

@@ -13,7 +13,7 @@ use interlock_core::{
     decide,
     event::Event,
     guard::{Guard, GuardRef},
-    holds::{Scope, evidence_holds, field_value, leaves, unmet},
+    holds::{Scope, evidence_holds, field_value, leaves, read, unmet},
     machine::Outcome,
     names::RunId,
     run::{Phase, Run},
@@ -512,4 +512,29 @@ fn what_conditions_saw_is_told_up_to_the_way_that_was_taken() {
         ("n > 4", Some(true), json!({ "n": 5 })),
     ];
     assert_eq!(seen, wanted);
+}
+
+#[test]
+fn a_question_rests_on_all_that_its_guards_read() {
+    let machine = choice(&yes(), &json!({}), &json!({ "one": 1, "absent": 7 }));
+    let run = started(&machine);
+    let scope = Scope {
+        machine: &machine,
+        run: &run,
+        frame: &run.root,
+    };
+    let output = json!(run.root.line.output.as_ref());
+    let missing = json!({ "inline": { "field": { "field": "two", "op": "exists" } } });
+    for (guard, wanted) in [
+        (yes(), json!([[1]])),
+        (missing, json!([[]])),
+        (unknown(), json!([output, 7])),
+        (all(&[yes(), not(unknown())]), json!([[1], output, 7])),
+        (json!({ "inline": { "output": "x" } }), json!([output])),
+        (json!({ "inline": { "code": 1 } }), json!([null])),
+        (json!({ "inline": "uncancelled" }), json!([null])),
+    ] {
+        let guards: Vec<GuardRef> = vec![serde_json::from_value(guard.clone()).unwrap()];
+        assert_eq!(json!(read(scope, &guards)), wanted, "{guard}");
+    }
 }

@@ -204,3 +204,32 @@ fn nobody_is_asked_about_interlocks_own_tools() {
         }
     }
 }
+
+#[test]
+fn what_would_start_something_that_nothing_holds_passes_without_rules_or_by_its_own_name() {
+    let listed = |tools: &[&str]| json!({"allowed_tools": tools});
+    for (policy, kind, wanted) in [
+        (json!({}), CallKind::Other, ""),
+        (json!({}), CallKind::Edit, ""),
+        (listed(&["Spawn"]), CallKind::Other, ""),
+        (listed(&["Read", "Spawn"]), CallKind::Other, ""),
+        // Whoever lists everything has not named it, and a name says nothing of a tool of another kind.
+        (listed(&["*"]), CallKind::Other, "tool_not_allowed"),
+        (listed(&["Spaw?"]), CallKind::Other, "tool_not_allowed"),
+        (listed(&["Spawn"]), CallKind::Edit, "tool_not_allowed"),
+        (
+            listed(&["Spawn"]),
+            CallKind::Conversation,
+            "tool_not_allowed",
+        ),
+        (
+            json!({"disallowed_tools": ["Read"]}),
+            CallKind::Other,
+            "tool_not_allowed",
+        ),
+    ] {
+        let unheld = json!({"unheld": "it is a program"});
+        let found = judged(&policy, kind, "Spawn", &unheld);
+        assert_eq!(found, wanted, "{policy} {kind:?}");
+    }
+}

@@ -9,6 +9,7 @@ mod hold;
 mod lines;
 mod lines_that_meet;
 mod logs;
+mod made_up_calls;
 mod made_up_lines;
 mod marks;
 mod properties;
