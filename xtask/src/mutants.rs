@@ -38,7 +38,7 @@ const AREAS: &[Area] = &[
         name: "guards",
         package: "interlock-judge",
         files: &["crates/judge/src/holds.rs", "crates/judge/src/holds/*.rs"],
-        tests: &["interlock-core", "interlock-simulate"],
+        tests: &["interlock-judge", "interlock-core", "interlock-simulate"],
         filter: Some(ENGINE),
     },
     Area {
@@ -49,7 +49,7 @@ const AREAS: &[Area] = &[
             "crates/judge/src/judge.rs",
             "crates/judge/src/judge/**/*.rs",
         ],
-        tests: &["interlock-core", "interlock-simulate"],
+        tests: &["interlock-judge", "interlock-core", "interlock-simulate"],
         filter: Some(ENGINE),
     },
     Area {

@@ -267,3 +267,17 @@ fn what_was_asked_since_a_moment_is_told_from_what_waited_before() {
     assert_eq!(since(&played, start), ["a", "b"]);
     assert_eq!(since(&played, second), ["b"]);
 }
+
+#[test]
+fn a_yes_in_one_branch_is_none_in_another() {
+    let mut played = Played::new();
+    played.proposes("a", "c1", "Write");
+    let yes = Answer {
+        by: "ana".to_owned(),
+        ..Answer::default()
+    };
+    assert_eq!(played.ask(CommandKind::Approve(yes)), Reply::Accepted);
+    // The same call, with the same arguments, is asked about there.
+    played.proposes("b", "c2", "Write");
+    assert_eq!(played.waiting(), ["b"]);
+}

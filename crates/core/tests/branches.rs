@@ -4,7 +4,7 @@
 use interlock_core::{
     Decision, Reply, addressed,
     call::{CallFacts, CallKind, ControlTool, ToolCall},
-    command::{Command, CommandKind},
+    command::{AGENT, Command, CommandKind, TransitionRequest},
     decide,
     event::Event,
     evolve,
@@ -240,5 +240,30 @@ fn a_fork_lets_sub_agents_start_unless_the_state_disallows_it() {
         // Work that is not listed stays refused beside it.
         let work = proposes(&machine, &run, CallKind::Other, None).reply;
         assert!(matches!(work, Reply::Refused(_)), "{disallowed}");
+    }
+}
+
+#[test]
+fn of_branches_that_began_together_the_last_open_one_keeps_its_name() {
+    let mut machine = json!(machine(&["a"]));
+    machine["states"]["work"]["on"] =
+        json!({"DONE": {"branched": false, "transitions": [{"target": {"state": "over"}}]}});
+    let machine: Machine = serde_json::from_value(machine).unwrap();
+    let mut run = started(&machine);
+    let done = CommandKind::Transition(TransitionRequest {
+        event: "DONE".to_owned(),
+        data: Default::default(),
+        branch: Some("b".to_owned()),
+        agent: None,
+        by: AGENT.to_owned(),
+        approved_by: None,
+    });
+    let kind = done;
+    let decision = decide(&machine, &run, &Command { at_ms: 1, kind });
+    run = decision.events.iter().fold(run, evolve);
+    assert_eq!(goes(&machine, &run, Some("a/c"), None), "a/c");
+    for name in ["c", "b", "b/c"] {
+        let wanted = format!("no open branch is named `{name}`; open: a/c, a/d");
+        assert_eq!(goes(&machine, &run, Some(name), None), wanted);
     }
 }

@@ -12,6 +12,7 @@ use interlock_core::{
     decide,
     machine::Machine,
     names::{CallId, Digest},
+    refusal::Refusal,
 };
 use serde_json::{Value, json};
 
@@ -19,6 +20,14 @@ use crate::support::started::started;
 
 /// Judges a call with these facts under this policy; returns the code of a refusal, or nothing.
 fn judged(policy: &Value, kind: CallKind, tool: &str, given: &Value) -> String {
+    match refused(policy, kind, tool, given) {
+        Some(refusal) => refusal.code.as_str().to_owned(),
+        None => String::new(),
+    }
+}
+
+/// Judges a call with these facts under this policy; returns what is said against it.
+fn refused(policy: &Value, kind: CallKind, tool: &str, given: &Value) -> Option<Refusal> {
     let machine: Machine = serde_json::from_value(json!({
         "id": "m", "initial": "work",
         "limits": interlock_core::machine::Limits::default(),
@@ -54,9 +63,18 @@ fn judged(policy: &Value, kind: CallKind, tool: &str, given: &Value) -> String {
     )
     .reply
     {
-        Reply::Refused(refusal) | Reply::Ask(refusal) => refusal.code.as_str().to_owned(),
-        _ => String::new(),
+        Reply::Refused(refusal) | Reply::Ask(refusal) => Some(refusal),
+        _ => None,
     }
+}
+
+/// A command of these words, of which nothing else is known.
+fn command(text: &str, class: &str) -> Value {
+    let words: Vec<Value> = text
+        .split(' ')
+        .map(|word| json!({"literal": word}))
+        .collect();
+    json!({"words": words, "class": class, "opaque": "it runs code", "uses": vec![json!({"steers": "plain"}); words.len()]})
 }
 
 #[test]
@@ -231,5 +249,131 @@ fn what_would_start_something_that_nothing_holds_passes_without_rules_or_by_its_
         let unheld = json!({"unheld": "it is a program"});
         let found = judged(&policy, kind, "Spawn", &unheld);
         assert_eq!(found, wanted, "{policy} {kind:?}");
+    }
+}
+
+#[test]
+fn variables_and_files_of_secrets_are_known_by_their_names() {
+    let policy = json!({"allowed_tools": ["Bash", "Edit"], "secrets": "deny"});
+    let used = |name: &str| json!({"shell": {"env": {"used": [name]}}});
+    let read = |path: &str| json!({"shell": {"reads": [{"path": {"whole": path}, "by": "cat"}]}});
+    let words = |text: &str| {
+        let mut command = command(text, "reader");
+        command["hands_out"] = json!({"in_words": 1});
+        command["opaque"] = json!(null);
+        json!({"shell": {"commands": [command]}})
+    };
+    for (facts, is_secret) in [
+        (used("API_KEY"), true),
+        (used("OPENAI_API_KEY"), true),
+        (used("DEPLOY_PRIVATE_KEY"), true),
+        (used("GITHUB_TOKEN"), true),
+        (used("API_KEY_FILE"), false),
+        (used("MONKEY"), false),
+        (used("PRIVATE"), false),
+        (read("/proc/1/environ"), true),
+        (read("/p/environ"), false),
+        (read("/p/proc/environ"), false),
+        (read("/etc/shadow"), true),
+        (read("/p/shadow"), false),
+        (words("git show HEAD:.env"), true),
+        (words("git show HEAD:a"), false),
+    ] {
+        let found = judged(&policy, CallKind::Shell, "Bash", &facts);
+        assert_eq!(found, if is_secret { "secret_read" } else { "" }, "{facts}");
+    }
+    // Of code, a blank divides words, too.
+    let mut code = command("node -e x", "reader");
+    code["words"][2] = json!({"literal": "open .env now"});
+    code["hands_out"] = json!({"in_words": 1});
+    code["opaque"] = json!(null);
+    let facts = json!({"shell": {"commands": [code]}});
+    assert_eq!(
+        judged(&policy, CallKind::Shell, "Bash", &facts),
+        "secret_read"
+    );
+}
+
+#[test]
+fn a_variable_passes_before_a_listed_command_where_an_entry_has_it() {
+    let entries = |texts: &[&str]| {
+        let entries: Vec<Value> = texts.iter().map(|text| json!({"text": text})).collect();
+        json!({"allowed_tools": ["Bash", "Edit"], "allowed_commands": entries})
+    };
+    let line = |set: &str, changes: bool| {
+        let mut command = command("npm test", "project_code");
+        command["assignments"] = json!([set]);
+        command["wrapped"] = json!([{"literal": "env"}, {"literal": format!("{set}=1")}, {"literal": "npm"}, {"literal": "test"}]);
+        json!({"shell": {"commands": [command], "env": {"set": [{"name": set, "changes_programs": changes}]}}})
+    };
+    for (listed, set, changes, wanted) in [
+        (&["npm test"][..], "MODE", false, "shell_unreadable"),
+        (&["env MODE=1 npm test"], "MODE", false, ""),
+        (&["npm test", "env MODE=1 npm test"], "MODE", false, ""),
+        (&["env MODE=1 npm test", "npm test"], "MODE", false, ""),
+        (
+            &["env MODE=1 npm test"],
+            "OTHER",
+            false,
+            "command_not_allowed",
+        ),
+        // What changes programs is refused whoever lists it.
+        (
+            &["npm test", "env PATH=1 npm test"],
+            "PATH",
+            true,
+            "shell_unreadable",
+        ),
+    ] {
+        let found = judged(
+            &entries(listed),
+            CallKind::Shell,
+            "Bash",
+            &line(set, changes),
+        );
+        assert_eq!(found, wanted, "{listed:?} {set}");
+    }
+}
+
+#[test]
+fn beside_what_only_a_person_lists_no_variable_changes_programs() {
+    let policy = json!({"allowed_tools": ["Bash", "Edit"]});
+    for (class, set, wanted) in [
+        ("system", true, "shell_unreadable"),
+        ("privilege", true, "shell_unreadable"),
+        ("system", false, ""),
+        ("privilege", false, ""),
+        // Without a list, and without a person's entry, the kernel holds what a variable may do.
+        ("project_code", true, ""),
+    ] {
+        let mut line = json!({"shell": {"commands": [command("make install", class)]},
+            "allowed_by_person": [{"text": "make install"}]});
+        if set {
+            line["shell"]["env"] = json!({"set": [{"name": "PATH", "changes_programs": true}]});
+        }
+        let found = judged(&policy, CallKind::Shell, "Bash", &line);
+        assert_eq!(found, wanted, "{class} {set}");
+    }
+}
+
+#[test]
+fn a_refusal_of_the_network_says_what_would_pass() {
+    let fetches = json!({"allowed_tools": ["Bash", "WebFetch"]});
+    let reads = json!({"allowed_tools": ["Bash", "Read"]});
+    for (policy, direction, wanted) in [
+        (&fetches, "get", None),
+        (&reads, "get", Some("it passes where")),
+        (&fetches, "send", Some("fetch with GET")),
+        (&reads, "send", Some("let a person list")),
+        (&fetches, "listen", Some("fetch with GET")),
+        (&reads, "local", None),
+    ] {
+        let line = json!({"shell": {"network": [{"direction": direction, "by": "curl x"}]}});
+        let found = refused(policy, CallKind::Shell, "Bash", &line).map(|refusal| refusal.message);
+        let fits = match (&found, wanted) {
+            (Some(message), Some(part)) => message.contains(part),
+            (found, wanted) => found.is_none() && wanted.is_none(),
+        };
+        assert!(fits, "{policy} {direction}: {found:?}");
     }
 }

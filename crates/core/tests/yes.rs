@@ -9,6 +9,7 @@ use interlock_core::{
     decide,
     event::Event,
     evolve,
+    facts::ShellFacts,
     machine::Machine,
     names::{AgentId, CallId, Digest},
     refusal::Code,
@@ -200,5 +201,45 @@ fn a_line_that_an_old_log_began_answers_no_question() {
         let open = run.calls.iter().find(|call| call.id.as_str() == "asked");
         assert_eq!(open.unwrap().asked, waits, "settles: {settles}");
         assert_eq!(run.requests.len(), usize::from(waits), "settles: {settles}");
+    }
+}
+
+#[test]
+fn a_write_voids_a_yes_to_a_line_and_to_nothing_else() {
+    for (kind, tool, holds) in [
+        (CallKind::Edit, "Edit", true),
+        (CallKind::Other, "Fetch", true),
+        (CallKind::Shell, "Bash", false),
+    ] {
+        let call = |id: &str| {
+            let mut call = edit(id);
+            call.kind = kind;
+            call.tool = tool.to_owned();
+            if kind == CallKind::Shell {
+                call.facts.shell = Some(ShellFacts::default());
+            }
+            call
+        };
+        let machine = machine();
+        let run = started(&machine);
+        let mut allowed = Allowed { machine, run };
+        let yes = || {
+            CommandKind::Approve(Answer {
+                by: "ana".to_owned(),
+                ..Answer::default()
+            })
+        };
+        assert!(matches!(allowed.proposes(call("asked")), Reply::Ask(_)));
+        assert_eq!(allowed.ask(yes()), Reply::Accepted);
+        allowed.run.last_write = Some(allowed.run.seq);
+        let reply = allowed.proposes(call("1"));
+        assert_eq!(reply == Reply::Accepted, holds, "{tool}: {reply:?}");
+        if holds {
+            continue;
+        }
+        // A person is asked anew, and that answer counts.
+        assert!(matches!(reply, Reply::Ask(_)), "{tool}: {reply:?}");
+        assert_eq!(allowed.ask(yes()), Reply::Accepted, "{tool}");
+        assert_eq!(allowed.proposes(call("2")), Reply::Accepted, "{tool}");
     }
 }

@@ -139,6 +139,15 @@ fn every_kind_of_state_can_be_asked() {
     );
 }
 
+/// Tells whether the documentation has a row with the number of a rule and what it looks at.
+fn is_of_the_page(number: u8, about: &str) -> bool {
+    let page = include_str!("../../../docs/src/format.md");
+    let begins = format!("| {number} | ");
+    let row = page.lines().find(|line| line.starts_with(&begins)).unwrap();
+    let mut words = about.split(' ').filter(|word| word.len() > 4).peekable();
+    words.peek().is_some() && words.all(|word| row.contains(word))
+}
+
 #[test]
 fn the_rule_that_decided_is_named_with_what_would_pass() {
     let told = |state: &str, line: &str| {
@@ -150,7 +159,10 @@ fn the_rule_that_decided_is_named_with_what_would_pass() {
             &GivenDisk::empty(),
         )
         .unwrap();
-        let number = told.rule.as_ref().map(|rule| rule.number);
+        let number = told.rule.as_ref().map(|rule| {
+            assert!(is_of_the_page(rule.number, rule.about), "{rule:?}");
+            rule.number
+        });
         (number, told.instead.unwrap_or_default())
     };
     for (state, line, number, instead) in [
