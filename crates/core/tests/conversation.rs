@@ -11,8 +11,9 @@ use std::collections::BTreeMap;
 use interlock_core::{
     Reply,
     command::{ActivityOutcome, Answer, Command, CommandKind},
+    conversation::output_before,
     decide,
-    dialogue::RunInput,
+    dialogue::{Conversation, RunInput},
     event::{About, Cause, Event},
     evolve,
     machine::Machine,
@@ -423,5 +424,52 @@ fn what_an_item_brings_stays_with_it_unless_its_line_puts_out_another() {
         driven.ends(None, output);
         assert_eq!(driven.at(), "after", "{output}");
         assert_eq!(driven.context().get("k").cloned(), wanted, "{output}");
+    }
+}
+
+#[test]
+fn what_is_listed_of_an_output_is_a_list_an_object_or_its_text() {
+    for (output, listed) in [
+        (json!("plain"), json!("plain")),
+        (json!("[1, 2]"), json!([1, 2])),
+        (json!("{\"a\": 1}"), json!({"a": 1})),
+        // The text of one value stays the text that was said.
+        (json!("5"), json!("5")),
+        (json!("true"), json!("true")),
+        (json!("null"), json!("null")),
+        (json!("\"a\""), json!("\"a\"")),
+        (json!(5), json!(5)),
+        (json!([1]), json!([1])),
+    ] {
+        assert_eq!(Conversation::listed(&output), listed, "{output}");
+    }
+}
+
+#[test]
+fn before_its_branches_begin_an_output_is_meant_by_the_name_of_its_state_alone() {
+    let branch = |name: &str| json!({ "initial": name, "terminal": "end" });
+    let states = json!({
+        "a": { "on": to("after") },
+        "after": {
+            "activity": { "parallel": { "over": { "branches": { "b": branch("b"), "c": branch("c") } }, "join": "converge", "merge": "conversation" } },
+            "data": null, "on": to("end"),
+        },
+        "b": { "on": to("end"), "approval_before": { "message": [], "no": "cancels" } },
+        "c": { "on": to("end"), "approval_before": { "message": [], "no": "cancels" } },
+        "end": end(),
+    });
+    let mut driven = Driven::begin(machine("a", false, states), "go");
+    driven.ends(None, "begun");
+    let line = FramePath::root().child("b");
+    for (of, is_meant) in [
+        (None, true),
+        (Some("a"), true),
+        (Some(""), false),
+        (Some("b"), false),
+        (Some("after"), false),
+    ] {
+        let found = output_before(&driven.machine, &driven.run, &line, of);
+        let state = found.map(|one| one.state.to_string());
+        assert_eq!(state, is_meant.then(|| "a".to_owned()), "{of:?}");
     }
 }

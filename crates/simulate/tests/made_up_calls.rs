@@ -1,7 +1,7 @@
 //! Sessions of calls whose facts are made up: what is said of each, and what follows from it, is as it was.
 //!
-//! Facts are drawn field by field, so that the rules meet facts which no line of the other tables has. The list
-//! `data/made_up_calls.txt` has a line for each group of sessions. Whoever means a change writes it anew with
+//! Facts are drawn field by field, so that the rules meet facts which no line of the other tables has. The lists
+//! `data/made_up_calls.txt` and those beside it have a line for each group of sessions. Whoever means a change writes it anew with
 //! `INTERLOCK_BLESS=1`; with `INTERLOCK_FOUND=DIRECTORY` every session is written there, to be compared with the
 //! revision before.
 #![expect(clippy::unwrap_used, reason = "a failed test panics")]
@@ -9,7 +9,7 @@
 mod facts;
 mod machines;
 
-use std::{fmt::Write as _, path::Path};
+use std::{fmt::Write as _, ops::Range, path::Path};
 
 use interlock_core::{
     call::ToolCall,
@@ -30,34 +30,51 @@ use serde_json::{Value, json};
 /// Groups of sessions, each with a line of its own in the list.
 const GROUPS: u64 = 32;
 /// Sessions of a group.
-const SESSIONS: u64 = 8;
+const SESSIONS: u64 = 16;
 /// Commands of a session.
-const COMMANDS: usize = 10;
+const COMMANDS: usize = 12;
 /// Moments of a group at which guards are asked.
-const MOMENTS: u64 = 12;
+const MOMENTS: u64 = 24;
+
+/// Compares what was found in some of the groups with the list of that name.
+fn compare_groups(list: &str, groups: Range<u64>, found: impl Fn(u64) -> String) {
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data");
+    let found: Vec<(String, String)> = groups
+        .map(|group| (format!("{list}/{group:02}"), found(group)))
+        .collect();
+    compare(&data.join(format!("{list}.txt")), &found).unwrap();
+}
+
+fn sessions(group: u64) -> String {
+    let numbers = group * SESSIONS..(group + 1) * SESSIONS;
+    numbers.map(Session::played).collect()
+}
+
+fn moments(group: u64) -> String {
+    let numbers = group * MOMENTS..(group + 1) * MOMENTS;
+    numbers.map(moment).collect()
+}
+
+// Each in two halves, which run beside each other.
 
 #[test]
-fn every_session_of_made_up_calls_is_judged_and_remembered_as_it_was() {
-    let list = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/made_up_calls.txt");
-    let found: Vec<(String, String)> = (0..GROUPS)
-        .map(|group| {
-            let sessions = (0..SESSIONS).map(|number| Session::played(group * SESSIONS + number));
-            (format!("sessions/{group:02}"), sessions.collect())
-        })
-        .collect();
-    compare(&list, &found).unwrap();
+fn sessions_of_made_up_calls_are_judged_and_remembered_as_they_were() {
+    compare_groups("made_up_calls", 0..GROUPS / 2, sessions);
 }
 
 #[test]
-fn every_guard_says_of_made_up_evidence_what_it_said() {
-    let list = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/made_up_evidence.txt");
-    let found: Vec<(String, String)> = (0..GROUPS)
-        .map(|group| {
-            let moments = (0..MOMENTS).map(|number| moment(group * MOMENTS + number));
-            (format!("evidence/{group:02}"), moments.collect())
-        })
-        .collect();
-    compare(&list, &found).unwrap();
+fn further_sessions_of_made_up_calls_are_judged_and_remembered_as_they_were() {
+    compare_groups("made_up_calls_further", GROUPS / 2..GROUPS, sessions);
+}
+
+#[test]
+fn guards_say_of_made_up_evidence_what_they_said() {
+    compare_groups("made_up_evidence", 0..GROUPS / 2, moments);
+}
+
+#[test]
+fn guards_say_of_further_made_up_evidence_what_they_said() {
+    compare_groups("made_up_evidence_further", GROUPS / 2..GROUPS, moments);
 }
 
 /// What all guards say where a few calls are open and evidence is made up.
