@@ -5,6 +5,10 @@
 //! `INTERLOCK_BLESS=1`; with `INTERLOCK_FOUND=DIRECTORY` every session is written there, to be compared with the
 //! revision before.
 #![expect(clippy::unwrap_used, reason = "a failed test panics")]
+#![expect(
+    clippy::indexing_slicing,
+    reason = "absent keys of a JSON value are null"
+)]
 
 mod facts;
 mod machines;
