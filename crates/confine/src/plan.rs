@@ -252,3 +252,32 @@ pub fn plan_for_person(
     };
     Ok(Plan::for_line(&line, &plan_context(&here, &decided, &disk)))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_free_of_a_protected_place_follows_from_how_it_is_compared() {
+        let free = |compared: Compared, but: &'static [&'static str]| {
+            let found = ProtectedPath {
+                path: "/p/x".to_owned(),
+                what: "a place",
+                deep: true,
+                but,
+                compared,
+            };
+            protected(&found).free
+        };
+        let plans: &[&str] = &["plans"];
+        let below = || Free::Below(vec!["plans".to_owned()]);
+        assert_eq!(free(Compared::Whole, &[]), Free::Nothing);
+        assert_eq!(free(Compared::Not, &[]), Free::Nothing);
+        assert_eq!(free(Compared::Whole, plans), below());
+        assert_eq!(free(Compared::Not, plans), below());
+        for but in [&[], plans] {
+            assert!(matches!(free(Compared::Git, but), Free::GitKeys(keys) if !keys.is_empty()));
+            assert!(matches!(free(Compared::Settings, but), Free::AllBut(keys) if keys.len() > 1));
+        }
+    }
+}

@@ -109,6 +109,31 @@ fn a_no_write_state_writes_nothing_and_reaches_nothing() {
 }
 
 #[test]
+fn no_column_that_may_not_write_lets_programs_write_beside_their_work() {
+    for (tools, covered, column, sets) in [
+        (
+            &["Read", "Bash"][..],
+            &[][..],
+            Column::NoWrite,
+            [true, true],
+        ),
+        (&["Read", "Bash"], &["make"], Column::Matched, [true, false]),
+        (&["Edit", "Bash"], &[], Column::Writing, [false, false]),
+    ] {
+        let plan = plan(&policy(tools), &ShellFacts::default(), covered);
+        assert_eq!(plan.column, column);
+        let set = &plan.environment.set;
+        let found =
+            ["GIT_OPTIONAL_LOCKS", "PYTHONDONTWRITEBYTECODE"].map(|name| set.contains_key(name));
+        assert_eq!(found, sets, "{column:?}");
+        assert_eq!(set.get("PAGER").unwrap(), "cat", "{column:?}");
+        assert_eq!(set.get("MODE").unwrap(), "test", "{column:?}");
+        let own = plan.environment.in_own_directory.contains_key("TMPDIR");
+        assert_eq!(own, column != Column::Writing, "{column:?}");
+    }
+}
+
+#[test]
 fn a_line_that_fetches_may_connect() {
     use NetworkDirection::{Get, Local, Send};
     let network = |directions: &[NetworkDirection]| {
