@@ -54,6 +54,9 @@ pub(crate) struct Path {
 /// The steps that lead to where a session may be after a call, by place.
 type Front = IndexMap<u32, Vec<u32>>;
 
+/// What tells runs apart about a call, a node of those alike, and what they are told.
+type Said = ((u32, Vec<u64>), u32, Rc<Told>);
+
 struct Aligner<'a> {
     nodes: &'a mut Nodes,
     rules: &'a mut Rules,
@@ -201,7 +204,7 @@ impl Aligner<'_> {
     /// Lets a call happen wherever the session may be; the second value says where and why, if no place lets it pass.
     fn call(&mut self, front: &Front, call: &JudgedCall) -> (Front, Option<Vec<(u32, Told)>>) {
         // Few are told otherwise than the others.
-        let mut said: Vec<((u32, Vec<u64>), u32, Rc<Told>)> = Vec::new();
+        let mut said: Vec<Said> = Vec::new();
         let mut next = Front::new();
         let mut passes = false;
         // Which files were written matters where one call may use up several at once.

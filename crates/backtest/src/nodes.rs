@@ -58,8 +58,11 @@ struct Place {
     /// What calls bring about, by the number of the change.
     steps: IndexMap<u32, Rc<Step>>,
     /// What may be done without a call, and where each leads; a step that is not the same everywhere has none.
-    free: Option<Rc<[(Rc<FreeChoice>, Option<Step>)]>>,
+    free: Option<Rc<[FreeStep]>>,
 }
+
+/// What may be done in a place without a call, and where it leads, if that is the same everywhere in it.
+type FreeStep = (Rc<FreeChoice>, Option<Step>);
 
 /// What may be done at a node without a call.
 #[derive(Debug, Clone)]
