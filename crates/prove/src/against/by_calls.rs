@@ -28,7 +28,7 @@ use version::Version;
 
 /// Runs of the old version beside one of the new one, at most.
 const BESIDE_MAX: usize = 4_096;
-/// Steps of the old version that are looked at in each direction, at most: about five seconds.
+/// Steps of the old version that are looked at in each direction, at most.
 const STEPS_MAX: usize = 400_000;
 /// A limit is used up call by call up to this many.
 const CALLS_MAX: u64 = 1_000;
