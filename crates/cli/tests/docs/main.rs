@@ -10,7 +10,9 @@ mod json;
 mod keys;
 mod pages;
 mod refusal;
+mod sessions;
 mod story;
+
 
 use std::{collections::BTreeSet, fs, path::Path, process::Command};
 
@@ -165,9 +167,10 @@ fn command_lines(text: &str) -> Vec<Vec<String>> {
             Some(command.split_whitespace().map(str::to_owned).collect())
         })
     });
-    // The words of a demonstration are no commands.
+    // `shared` is a program of its own, whose tests run these commands; `adds` is a word of a demonstration.
+    let is_here = |word: &String| word != "adds" && word != "shared";
     lines
-        .filter(|words: &Vec<String>| words.first().is_some_and(|word| word != "adds"))
+        .filter(|words: &Vec<String>| words.first().is_some_and(is_here))
         .collect()
 }
 
