@@ -74,10 +74,13 @@ impl Script {
     }
 }
 
-/// Asserts that a test is there, written as `crates/cli/tests/prove.rs::name_of_the_test`.
+/// Asserts that a test is there, written as `crates/cli/tests/prove.rs::name_of_the_test`, or a folder of cases: `tests/cases/shell/`.
 pub(crate) fn expect_test(whose: &str, test: &str) {
     let (file, name) = test.split_once("::").unwrap_or((test, ""));
-    let text = fs::read_to_string(repository().join(file)).unwrap_or_default();
-    let is_there = text.contains(&format!("fn {name}(")) && text.contains("#[test]");
-    assert!(is_there, "{whose}: there is no test `{test}`");
+    let path = repository().join(file);
+    let text = fs::read_to_string(&path).unwrap_or_default();
+    let is_test = text.contains(&format!("fn {name}(")) && text.contains("#[test]");
+    let is_folder =
+        file.ends_with('/') && fs::read_dir(&path).is_ok_and(|entries| entries.count() > 0);
+    assert!(is_test || is_folder, "{whose}: there is no test `{test}`");
 }
