@@ -29,8 +29,8 @@ const CHORES: &[Chore] = &[
     },
     Chore {
         name: "test",
-        arguments: "[--quick]",
-        about: "all that a change must pass; --quick: without the real clients",
+        arguments: "[--quick|--whole]",
+        about: "all that a change must pass, with today's part of the real clients; --quick: without them; --whole: all",
         run: test::run,
     },
     Chore {

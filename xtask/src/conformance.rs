@@ -14,11 +14,9 @@ pub(crate) fn run(arguments: &[&str]) -> Result<ExitCode> {
     let mut steps = Steps::default();
     build(&mut steps);
     for test in ["mcp_stdio", "mcp_conformance", "mcp_inspector"] {
-        let mut call = tools::cargo(&test_of(test, &[]));
-        steps.command(test, {
-            call.env("INTERLOCK_WHOLE", "1");
-            call
-        });
+        let mut call = tools::tests_of("interlock", test);
+        call.env("INTERLOCK_WHOLE", "1");
+        steps.command(test, call);
     }
     Ok(steps.finish())
 }
@@ -41,14 +39,12 @@ pub(crate) fn load(arguments: &[&str]) -> Result<ExitCode> {
     runs.args(["--", "--nocapture", "--test-threads=1"])
         .env("INTERLOCK_WHOLE", "1");
     steps.command("runs", runs);
-    let mut load = tools::cargo(&test_of("mcp_load", &["--release"]));
-    load.args(["--", "--nocapture"]).env("INTERLOCK_WHOLE", "1");
-    steps.command("load", load);
-    let mut sweep = tools::cargo(&test_of("kill_sweep", &["--release"]));
-    sweep
-        .args(["--", "--nocapture"])
-        .env("INTERLOCK_WHOLE", "1");
-    steps.command("kill sweep", sweep);
+    for test in ["mcp_load", "kill_sweep"] {
+        let mut call = tools::tests_of("interlock", test);
+        call.args(["--release", "--", "--nocapture"])
+            .env("INTERLOCK_WHOLE", "1");
+        steps.command(test, call);
+    }
     Ok(steps.finish())
 }
 
@@ -64,10 +60,4 @@ fn build(steps: &mut Steps) {
         "--bins",
     ];
     steps.command("servers", tools::cargo(&programs));
-}
-
-fn test_of<'a>(name: &'a str, more: &[&'a str]) -> Vec<&'a str> {
-    let mut words = vec!["test", "--locked", "--package", "interlock", "--test", name];
-    words.extend(more);
-    words
 }

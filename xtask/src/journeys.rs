@@ -6,25 +6,15 @@ use anyhow::Result;
 
 use crate::{arguments, setup, steps::Steps, tools};
 
-/// The tests that play a sample of the journeys where this does not ask for all.
-const TEST: &[&str] = &[
-    "test",
-    "--locked",
-    "--package",
-    "interlock",
-    "--test",
-    "e2e_journeys",
-    "--",
-    "--nocapture",
-];
-
 pub(crate) fn run(arguments: &[&str]) -> Result<ExitCode> {
     arguments::none(arguments)?;
     let mut steps = Steps::default();
     steps.own("setup", "what the tests need", setup::install);
-    let mut tests = tools::cargo(TEST);
+    // They play a sample where this does not ask for all.
+    let mut tests = tools::tests_of("interlock", "e2e_journeys");
     // The table in the book is written, not compared.
     tests
+        .args(["--", "--nocapture"])
         .env("INTERLOCK_JOURNEYS", "all")
         .env("INTERLOCK_BLESS", "1");
     steps.command("journeys", tests);

@@ -69,7 +69,7 @@ const AREAS: &[Area] = &[
         package: "interlock-shell",
         files: &["crates/shell/src/**/*.rs"],
         tests: &["interlock-shell", "interlock-simulate"],
-        filter: Some("not binary(differential) and not binary(properties)"),
+        filter: Some("not test(/^differential::/) and not test(/^properties::/)"),
     },
     Area {
         name: "facts",
@@ -93,7 +93,7 @@ const AREAS: &[Area] = &[
             "crates/cli/src/authority/*.rs",
         ],
         tests: &["interlock"],
-        filter: Some("binary(persons_door) or binary(approvals)"),
+        filter: Some("test(/^persons_door::/) or test(/^approvals::/)"),
     },
     Area {
         name: "gateway",
@@ -116,8 +116,8 @@ const AREAS: &[Area] = &[
 ];
 
 /// Tests of the engine that are worth their time for one mutant.
-const ENGINE: &str = "not (package(interlock-simulate) and (binary(properties) or binary(shell_tables) \
-    or binary(made_up_lines) or binary(habits)))";
+const ENGINE: &str = "not (package(interlock-simulate) \
+    and test(/^(properties|shell_tables|made_up_lines|habits)::/))";
 
 /// What a call asks for.
 #[derive(Debug, Default, PartialEq, Eq)]

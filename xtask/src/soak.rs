@@ -1,10 +1,7 @@
 //! `soak`: the property tests, the shell against bash and zsh, every trick at every level and every case through every
 //! client's hook, for long, from a seed that is new each day.
 
-use std::{
-    process::ExitCode,
-    time::{SystemTime, UNIX_EPOCH},
-};
+use std::process::ExitCode;
 
 use anyhow::{Context as _, Result, bail};
 
@@ -14,7 +11,6 @@ use crate::{steps::Steps, tools};
 const SEQUENCES: u64 = 1_000_000;
 /// Seeds of two days lie further apart than any number of sequences.
 const SEEDS_A_DAY: u64 = 1_000_000_000;
-const SECONDS_A_DAY: u64 = 86_400;
 /// Sequences of the engine for one case of the other property tests, which are slower.
 const SEQUENCES_A_CASE: u64 = 1_000;
 
@@ -29,15 +25,15 @@ const SEQUENCES_AN_EDIT: u64 = 100;
 
 pub(crate) fn run(arguments: &[&str]) -> Result<ExitCode> {
     let (sequences, seed) = match *arguments {
-        [] => (SEQUENCES, today()?),
-        [sequences] => (number(sequences)?, today()?),
+        [] => (SEQUENCES, tools::days_since_1970()? * SEEDS_A_DAY),
+        [sequences] => (number(sequences)?, tools::days_since_1970()? * SEEDS_A_DAY),
         [sequences, seed] => (number(sequences)?, number(seed)?),
         _ => bail!("`soak` takes a number of sequences and a seed, and nothing more"),
     };
     println!("to play the same again: cargo xtask soak {sequences} {seed}\n");
     let mut steps = Steps::default();
     for package in ["interlock-core", "interlock-simulate"] {
-        let mut test = tools::cargo(&["test", "--locked", "-p", package, "--test", "properties"]);
+        let mut test = tools::tests_of(package, "properties");
         test.env("INTERLOCK_SEQUENCES", sequences.to_string())
             .env("INTERLOCK_SEED", seed.to_string())
             .env(
@@ -48,15 +44,7 @@ pub(crate) fn run(arguments: &[&str]) -> Result<ExitCode> {
         steps.command("soak", test);
     }
     // The engine and the runner in a simulated world.
-    let simulation = [
-        "test",
-        "--locked",
-        "-p",
-        "interlock-runner",
-        "--test",
-        "simulation",
-    ];
-    let mut simulation = tools::cargo(&simulation);
+    let mut simulation = tools::tests_of("interlock-runner", "simulation");
     simulation
         .env("INTERLOCK_SCHEDULES", sequences.to_string())
         .env("INTERLOCK_SEED", seed.to_string());
@@ -71,14 +59,7 @@ pub(crate) fn run(arguments: &[&str]) -> Result<ExitCode> {
     .env("INTERLOCK_WHOLE", "1");
     steps.command("prove", runs);
     // Lines of shell against real bash and zsh: one of each for every twenty sequences.
-    let mut shell = tools::cargo(&[
-        "test",
-        "--locked",
-        "-p",
-        "interlock-shell",
-        "--test",
-        "differential",
-    ]);
+    let mut shell = tools::tests_of("interlock-shell", "differential");
     shell
         .env(
             "INTERLOCK_LINES",
@@ -86,14 +67,7 @@ pub(crate) fn run(arguments: &[&str]) -> Result<ExitCode> {
         )
         .env("INTERLOCK_SEED", seed.to_string());
     steps.command("shell", shell);
-    let mut edits = tools::cargo(&[
-        "test",
-        "--locked",
-        "-p",
-        "interlock-edit",
-        "--test",
-        "random",
-    ]);
+    let mut edits = tools::tests_of("interlock-edit", "random");
     edits.env(
         "INTERLOCK_EDITS",
         (sequences / SEQUENCES_AN_EDIT).max(1).to_string(),
@@ -108,7 +82,7 @@ pub(crate) fn run(arguments: &[&str]) -> Result<ExitCode> {
         ("interlock", "corpus_through_hook"),
         ("interlock", "e2e_clients"),
     ] {
-        let mut whole = tools::cargo(&["test", "--locked", "-p", package, "--test", test]);
+        let mut whole = tools::tests_of(package, test);
         whole.env("INTERLOCK_WHOLE", "1");
         steps.command(test, whole);
     }
@@ -118,10 +92,4 @@ pub(crate) fn run(arguments: &[&str]) -> Result<ExitCode> {
 fn number(word: &str) -> Result<u64> {
     word.parse()
         .with_context(|| format!("`{word}` is no number of sequences or seed"))
-}
-
-fn today() -> Result<u64> {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH);
-    let now = now.context("the clock is before 1970")?;
-    Ok(now.as_secs() / SECONDS_A_DAY * SEEDS_A_DAY)
 }

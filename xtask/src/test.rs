@@ -1,36 +1,48 @@
 //! `test`: all that a change must pass. `.ci/run` is this and nothing else.
 
-use std::{collections::BTreeSet, fs, path::Path, process::ExitCode, thread};
+use std::{fs, path::Path, process::ExitCode, thread};
 
 use anyhow::{Context as _, Result, bail};
-use serde_json::Value;
 
 use crate::{console, lint, setup, steps::Steps, tools};
 
-/// The test programs that run real clients, or take long for another reason; `--quick` leaves them out,
-/// and those whose names begin with `e2e_`.
+/// The tests that `--quick` leaves out, by what their names begin with: they run real clients, or take long.
 const END_TO_END: &[&str] = &[
-    "claude_code",
-    "hook_process",
-    "kernel_alone",
-    "mcp_conformance",
-    "mcp_inspector",
-    "mcp_load",
-    "packages",
-    "real_clients",
+    "e2e_",
+    "hook_process::",
+    "kernel_alone::",
+    "mcp_conformance::",
+    "mcp_inspector::",
+    "mcp_load::",
+    "packages::",
 ];
+/// The tests with real clients, of which each day has its part where not all are asked for.
+const CLIENTS: &str = "kind(test) & test(/^e2e_/) & not test(/^e2e_console::/)";
+/// In so many days each of [`CLIENTS`] is played once.
+const PARTS: u64 = 2;
 /// What `interlock test` plays.
 const CASES: &[&str] = &["tests/cases", "workflows"];
 
+/// How much is played.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Played {
+    /// Everything but what takes long.
+    Quick,
+    /// Everything, and today's part of the tests with real clients.
+    Part,
+    Whole,
+}
+
 pub(crate) fn run(arguments: &[&str]) -> Result<ExitCode> {
-    let quick = match *arguments {
-        [] => false,
-        ["--quick"] => true,
-        _ => bail!("`test` takes `--quick` and nothing else"),
+    let played = match *arguments {
+        [] => Played::Part,
+        ["--quick"] => Played::Quick,
+        ["--whole"] => Played::Whole,
+        _ => bail!("`test` takes `--quick` or `--whole`, and nothing else"),
     };
     let mut steps = Steps::default();
     // It waits for the network, and lint for the compiler.
-    let setup = (!quick).then(|| thread::spawn(setup::install));
+    let setup = (played != Played::Quick).then(|| thread::spawn(setup::install));
     lint::add(&mut steps);
     if let Some(setup) = setup {
         steps.own("setup", "what the tests need", || match setup.join() {
@@ -43,26 +55,38 @@ pub(crate) fn run(arguments: &[&str]) -> Result<ExitCode> {
             console::check,
         );
     }
-    tests(&mut steps, quick)?;
+    tests(&mut steps, played)?;
     cases(&mut steps)?;
     Ok(steps.finish())
 }
 
-fn tests(steps: &mut Steps, quick: bool) -> Result<()> {
+fn tests(steps: &mut Steps, played: Played) -> Result<()> {
     // Another profile or other features would build everything a second time.
-    let mut call = vec!["--locked", "--workspace", "--no-fail-fast"];
-    let targets = if quick { Some(quick_targets()?) } else { None };
-    let chosen: Vec<&str> = targets.iter().flatten().map(String::as_str).collect();
+    let call = ["--locked", "--workspace", "--no-fail-fast"];
     if tools::cargo_has("nextest") {
         // Many tests wait for a client or a server: one more than there are cores.
         let threads = thread::available_parallelism().map_or(2, |cores| cores.get() + 1);
-        let threads = threads.to_string();
-        call.extend(["--test-threads", &threads]);
-        call.extend(&chosen);
-        steps.command(
-            "tests",
-            tools::cargo(&[&["nextest", "run"], &call[..]].concat()),
-        );
+        let run = |filter: &str| {
+            let mut run = tools::cargo(&["nextest", "run"]);
+            run.args(call)
+                .args(["--test-threads", &threads.to_string(), "-E", filter]);
+            run
+        };
+        match played {
+            Played::Quick => {
+                let left_out = END_TO_END.join("|");
+                let filter = format!("not (kind(test) & test(/^({left_out})/))");
+                steps.command("tests", run(&filter));
+            }
+            Played::Part => {
+                steps.command("tests", run(&format!("not ({CLIENTS})")));
+                let part = tools::days_since_1970()? % PARTS + 1;
+                let mut clients = run(CLIENTS);
+                clients.args(["--partition", &format!("hash:{part}/{PARTS}")]);
+                steps.command("clients", clients);
+            }
+            Played::Whole => steps.command("tests", run("all()")),
+        }
         // All libraries are built once more for them.
         if has_examples(&tools::root().join("crates"))? {
             let doc = ["test", "--locked", "--workspace", "--no-fail-fast", "--doc"];
@@ -70,8 +94,13 @@ fn tests(steps: &mut Steps, quick: bool) -> Result<()> {
         }
         return Ok(());
     }
-    call.extend(&chosen);
-    steps.command("tests", tools::cargo(&[&["test"], &call[..]].concat()));
+    let mut run = tools::cargo(&["test"]);
+    run.args(call);
+    if played == Played::Quick {
+        run.arg("--");
+        run.args(END_TO_END.iter().flat_map(|name| ["--skip", name]));
+    }
+    steps.command("tests", run);
     Ok(())
 }
 
@@ -115,42 +144,6 @@ fn begins_example(text: &str) -> bool {
     false
 }
 
-/// Names every test program but those of [`END_TO_END`].
-fn quick_targets() -> Result<Vec<String>> {
-    let mut call = tools::cargo(&["metadata", "--locked", "--no-deps", "--format-version", "1"]);
-    let output = call.output().context("`cargo metadata` cannot be asked")?;
-    let said: Value = serde_json::from_slice(&output.stdout)
-        .context("`cargo metadata` says no JSON: is `Cargo.lock` as it should be?")?;
-    let programs = test_programs(&said);
-    if programs.is_empty() {
-        bail!("`cargo metadata` names no test program");
-    }
-    let mut targets = vec!["--lib".to_owned(), "--bins".to_owned()];
-    for name in programs {
-        if !name.starts_with("e2e_") && !END_TO_END.contains(&name.as_str()) {
-            targets.extend(["--test".to_owned(), name]);
-        }
-    }
-    Ok(targets)
-}
-
-/// Lists the test programs of all crates, whatever form their files have.
-fn test_programs(metadata: &Value) -> BTreeSet<String> {
-    let list = |value: &Value, key: &str| value.get(key).and_then(Value::as_array).cloned();
-    let packages = list(metadata, "packages").unwrap_or_default();
-    let targets = packages
-        .iter()
-        .filter_map(|package| list(package, "targets"));
-    targets
-        .flatten()
-        .filter(|target| {
-            let kinds = list(target, "kind").unwrap_or_default();
-            kinds.iter().any(|kind| kind == "test")
-        })
-        .filter_map(|target| target.get("name")?.as_str().map(str::to_owned))
-        .collect()
-}
-
 /// Plays the cases through the program that the tests have built.
 fn cases(steps: &mut Steps) -> Result<()> {
     let program = tools::built("debug")?.join("interlock");
@@ -162,9 +155,7 @@ fn cases(steps: &mut Steps) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
-    use super::{begins_example, test_programs};
+    use super::*;
 
     #[test]
     fn an_example_of_the_docs_is_seen() {
@@ -179,13 +170,16 @@ mod tests {
     }
 
     #[test]
-    fn a_test_program_may_be_a_folder() {
-        let target = |kind: &str, name: &str, place: &str| json!({"kind": [kind], "name": name, "src_path": place});
-        let metadata = json!({"packages": [
-            {"targets": [target("lib", "a", "/a/src/lib.rs"), target("test", "one", "/a/tests/one.rs")]},
-            {"targets": [target("test", "many", "/b/tests/many/main.rs"), target("bench", "c", "/b/c.rs")]},
-        ]});
-        let found: Vec<String> = test_programs(&metadata).into_iter().collect();
-        assert_eq!(found, ["many", "one"]);
+    fn what_quick_leaves_out_is_there() {
+        let crates = tools::root().join("crates");
+        let mut modules = String::new();
+        for path in fs::read_dir(crates).into_iter().flatten().flatten() {
+            let path = path.path().join("tests/main.rs");
+            modules.push_str(&fs::read_to_string(path).unwrap_or_default());
+        }
+        for name in END_TO_END {
+            let module = format!("\nmod {}", name.replace("::", ";"));
+            assert!(modules.contains(&module), "no test has the name {name}");
+        }
     }
 }

@@ -5,12 +5,14 @@ use std::{
     io::IsTerminal as _,
     path::{Path, PathBuf},
     process::{Command, Stdio},
+    time::{SystemTime, UNIX_EPOCH},
 };
 
 use anyhow::{Context as _, Result, bail};
 
 /// The oldest Node that the real clients run on.
 const NODE_MAJOR_MIN: u32 = 20;
+const SECONDS_A_DAY: u64 = 86_400;
 
 /// Returns the root of the workspace.
 pub(crate) fn root() -> PathBuf {
@@ -58,6 +60,28 @@ pub(crate) fn cargo(arguments: &[&str]) -> Command {
 /// Returns whether the program is installed.
 pub(crate) fn installed(name: &str, arguments: &[&str]) -> bool {
     answer(&mut program(name, arguments)).is_some()
+}
+
+/// Returns a call of the tests of a package whose names begin with `module`.
+pub(crate) fn tests_of(package: &str, module: &str) -> Command {
+    let test = [
+        "test",
+        "--locked",
+        "--package",
+        package,
+        "--test",
+        "integration",
+    ];
+    let mut command = cargo(&test);
+    command.arg(format!("{module}::"));
+    command
+}
+
+/// Returns today, by the machine's clock, as days since the first of January 1970.
+pub(crate) fn days_since_1970() -> Result<u64> {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    let since = since.context("the clock is before 1970")?;
+    Ok(since.as_secs() / SECONDS_A_DAY)
 }
 
 /// Returns whether Cargo has the subcommand.

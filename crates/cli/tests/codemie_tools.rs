@@ -5,22 +5,12 @@
     reason = "a failed test panics"
 )]
 
-#[path = "codemie_tools/again.rs"]
 mod again;
-#[path = "codemie_tools/chosen.rs"]
 mod chosen;
-#[path = "codemie_tools/far.rs"]
 mod far;
-#[path = "codemie_tools/hostile.rs"]
 mod hostile;
-#[path = "codemie_tools/late.rs"]
 mod late;
-#[path = "codemie_tools/names.rs"]
 mod names;
-#[path = "stages/place.rs"]
-#[expect(dead_code, reason = "other tests use the rest of it")]
-mod place;
-#[path = "codemie_tools/records.rs"]
 mod records;
 
 use std::{fs, path::PathBuf};
@@ -31,7 +21,7 @@ use interlock_testkit::{
 };
 use serde_json::{Value, json};
 
-use place::{INTERLOCK, Place, Said, wait_until};
+use crate::stages::place::{self, INTERLOCK, Place, Said, wait_until};
 
 /// Says `text` as the result of a call.
 fn says(text: &str) -> Value {

@@ -23,7 +23,6 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
-#[path = "corpus/clients.rs"]
 mod clients;
 
 use interlock_clients::ClientId;

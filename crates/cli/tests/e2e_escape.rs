@@ -10,9 +10,7 @@
     reason = "absent keys of a JSON value are null"
 )]
 
-#[path = "escape/scene.rs"]
 mod scene;
-#[path = "escape/ways.rs"]
 mod ways;
 
 use std::sync::{Arc, Mutex};
@@ -338,7 +336,7 @@ fn evidence_that_was_seen_opens_the_guard() {
 fn the_environment_is_the_states(version: Version) {
     const BLOCKED: &str = "postgres://person:word@prod";
     let scene = Scene::new(version, "blocking");
-    let rows = include_str!("escape/environment.txt").lines();
+    let rows = include_str!("e2e_escape/environment.txt").lines();
     let rows: Vec<&str> = rows.filter(|row| !row.starts_with('#')).collect();
     let line = |row: &&str| bash(row.trim_end_matches(" ⇒"));
     let outcome = Session::new(
@@ -410,7 +408,7 @@ fn settings_changed_where_the_state_says_nothing_pause_the_run() {
 /// Nothing here is run: the hook alone is asked, with what the client would say.
 #[test]
 fn what_reaches_beyond_the_project_is_refused_in_every_state() {
-    let lines = include_str!("escape/dangerous.txt").lines();
+    let lines = include_str!("e2e_escape/dangerous.txt").lines();
     let lines: Vec<&str> = lines.filter(|line| !line.starts_with('#')).collect();
     let mut found = Vec::new();
     for place in ["reading", "writing", "free"] {

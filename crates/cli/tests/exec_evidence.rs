@@ -6,11 +6,8 @@
     reason = "absent keys of a JSON value are null"
 )]
 
-#[path = "exec_evidence/changes.rs"]
 mod changes;
-#[path = "exec_evidence/session.rs"]
 mod session;
-#[path = "exec_evidence/substance.rs"]
 mod substance;
 
 use std::{fs, os::unix::fs::PermissionsExt as _, process::Output};

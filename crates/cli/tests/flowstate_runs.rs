@@ -2,11 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a test may end at the first surprise")]
 #![expect(clippy::panic, reason = "a failed case names itself")]
 
-#[path = "flowstate_runs/case.rs"]
 mod case;
-#[path = "support/case_file.rs"]
-mod case_file;
-#[path = "flowstate_runs/play.rs"]
 mod play;
 
 use std::{
@@ -19,6 +15,8 @@ use std::{
 use case::Case;
 use interlock_testkit::{interlock::Interlock, room::Room};
 use play::play;
+
+use crate::support::case_file;
 
 const INTERLOCK: &str = env!("CARGO_BIN_EXE_interlock");
 const WORKERS: usize = 4;
@@ -82,7 +80,7 @@ fn each(files: &[PathBuf], check: impl Fn(&Path) -> Vec<String> + Sync) {
 #[test]
 fn every_case_runs_as_it_says() {
     let mut files = files(&folder("runs"), ".yaml");
-    // One area or case alone: `INTERLOCK_CASES=for-each cargo test --test flowstate_runs`.
+    // One area or case alone: `INTERLOCK_CASES=for-each cargo test -p interlock --test integration flowstate_runs::`.
     if let Ok(wanted) = std::env::var("INTERLOCK_CASES") {
         files.retain(|file| file.to_string_lossy().contains(&wanted));
     } else {

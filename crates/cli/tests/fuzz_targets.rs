@@ -3,9 +3,6 @@
 //! `cargo xtask fuzz` looks for more with coverage as its guide.
 #![expect(clippy::unwrap_used, reason = "a test may end at the first surprise")]
 
-// The targets name their engine; here it is this program.
-extern crate self as libfuzzer_sys;
-
 use std::{fs, path::Path};
 
 use interlock_simulate::cases::find_case_files;
@@ -72,7 +69,7 @@ fn lines_and_inputs_of_hooks_are_within_their_bounds() {
     }
 }
 
-// Behind the modules, so that they name it as they name that of their engine.
+/// What the targets take from their engine, `libfuzzer_sys`, which this program is for them.
 macro_rules! fuzz_target {
     (|$input:ident: $of:ty| $body:block) => {
         pub(crate) fn run($input: $of) $body

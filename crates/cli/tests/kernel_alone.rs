@@ -7,9 +7,7 @@
 #![expect(clippy::panic, reason = "a test may end at the first surprise")]
 #![cfg(target_os = "linux")]
 
-#[path = "kernel/builds.rs"]
 mod builds;
-#[path = "kernel/folder.rs"]
 mod folder;
 
 use std::net::TcpListener;
@@ -26,7 +24,7 @@ const REFUSED: i32 = 126;
 /// The lines of the table of tricks, and our own; without what they would do.
 fn lines() -> Vec<String> {
     let tricks = std::fs::read_to_string(format!("{SHELL}/tricks.txt")).unwrap();
-    let own = include_str!("kernel/lines.txt");
+    let own = include_str!("kernel_alone/lines.txt");
     let line = |row: &str| {
         let line = row.split(" ⇒").next().unwrap_or(row);
         line.replace('⏎', "\n").replace('␉', "\t")

@@ -5,7 +5,6 @@
     reason = "absent keys of a JSON value are null"
 )]
 
-#[path = "mcp_governed/around.rs"]
 mod around;
 
 use std::{fs, process::Command};

@@ -8,15 +8,10 @@
     reason = "absent keys of a JSON value are null"
 )]
 
-#[path = "mcp_stdio/calls.rs"]
 mod calls;
-#[path = "mcp_stdio/eras.rs"]
 mod eras;
-#[path = "mcp_stdio/faults.rs"]
 mod faults;
-#[path = "mcp_stdio/lists.rs"]
 mod lists;
-#[path = "mcp_stdio/verbatim.rs"]
 mod verbatim;
 
 use std::{fs, path::PathBuf, process::Command};

@@ -9,15 +9,9 @@
     reason = "absent keys of a JSON value are null"
 )]
 
-#[path = "model_runs/case.rs"]
 mod case;
-#[path = "support/case_file.rs"]
-mod case_file;
-#[path = "model_runs/check.rs"]
 mod check;
-#[path = "model_runs/play.rs"]
 mod play;
-#[path = "model_runs/script.rs"]
 mod script;
 
 use std::{
@@ -29,6 +23,8 @@ use std::{
 
 use case::Case;
 
+use crate::support::case_file;
+
 const WORKERS: usize = 4;
 /// Fewer would mean that cases are no longer found.
 const PIPELINES_MIN: usize = 80;
@@ -37,7 +33,7 @@ const EXAMPLES_MIN: usize = 5;
 
 /// Plays every case of a folder below `tests/cases/model-runs`, some at once.
 ///
-/// One area or case alone: `INTERLOCK_CASES=grant cargo test --test model_runs`.
+/// One area or case alone: `INTERLOCK_CASES=grant cargo test -p interlock --test integration model_runs::`.
 fn each(area: &str, cases_min: usize) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../../tests/cases/model-runs")

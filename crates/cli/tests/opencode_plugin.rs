@@ -55,7 +55,7 @@ impl Place {
             "plugin": plugin, "directory": self.room.project(),
             "sessions": sessions, "steps": steps,
         });
-        let drive = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/opencode/drive.mjs");
+        let drive = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/opencode_plugin/drive.mjs");
         let mut child: std::process::Child = self
             .room
             .command("node")

@@ -6,19 +6,11 @@
     reason = "a failed test panics"
 )]
 
-#[path = "run/crash.rs"]
 mod crash;
-#[path = "run/ends.rs"]
 mod ends;
-#[path = "run/moved.rs"]
 mod moved;
-#[path = "run/people.rs"]
 mod people;
-#[path = "run/pinned.rs"]
 mod pinned;
-#[path = "run/place.rs"]
 mod place;
-#[path = "run/shown.rs"]
 mod shown;
-#[path = "run/started.rs"]
 mod started;

@@ -6,7 +6,6 @@
     reason = "absent keys of a JSON value are null"
 )]
 
-#[path = "telemetry/stages.rs"]
 mod stages;
 
 use std::{

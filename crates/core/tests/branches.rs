@@ -1,9 +1,6 @@
 //! Sub-agents in open branches: where the calls of the main agent count, and what a sub-agent that has stopped keeps.
 #![expect(clippy::unwrap_used, reason = "a failed test panics")]
 
-#[path = "support/started.rs"]
-mod started;
-
 use interlock_core::{
     Decision, Reply,
     call::{CallFacts, CallKind, ControlTool, ToolCall},
@@ -16,7 +13,8 @@ use interlock_core::{
     run::Run,
 };
 use serde_json::json;
-use started::started;
+
+use crate::support::started::started;
 
 /// A fork into the branches `a` and `b`; those named in `nested` fork again, into `c` and `d`.
 fn machine(nested: &[&str]) -> Machine {

@@ -2,9 +2,6 @@
 #![expect(clippy::unwrap_used, reason = "a failed test panics")]
 #![expect(clippy::indexing_slicing, reason = "a failed test panics")]
 
-#[path = "support/started.rs"]
-mod started;
-
 use interlock_core::{
     Reply,
     command::{Answer, Command, CommandKind, TransitionRequest},
@@ -14,7 +11,8 @@ use interlock_core::{
     run::Run,
 };
 use serde_json::{Value, json};
-use started::started;
+
+use crate::support::started::started;
 
 /// A run whose context may hold 100 bytes.
 struct Play {

@@ -2,9 +2,6 @@
 #![expect(clippy::unwrap_used, reason = "a failed test panics")]
 #![expect(clippy::indexing_slicing, reason = "a failed test panics")]
 
-#[path = "support/started.rs"]
-mod started;
-
 use interlock_core::{
     Reply,
     call::{CallFacts, CallKind, CallResult, ToolCall, WrittenPath},
@@ -15,7 +12,8 @@ use interlock_core::{
     run::Run,
 };
 use serde_json::{Value, json};
-use started::started;
+
+use crate::support::started::started;
 
 fn machine() -> Machine {
     let since = |of: Value| json!({"inline": {"evidence": {"of": of, "since": "last_edit"}}});

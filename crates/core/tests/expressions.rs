@@ -1,9 +1,6 @@
 //! Conditions written as text route a run, over the output and the context.
 #![expect(clippy::unwrap_used, reason = "a failed test panics")]
 
-#[path = "support/choice.rs"]
-mod choice;
-
 use interlock_core::{
     command::{Command, CommandKind},
     decide,
@@ -16,7 +13,7 @@ use interlock_core::{
 use interlock_expr::expression::{Comparison, Expression, Node};
 use serde_json::{Value, json};
 
-use choice::choice;
+use crate::support::choice::choice;
 
 /// Returns the expression `NAME > 10`.
 fn over_ten(name: &str) -> Expression {

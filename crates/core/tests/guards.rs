@@ -6,11 +6,6 @@
     reason = "a failed test panics"
 )]
 
-#[path = "support/choice.rs"]
-mod choice;
-#[path = "support/started.rs"]
-mod started;
-
 use std::sync::Arc;
 
 use interlock_core::{
@@ -26,8 +21,8 @@ use interlock_core::{
 use interlock_expr::expression::{Comparison, Expression, Node};
 use serde_json::{Map, Value, json};
 
-use choice::choice;
-use started::started;
+use crate::support::choice::choice;
+use crate::support::started::started;
 
 /// A guard that holds.
 fn yes() -> Value {

@@ -8,13 +8,11 @@
     reason = "the test reads recorded files, the engine does not"
 )]
 
-#[path = "support/event_names.rs"]
-mod event_names;
-
 use std::{fs, path::Path};
 
-use event_names::event_names;
 use interlock_core::{event::Event, evolve, names::RunId, run::Run};
+
+use crate::support::event_names::event_names;
 
 #[test]
 fn recorded_runs_replay_alike_and_each_event_stands_in_one() {

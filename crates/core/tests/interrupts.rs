@@ -1,9 +1,6 @@
 //! Matches of interrupts that wait for their turn, and how many may.
 #![expect(clippy::unwrap_used, reason = "a failed test panics")]
 
-#[path = "support/started.rs"]
-mod started;
-
 use interlock_core::{
     call::WrittenPath,
     call::{CallFacts, CallKind, CallResult, FileWrite, PathArea, ToolCall},
@@ -14,7 +11,8 @@ use interlock_core::{
     run::Run,
 };
 use serde_json::json;
-use started::started;
+
+use crate::support::started::started;
 
 /// Writes a file and tells that this ended.
 fn wrote(machine: &Machine, run: Run, id: &str, path: &str) -> Run {

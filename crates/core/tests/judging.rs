@@ -5,9 +5,6 @@
     reason = "a failed test panics"
 )]
 
-#[path = "support/started.rs"]
-mod started;
-
 use interlock_core::{
     Reply,
     call::{CallFacts, CallKind, ControlTool, ToolCall},
@@ -17,7 +14,8 @@ use interlock_core::{
     names::{CallId, Digest},
 };
 use serde_json::{Value, json};
-use started::started;
+
+use crate::support::started::started;
 
 /// Judges a call with these facts under this policy; returns the code of a refusal, or nothing.
 fn judged(policy: &Value, kind: CallKind, tool: &str, given: &Value) -> String {

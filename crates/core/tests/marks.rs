@@ -5,9 +5,6 @@
     reason = "a failed test panics"
 )]
 
-#[path = "support/started.rs"]
-mod started;
-
 use interlock_core::{
     call::{CallFacts, CallKind, ToolCall},
     command::{Command, CommandKind},
@@ -17,7 +14,8 @@ use interlock_core::{
     names::{CallId, Digest},
 };
 use serde_json::{Value, json};
-use started::started;
+
+use crate::support::started::started;
 
 /// A machine of one state without a policy, with these fields beside.
 fn machine(beside: &Value) -> Value {

@@ -9,9 +9,6 @@
     reason = "a table of cases is written once and read as a table"
 )]
 
-#[path = "support/started.rs"]
-mod started;
-
 use interlock_core::{
     event::{AllowSource, CallRecord, Event},
     evolve,
@@ -20,7 +17,8 @@ use interlock_core::{
     substance::ReportRead,
 };
 use serde_json::{Value, json};
-use started::started;
+
+use crate::support::started::started;
 
 const KEY: &str = "tested";
 

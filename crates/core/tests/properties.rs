@@ -10,11 +10,8 @@
     reason = "a failed test panics"
 )]
 
-#[path = "properties/generate.rs"]
 mod generate;
-#[path = "properties/history.rs"]
 mod history;
-#[path = "properties/reference.rs"]
 mod reference;
 
 use generate::{Dice, command, machine};

@@ -2,9 +2,6 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a failed test panics")]
 #![expect(clippy::indexing_slicing, reason = "a failed test panics")]
 
-#[path = "support/started.rs"]
-mod started;
-
 use interlock_core::{
     Reply,
     call::{CallFacts, CallKind, ToolCall},
@@ -18,7 +15,8 @@ use interlock_core::{
     run::Run,
 };
 use serde_json::json;
-use started::started;
+
+use crate::support::started::started;
 
 fn machine() -> Machine {
     serde_json::from_value(json!({

@@ -1,13 +1,11 @@
 //! Whatever the text, reading it ends with an answer.
 
-#[path = "support/mutations.rs"]
-mod mutations;
-
 use std::sync::LazyLock;
 
 use interlock_formats::{NoWorkflows, Source, Workflows, check, render};
-use mutations::mutated;
 use proptest::prelude::*;
+
+use crate::support::mutations::mutated;
 
 /// A workflow with something of everything.
 const YAML: &str = r#"

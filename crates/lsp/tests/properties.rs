@@ -5,13 +5,12 @@
     reason = "absent keys of a JSON value are null"
 )]
 
-mod support;
-
 use interlock_formats::{NoWorkflows, check};
 use interlock_lsp::{Position, Server, Text, read_message};
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use support::URI;
+
+use crate::support::URI;
 
 /// Pieces that texts are made of: syntax, words that formats know, and characters of every width.
 const PIECES: &[&str] = &[

@@ -5,12 +5,11 @@
     reason = "absent keys of a JSON value are null"
 )]
 
-mod support;
-
 use interlock_formats::{NoWorkflows, check, flowstate_schema, schema};
 use interlock_lsp::Server;
 use serde_json::{Value, json};
-use support::{Client, FLOW, URI};
+
+use crate::support::{Client, FLOW, URI};
 
 #[test]
 fn a_mistake_is_shown_at_its_place_in_utf16() {

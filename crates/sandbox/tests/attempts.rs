@@ -9,10 +9,7 @@ use std::process::{Child, Command};
 
 use interlock_sandbox::{Level, Plan};
 
-#[path = "support/trial.rs"]
-mod trial;
-
-use trial::{Trial, User, users};
+use crate::support::trial::{Trial, User, users};
 
 /// What attempts reach for.
 struct Targets {

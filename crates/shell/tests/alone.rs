@@ -1,8 +1,6 @@
 //! Which lines may run as they are, outside the sandbox.
 
-mod support;
-
-use support::{check, setting};
+use crate::support::{check, setting};
 
 #[test]
 fn only_a_short_list_of_literal_builtins_runs_as_it_is() {

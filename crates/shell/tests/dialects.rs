@@ -6,10 +6,9 @@
     reason = "a case file that cannot be read fails its test"
 )]
 
-mod support;
-
 use interlock_shell::{Dialect, ShellContext};
-use support::{check, setting, short};
+
+use crate::support::{check, setting, short};
 
 #[test]
 fn other_shells_are_read_where_they_agree() {

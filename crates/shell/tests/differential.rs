@@ -10,13 +10,9 @@
     reason = "a failed test panics"
 )]
 
-#[path = "differential/generator.rs"]
 mod generator;
-#[path = "differential/names.rs"]
 mod names;
-#[path = "differential/shell.rs"]
 mod shell;
-mod support;
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -25,7 +21,8 @@ use generator::Rng;
 use interlock_core::facts::{PathText, ShellFacts, SimpleCommand, Word};
 use interlock_shell::{Dialect, ShellContext, read};
 use shell::{Folder, INTERLOCK_NAMES, Outcome, Ran, Shell};
-use support::cases;
+
+use crate::support::cases;
 
 /// Lines of a test run for each shell; about a hundred a second and thread.
 const LINES: u64 = 1_200;

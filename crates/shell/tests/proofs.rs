@@ -1,8 +1,6 @@
 //! What the exit code of a line says of its commands.
 
-mod support;
-
-use support::{check, setting};
+use crate::support::{check, setting};
 
 #[test]
 fn the_exit_code_proves_what_it_must_and_no_more() {

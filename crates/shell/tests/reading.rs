@@ -1,8 +1,6 @@
 //! What the reader says of single lines, by case files.
 
-mod support;
-
-use support::{check, setting, short};
+use crate::support::{check, setting, short};
 
 /// One test for each case file.
 macro_rules! case_files {

@@ -1,12 +1,11 @@
 //! The reader answers every text, soon.
 
-mod support;
-
 use std::time::{Duration, Instant};
 
 use interlock_shell::{Dialect, ShellContext, read};
 use proptest::prelude::*;
-use support::{cases, setting};
+
+use crate::support::{cases, setting};
 
 /// Every line of the case files, to build others from.
 fn lines() -> Vec<String> {

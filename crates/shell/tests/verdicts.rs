@@ -1,8 +1,6 @@
 //! Facts as a state that may only read judges them, by a small judge of the tests.
 
-mod support;
-
-use support::{check, judge_no_write, setting};
+use crate::support::{check, judge_no_write, setting};
 
 #[test]
 fn tricks_are_refused_and_harmless_lines_pass() {

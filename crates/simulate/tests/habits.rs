@@ -2,7 +2,6 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a failed test panics")]
 #![expect(clippy::print_stdout, reason = "the shares are the result")]
 
-#[path = "habits/rows.rs"]
 mod rows;
 
 use interlock_core::{facts::NetworkDirection, machine::Machine};

@@ -4,13 +4,11 @@
 //! events. `INTERLOCK_BLESS=1` writes it anew; whoever means a change looks at which cases it concerns.
 #![expect(clippy::unwrap_used, reason = "a failed test panics")]
 
-#[path = "support/played_cases.rs"]
-mod played_cases;
-
 use std::{collections::BTreeMap, fmt::Write as _, fs, path::Path};
 
 use interlock_core::{event::Event, evolve, machine::Machine, names::RunId, run::Run, text_digest};
-use played_cases::played_cases;
+
+use crate::support::played_cases::played_cases;
 
 /// Differences that are shown whole.
 const SHOWN_MAX: usize = 3;

@@ -1,15 +1,12 @@
 //! What holds for every simulation, whatever is fed in.
 #![expect(clippy::unwrap_used, reason = "a failed test panics")]
 
-#[path = "support/made_up_runs.rs"]
-mod made_up_runs;
-
 use interlock_core::run::Run;
 use interlock_simulate::{Scenario, Simulation};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use made_up_runs::{lines, machine};
+use crate::support::made_up_runs::{lines, machine};
 
 fn limit_holds(answer: &Value, name: &str) -> bool {
     let pair = answer.pointer(&format!("/limits/{name}"));

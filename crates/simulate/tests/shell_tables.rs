@@ -3,9 +3,7 @@
 //! Each is judged; bash runs one in four, others each day. `cargo xtask soak` runs all.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a failed test panics")]
 
-#[path = "shell/folder.rs"]
 mod folder;
-#[path = "shell/rows.rs"]
 mod rows;
 
 use std::sync::Mutex;

@@ -1,11 +1,6 @@
 //! What if: under the same workflow nothing comes out differently, whatever was recorded; under another one, this does.
 #![expect(clippy::panic, clippy::unwrap_used, reason = "a failed test panics")]
 
-#[path = "support/made_up_runs.rs"]
-mod made_up_runs;
-#[path = "support/played_cases.rs"]
-mod played_cases;
-
 use std::{collections::BTreeMap, fs};
 
 use interlock_core::{event::Event, machine::Machine, refusal::Code, run::RunKind};
@@ -14,9 +9,11 @@ use interlock_simulate::{
     input::short_form,
     what_if::{CannotJudge, Change, WhatIf, Window, what_if},
 };
-use made_up_runs::{lines, machine};
-use played_cases::{loaded, played_cases, root};
 use proptest::prelude::*;
+
+use crate::support::case_files::{loaded, root};
+use crate::support::made_up_runs::{lines, machine};
+use crate::support::played_cases::played_cases;
 
 const ALL: Window = Window {
     from: 0,

@@ -10,7 +10,7 @@ use std::{
 use interlock_testkit::provider::{Reply, call, text};
 use serde_json::json;
 
-use crate::{made, run};
+use crate::codemie_tools::{made, run};
 
 /// Gives these answers, one a connection; tells how many it gave.
 fn server(answers: &[&str]) -> (String, Arc<Mutex<usize>>) {

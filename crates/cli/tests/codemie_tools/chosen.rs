@@ -6,7 +6,9 @@ use interlock_testkit::{
 };
 use serde_json::{Value, json};
 
-use crate::{all_ended, configure, made, place::Place, run, says, script, server, write};
+use crate::codemie_tools::{
+    all_ended, configure, made, place::Place, run, says, script, server, write,
+};
 
 /// A workflow whose tool state starts what the input says, or what an agent says before it.
 fn of_input(place: &Place) -> Value {

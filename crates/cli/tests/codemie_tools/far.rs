@@ -15,7 +15,7 @@ use interlock_testkit::{
 };
 use serde_json::{Value, json};
 
-use crate::{
+use crate::codemie_tools::{
     configure, made,
     place::{INTERLOCK, Place},
     run, write,

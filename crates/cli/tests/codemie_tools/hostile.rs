@@ -5,7 +5,7 @@ use std::process::Stdio;
 use interlock_testkit::provider::{Reply, Say, call, text};
 use serde_json::{Value, json};
 
-use crate::{
+use crate::codemie_tools::{
     all_ended, made, of_tool,
     place::{Place, Said, wait_until},
     run, says, script, server, write,
@@ -272,7 +272,7 @@ fn a_server_of_the_configuration_is_taken_by_its_id() {
         script(),
         settings.as_str().unwrap()
     );
-    crate::configure(&place, &text);
+    crate::codemie_tools::configure(&place, &text);
     let zoo = json!({"name": "zoo", "mcp_config_id": "animals"});
     let tool = json!({"tool": "look", "mcp_server": zoo, "tool_args": {"steps": says("seen")}});
     write(&place, &of_tool(tool));

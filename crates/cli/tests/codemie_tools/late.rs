@@ -5,7 +5,7 @@ use std::{net::TcpListener, thread};
 use interlock_testkit::provider::Reply;
 use serde_json::{Value, json};
 
-use crate::{all_ended, made, of_tool, place::Place, run, server, write};
+use crate::codemie_tools::{all_ended, made, of_tool, place::Place, run, server, write};
 
 /// Runs a workflow whose state has a second, and wants it to end by that.
 fn ends_late(place: &Place) {

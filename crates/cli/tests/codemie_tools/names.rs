@@ -3,7 +3,9 @@
 use interlock_testkit::provider::{Reply, call, text};
 use serde_json::{Value, json};
 
-use crate::{all_ended, configure, made, place::Place, run, says, script, server, write};
+use crate::codemie_tools::{
+    all_ended, configure, made, place::Place, run, says, script, server, write,
+};
 
 /// A server called `zoo` whose only tool beside `do` is called so.
 fn zoo(place: &Place, tool: &str) -> Value {

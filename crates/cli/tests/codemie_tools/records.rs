@@ -5,7 +5,7 @@ use std::process::Stdio;
 use interlock_testkit::provider::{Reply, text};
 use serde_json::json;
 
-use crate::{made, place::wait_until};
+use crate::codemie_tools::{made, place::wait_until};
 
 #[test]
 fn a_record_that_was_answered_before_a_kill_is_not_asked_about_again() {

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::{World, page::Console};
+use crate::console::{World, page::Console};
 
 /// Lets a page in, and returns the first transition that waits.
 fn looking(world: &World) -> (Console, String, Value) {

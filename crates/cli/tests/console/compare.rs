@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, fs, path::Path};
 use interlock_testkit::interlock::before_tool;
 use serde_json::{Value, json};
 
-use crate::{INTERLOCK, World, page::Console};
+use crate::console::{INTERLOCK, World, page::Console};
 
 const FLOW: &str = "id: shop
 initial: planning

@@ -5,7 +5,7 @@ use std::{fs, path::Path};
 use interlock_testkit::room::Room;
 use serde_json::json;
 
-use crate::{INTERLOCK, page::Console};
+use crate::console::{INTERLOCK, page::Console};
 
 #[test]
 fn the_demo_waits_in_the_console_and_leaves_nothing_behind() {

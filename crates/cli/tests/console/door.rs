@@ -7,7 +7,7 @@ use std::{
 
 use serde_json::json;
 
-use crate::{INTERLOCK, World, page::Console};
+use crate::console::{INTERLOCK, World, page::Console};
 
 /// Sends a request in which one header is another, or is left out.
 fn with(

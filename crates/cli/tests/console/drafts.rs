@@ -4,7 +4,7 @@ use std::{fs, os::unix::fs::symlink, path::PathBuf};
 
 use serde_json::{Value, json};
 
-use crate::{FLOW, World, page::Console};
+use crate::console::{FLOW, World, page::Console};
 
 /// What is wrong with it would be shown.
 const SECRET: &str = "${ctx.not-for-the-page ${ctx.";

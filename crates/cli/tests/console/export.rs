@@ -4,7 +4,7 @@ use std::process::Stdio;
 
 use serde_json::{Value, json};
 
-use crate::{INTERLOCK, World, page::Console};
+use crate::console::{INTERLOCK, World, page::Console};
 
 /// What an agent writes to get out of the text that it stands in.
 const NASTY: &str =

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::{World, corpus::corpus, page::Console};
+use crate::console::{World, corpus::corpus, page::Console};
 
 /// Tells whether a text has a character that steers a terminal or the eye.
 fn steers(text: &str) -> bool {

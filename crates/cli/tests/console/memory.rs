@@ -4,7 +4,7 @@ use std::{fs, io::Read as _, thread};
 
 use serde_json::Value;
 
-use crate::{World, page::Console};
+use crate::console::{World, page::Console};
 
 /// Readers of the stream of the run.
 const READERS: usize = 12;

@@ -3,7 +3,7 @@
 use interlock_testkit::interlock::before_tool;
 use serde_json::{Value, json};
 
-use crate::{INTERLOCK, SESSION, World, page::Console};
+use crate::console::{INTERLOCK, SESSION, World, page::Console};
 
 const FORK: &str = "id: release
 initial: planning

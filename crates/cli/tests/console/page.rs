@@ -11,7 +11,7 @@ use interlock_testkit::{room::Room, terminal::Terminal};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
-use crate::INTERLOCK;
+use crate::console::INTERLOCK;
 
 /// How long an answer may take.
 const PATIENCE: Duration = Duration::from_secs(60);

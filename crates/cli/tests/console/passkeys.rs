@@ -19,7 +19,7 @@ use ring::signature::{Ed25519KeyPair, KeyPair as _};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
-use crate::{INTERLOCK, SESSION, World, page::Console};
+use crate::console::{INTERLOCK, SESSION, World, page::Console};
 
 const FLOW: &str = "id: shop
 initial: draft

@@ -3,7 +3,7 @@
 use interlock_testkit::interlock::before_tool;
 use serde_json::{Value, json};
 
-use crate::{SESSION, World, page::Console};
+use crate::console::{SESSION, World, page::Console};
 
 /// Proposes a call to the agent's hook; returns why it is denied, empty where it may run.
 fn denied(world: &World, id: &str, tool: &str, input: &Value) -> String {

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::{World, page::Console};
+use crate::console::{World, page::Console};
 
 struct Looking {
     world: World,

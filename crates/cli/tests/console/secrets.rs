@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::{World, page::Console};
+use crate::console::{World, page::Console};
 
 const FLOW: &str = "id: shop
 initial: draft

@@ -3,7 +3,7 @@
 use interlock_testkit::provider::{Reply, Script, call, text};
 use serde_json::{Value, json};
 
-use crate::{World, page::Console, place::Place};
+use crate::console::{World, page::Console, place::Place};
 
 const STAGE: &str = "id: review
 initial: plan

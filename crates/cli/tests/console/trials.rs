@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::{
+use crate::console::{
     World,
     workflows::{draft, open},
 };

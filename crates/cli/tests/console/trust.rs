@@ -4,7 +4,7 @@ use std::{fs, io::Write as _, process::Command};
 
 use serde_json::{Value, json};
 
-use crate::{World, page::Console};
+use crate::console::{World, page::Console};
 
 #[test]
 fn a_page_ends_the_access_of_another_and_of_itself() {
@@ -156,7 +156,7 @@ fn a_question_of_a_run_of_steps_names_the_commands_that_settle_it() {
             "start-at: a\nstates:\n  a:\n    tool: ask-user\n    arguments: {question: Where to?, options: [dev, prod]}\n    output: var(env)\n",
         )
         .unwrap();
-    let mut command = world.room.command(crate::INTERLOCK);
+    let mut command = world.room.command(crate::console::INTERLOCK);
     let output = command.args(["run", "ask", "-n", "q"]).output().unwrap();
     let mut console = Console::open(&world.room);
     let bearer = console.pair();
@@ -200,7 +200,7 @@ fn carried_out(world: &World) -> std::process::Child {
         json!(line)
     );
     world.room.write(".flowstate/long.yaml", &flow).unwrap();
-    let mut command = world.room.command(crate::INTERLOCK);
+    let mut command = world.room.command(crate::console::INTERLOCK);
     command.args(["run", "long", "-n", "long"]);
     command.stdin(std::process::Stdio::null());
     command.stdout(std::process::Stdio::piped());

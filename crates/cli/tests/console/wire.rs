@@ -7,7 +7,7 @@ use std::{
 
 use serde_json::{Value, json};
 
-use crate::{World, page::Console};
+use crate::console::{World, page::Console};
 
 /// Has the connection closed after the answer.
 const LAST: &str = "Connection: close\r\n";

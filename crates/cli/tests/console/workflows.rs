@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
-use crate::{
+use crate::console::{
     FLOW, World,
     page::{Answer, Console},
 };

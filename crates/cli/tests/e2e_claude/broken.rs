@@ -8,7 +8,7 @@ use interlock_testkit::interlock::{Interlock, damage, databases, pinned};
 use interlock_testkit::provider::{Call, Script, text};
 use serde_json::{Value, json};
 
-use crate::guarded::{
+use crate::e2e_claude::guarded::{
     Guarded, INTERLOCK, MARK, WORKFLOW, bash, plan_then_build, ran, refused, transition,
 };
 

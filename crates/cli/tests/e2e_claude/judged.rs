@@ -4,7 +4,7 @@ use interlock_testkit::claude::{Outcome, Session, Version};
 use interlock_testkit::provider::{Call, ModelRequest, Script, call, text};
 use serde_json::{Value, json};
 
-use crate::guarded::{
+use crate::e2e_claude::guarded::{
     Guarded, MARK, bash, initialised, lines, plan_then_build, ran, refused, transition,
 };
 

@@ -6,7 +6,7 @@ use interlock_testkit::claude::{Session, Version};
 use interlock_testkit::provider::{Script, call, text};
 use serde_json::{Value, json};
 
-use crate::guarded::Guarded;
+use crate::e2e_claude::guarded::Guarded;
 
 /// A project whose skills `reads` and `writes` have a command in their text.
 ///

@@ -7,8 +7,8 @@ use std::path::PathBuf;
 use std::sync::Mutex;
 use std::thread;
 
-use crate::guarded::{Guarded, INTERLOCK, ended_well};
-use crate::page;
+use crate::e2e_clients::guarded::{Guarded, INTERLOCK, ended_well};
+use crate::e2e_clients::page;
 use interlock_testkit::claude::Version;
 use interlock_testkit::client::{Client, Session, Tools};
 use interlock_testkit::interlock::{damage, databases, pinned};

@@ -1,6 +1,6 @@
 //! A run that was begun in one client goes on in another, after everything has ended.
 
-use crate::guarded::{self, Guarded};
+use crate::e2e_clients::guarded::{self, Guarded};
 use interlock_testkit::claude::Version;
 use interlock_testkit::client::{Client, Tools};
 use interlock_testkit::proposal::{Proposal, Script};

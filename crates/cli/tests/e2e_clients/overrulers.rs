@@ -11,8 +11,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use crate::guarded::{Guarded, INTERLOCK};
-use crate::page;
+use crate::e2e_clients::guarded::{Guarded, INTERLOCK};
+use crate::e2e_clients::page;
 use interlock_testkit::client::{Client, Outcome, Session};
 use interlock_testkit::proposal::{Proposal, Script};
 use interlock_testkit::sample;

@@ -7,7 +7,7 @@ use interlock_testkit::proposal::{Proposal, Script};
 use interlock_testkit::room::Room;
 use serde_json::{Value, json};
 
-use crate::guarded::{Guarded, ended_well};
+use crate::e2e_clients::guarded::{Guarded, ended_well};
 
 fn workflow() -> Value {
     json!({

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use crate::guarded::{Guarded, ended_well};
+use crate::e2e_clients::guarded::{Guarded, ended_well};
 use interlock_testkit::client::{Client, Outcome, Session, Tools};
 use interlock_testkit::proposal::{Proposal, Script};
 use interlock_testkit::terminal::Terminal;

@@ -10,8 +10,8 @@ use interlock_testkit::claude::Version;
 use interlock_testkit::client::{Client, Tools};
 use interlock_testkit::proposal::Script;
 
-use crate::guarded::Guarded;
-use crate::page;
+use crate::e2e_clients::guarded::Guarded;
+use crate::e2e_clients::page;
 
 const CLIENTS: [Client; 7] = [
     Client::ClaudeCode(Version::V2_1_332),

@@ -5,8 +5,8 @@
 use std::collections::BTreeMap;
 use std::thread;
 
-use crate::guarded::Guarded;
-use crate::page;
+use crate::e2e_clients::guarded::Guarded;
+use crate::e2e_clients::page;
 use interlock_testkit::claude::Version;
 use interlock_testkit::client::{Client, Tools};
 use interlock_testkit::proposal::{Proposal, Script};

@@ -6,7 +6,7 @@ use interlock_testkit::{
 };
 use serde_json::{Value, json};
 
-use crate::{INTERLOCK, browser::Browser, page::Console, pages::shot, story::picture};
+use crate::e2e_console::{INTERLOCK, browser::Browser, page::Console, pages::shot, story::picture};
 
 const FLOW: &str = "id: notes
 initial: planning

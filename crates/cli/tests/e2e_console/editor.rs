@@ -3,7 +3,7 @@
 use interlock_testkit::room::Room;
 use serde_json::{Value, json};
 
-use crate::{browser::Browser, page::Console, pages::shot};
+use crate::e2e_console::{browser::Browser, page::Console, pages::shot};
 
 /// Comments, quotes and alignment that an edit has to leave alone.
 const FLOW: &str = "# Notes for a release. Nothing is shipped while writing.

@@ -8,7 +8,7 @@ use interlock_testkit::{
 };
 use serde_json::json;
 
-use crate::{INTERLOCK, browser::Browser};
+use crate::e2e_console::{INTERLOCK, browser::Browser};
 
 const SESSION: &str = "5b1e8f2c-8d2b-4c55-9a3f-0d7f3f0a6c11";
 

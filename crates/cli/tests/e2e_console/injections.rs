@@ -6,7 +6,7 @@ use interlock_testkit::{
 };
 use serde_json::{Value, json};
 
-use crate::{INTERLOCK, browser::Browser, corpus::corpus, page::Console};
+use crate::e2e_console::{INTERLOCK, browser::Browser, corpus::corpus, page::Console};
 
 const SESSION: &str = "5b1e8f2c-8d2b-4c55-9a3f-0d7f3f0a6c11";
 const FILE: &str = ".interlock/workflows/nasty.yaml";

@@ -3,7 +3,7 @@
 use interlock_testkit::{interlock::Interlock, provider::Script};
 use serde_json::{Value, json};
 
-use crate::{
+use crate::e2e_console::{
     INTERLOCK,
     pages::{Sitting, proposes},
     place::Place,

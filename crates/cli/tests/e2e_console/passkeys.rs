@@ -3,7 +3,7 @@
 use interlock_testkit::{interlock::Interlock, room::Room};
 use serde_json::{Value, json};
 
-use crate::{INTERLOCK, browser::Browser, page::Console};
+use crate::e2e_console::{INTERLOCK, browser::Browser, page::Console};
 
 const WORKFLOW: &str = "id: release
 initial: draft

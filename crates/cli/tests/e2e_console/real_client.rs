@@ -9,7 +9,7 @@ use interlock_testkit::{
 };
 use serde_json::json;
 
-use crate::{INTERLOCK, page::Console};
+use crate::e2e_console::{INTERLOCK, page::Console};
 
 const WORKFLOW: &str = "id: careful
 initial: looking

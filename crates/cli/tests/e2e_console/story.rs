@@ -18,7 +18,7 @@ use interlock_testkit::{
 };
 use serde_json::json;
 
-use crate::{INTERLOCK, browser::Browser, page::Console};
+use crate::e2e_console::{INTERLOCK, browser::Browser, page::Console};
 
 const WORKFLOW: &str = "id: release-notes
 initial: planning

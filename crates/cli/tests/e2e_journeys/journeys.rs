@@ -3,8 +3,10 @@
 use interlock_testkit::proposal::Proposal;
 use serde_json::{Value, json};
 
-use crate::journey::{Journey, Step, edit, go, park, read, refused, search, shell, write};
-use crate::shop::{self, TEST, TOTAL};
+use crate::e2e_journeys::journey::{
+    Journey, Step, edit, go, park, read, refused, search, shell, write,
+};
+use crate::e2e_journeys::shop::{self, TEST, TOTAL};
 
 /// One journey a workflow, in the order of their names.
 pub(crate) fn all() -> Vec<Journey> {

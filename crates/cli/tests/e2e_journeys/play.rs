@@ -14,7 +14,7 @@ use interlock_testkit::room::{Room, expect_success};
 use interlock_testkit::terminal;
 use serde_json::Value;
 
-use crate::journey::{Journey, Step};
+use crate::e2e_journeys::journey::{Journey, Step};
 
 const INTERLOCK: &str = env!("CARGO_BIN_EXE_interlock");
 /// Far more than a session needs on a busy machine.

@@ -15,7 +15,7 @@ use interlock_testkit::{
 };
 use serde_json::Value;
 
-use crate::{INTERLOCK, registry::Registry};
+use crate::e2e_plugins::{INTERLOCK, registry::Registry};
 
 /// A project, one client, and a copy of the repository's plugins in it.
 pub(crate) struct Plugin {

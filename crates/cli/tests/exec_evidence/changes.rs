@@ -15,7 +15,7 @@ use interlock_store::{EventLog as _, Home, submit};
 use interlock_testkit::interlock::Interlock;
 use serde_json::{Value, json};
 
-use crate::{INTERLOCK, complained, session::Session};
+use crate::exec_evidence::{INTERLOCK, complained, session::Session};
 
 /// A state that may write, then one that checks.
 fn workflow(background: &[&str]) -> Value {

@@ -5,7 +5,7 @@ use std::{cell::Cell, fs, os::unix::fs::PermissionsExt as _, process::Output};
 use interlock_testkit::{interlock::Interlock, room::Room};
 use serde_json::{Value, json};
 
-use crate::INTERLOCK;
+use crate::exec_evidence::INTERLOCK;
 
 /// Prints its words and more, on both streams, and ends as `CODE` says.
 const STAND_IN: &str = r#"

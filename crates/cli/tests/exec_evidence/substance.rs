@@ -7,7 +7,7 @@ use interlock_core::names::RunId;
 use interlock_store::{EventLog as _, Home, submit};
 use serde_json::{Value, json};
 
-use crate::session::Session;
+use crate::exec_evidence::session::Session;
 
 /// Writes a report of the tests in `tests/list`, each line an outcome and a name, as a test runner would.
 const RUNNER: &str = r#"#!/bin/sh

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::case_file;
+use crate::flowstate_runs::case_file;
 
 /// Keys that say how the project is; the others belong to the only command.
 const PROJECT: [&str; 6] = ["flow", "files", "programs", "path", "make", "after"];

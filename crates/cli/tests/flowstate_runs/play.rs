@@ -11,7 +11,7 @@ use std::{
 use interlock_testkit::{room::Room, terminal};
 use serde_json::{Map, Value};
 
-use crate::case::{Case, Exit, Step};
+use crate::flowstate_runs::case::{Case, Exit, Step};
 
 /// What a program does to a reader of its output that is gone.
 const GONE: &str = r#""$0" "$@" | true; exit "${PIPESTATUS[0]}""#;

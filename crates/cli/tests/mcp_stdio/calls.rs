@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use crate::{THROUGH, WAYS, Way, World, is_note, note, steps, text};
+use crate::mcp_stdio::{THROUGH, WAYS, Way, World, is_note, note, steps, text};
 
 const MANY: usize = 200;
 const LARGE: usize = 10 << 20;

@@ -3,7 +3,7 @@
 use interlock_testkit::{mcp::stdio::Client, programs};
 use serde_json::{Value, json};
 
-use crate::{INTERLOCK, THROUGH, WAYS, Way, World, steps, text};
+use crate::mcp_stdio::{INTERLOCK, THROUGH, WAYS, Way, World, steps, text};
 
 const NEW: &str = "2026-07-28";
 

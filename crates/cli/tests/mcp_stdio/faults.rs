@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::{THROUGH, WAYS, Way, World, is_note, note, steps, text};
+use crate::mcp_stdio::{THROUGH, WAYS, Way, World, is_note, note, steps, text};
 
 fn pid(answer: &Value) -> u64 {
     answer["result"]["structuredContent"]["pid"]

@@ -3,7 +3,7 @@
 use interlock_testkit::mcp::stdio::Client;
 use serde_json::{Value, json};
 
-use crate::{INTERLOCK, THROUGH, WAYS, Way, World, is_note, note, script, steps, text};
+use crate::mcp_stdio::{INTERLOCK, THROUGH, WAYS, Way, World, is_note, note, script, steps, text};
 
 /// Every tool of every page, but those of the gateway itself, and the number of pages.
 fn all_tools(client: &mut Client) -> (Vec<Value>, usize) {

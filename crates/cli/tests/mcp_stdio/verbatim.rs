@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::{THROUGH, WAYS, Way, World, able, is_note, note, steps, text};
+use crate::mcp_stdio::{THROUGH, WAYS, Way, World, able, is_note, note, steps, text};
 
 #[test]
 fn the_greeting_of_the_server_is_the_gateways() {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::case_file;
+use crate::model_runs::case_file;
 
 /// Keys of a case that are not keys of its only command.
 const WHOLE: [&str; 13] = [

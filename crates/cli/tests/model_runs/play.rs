@@ -12,7 +12,7 @@ use interlock_testkit::{
 };
 use serde_json::Value;
 
-use crate::{
+use crate::model_runs::{
     case::{Case, Press, Provider, Step},
     check,
     script::Models,

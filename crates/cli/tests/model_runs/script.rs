@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use interlock_testkit::provider::{self, ModelRequest, Reply, Say, Script, Stop};
 use serde_json::{Value, json};
 
-use crate::{
+use crate::model_runs::{
     case::{Model, Part, Turn, Wanted},
     check,
 };

@@ -7,7 +7,7 @@ use std::{
     path::Path,
 };
 
-use crate::types::{self, Field, Shape, Type};
+use crate::reference_pages::types::{self, Field, Shape, Type};
 
 /// What stands before the tables.
 const HEAD: &str = include_str!("configuration.md");

@@ -5,7 +5,7 @@ use std::{
     fmt::Write as _,
 };
 
-use crate::types::{Field, Shape, Type, Variant};
+use crate::reference_pages::types::{Field, Shape, Type, Variant};
 
 /// What stands before the events.
 const HEAD: &str = include_str!("events.md");

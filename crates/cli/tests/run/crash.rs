@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::place::{Place, begin, end, signal, told};
+use crate::run::place::{Place, begin, end, signal, told};
 
 const FLOW: &str = "start-at: a
 states:

@@ -2,7 +2,7 @@
 
 use std::{fs, process::Stdio};
 
-use crate::place::{Place, begin, end, signal, told};
+use crate::run::place::{Place, begin, end, signal, told};
 
 #[test]
 fn a_run_ends_with_the_code_of_its_workflow() {
@@ -105,7 +105,7 @@ fn an_ignored_hangup_stays_ignored() {
     let pipe = place.pipe("begun");
     let go = place.pipe("go");
     let mut command = place.room.command("nohup");
-    let program = crate::place::INTERLOCK;
+    let program = crate::run::place::INTERLOCK;
     command.args([program, "run", "waits"]).stdin(Stdio::null());
     let run = begin(command);
     told(&pipe);

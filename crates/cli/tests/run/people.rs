@@ -4,7 +4,7 @@ use std::fs;
 
 use interlock_testkit::terminal::{self, Terminal};
 
-use crate::place::{INTERLOCK, Place};
+use crate::run::place::{INTERLOCK, Place};
 
 const ASK: &str = "start-at: a
 states:

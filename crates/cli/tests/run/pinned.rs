@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::place::Place;
+use crate::run::place::Place;
 
 const MAIN: &str = "start-at: p
 states:

@@ -1,6 +1,6 @@
 //! What is printed while a run goes on and afterwards.
 
-use crate::place::Place;
+use crate::run::place::Place;
 
 const FLOW: &str = "start-at: a
 states:

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::place::{Place, begin, end};
+use crate::run::place::{Place, begin, end};
 
 const HELLO: &str = "start-at: a
 variables: {who: world}

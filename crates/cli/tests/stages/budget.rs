@@ -8,7 +8,7 @@ use std::{
 use interlock_testkit::provider::{Reply, Script, call};
 use serde_json::json;
 
-use crate::place::Place;
+use crate::stages::place::Place;
 
 const SIBLINGS: usize = 64;
 /// Longest that siblings wait for each other: a broken test ends.

@@ -5,7 +5,7 @@ use std::process::{Child, Stdio};
 use interlock_testkit::provider::{Reply, Script, call, text};
 use serde_json::json;
 
-use crate::place::{Place, wait_until};
+use crate::stages::place::{Place, wait_until};
 
 const FLOW: &str = "id: flow
 stages:

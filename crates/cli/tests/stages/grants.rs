@@ -3,7 +3,7 @@
 use interlock_testkit::provider::{Script, call};
 use serde_json::json;
 
-use crate::place::{Place, RUN_UNATTENDED};
+use crate::stages::place::{Place, RUN_UNATTENDED};
 
 const READER: &str = "id: flow
 stages:

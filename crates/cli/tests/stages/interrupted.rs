@@ -8,7 +8,7 @@ use interlock_testkit::{
 };
 use serde_json::{Value, json};
 
-use crate::place::{Place, wait_until};
+use crate::stages::place::{Place, wait_until};
 
 const FLOW: &str = "id: flow
 stages:

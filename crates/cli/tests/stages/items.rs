@@ -4,7 +4,7 @@ use std::process::Stdio;
 
 use interlock_testkit::provider::{Reply, Script, text};
 
-use crate::place::{Place, wait_until};
+use crate::stages::place::{Place, wait_until};
 
 const FLOW: &str = "max_concurrency: 1
 assistants: [{id: a, system_prompt: x}]

@@ -5,7 +5,7 @@ use std::process::Stdio;
 use interlock_testkit::provider::{Reply, Script, call};
 use serde_json::json;
 
-use crate::place::{Place, wait_until};
+use crate::stages::place::{Place, wait_until};
 
 const NATIVE: &str = "id: flow
 initial: plan

@@ -8,7 +8,7 @@ use interlock_testkit::{
 };
 use serde_json::json;
 
-use crate::place::{Place, wait_until};
+use crate::stages::place::{Place, wait_until};
 
 const RELEASE: &str = "id: flow
 stages:

@@ -17,7 +17,7 @@ use interlock_testkit::{
 };
 use serde_json::{Value, json};
 
-use crate::place::Place;
+use crate::stages::place::Place;
 
 /// Siblings, and what each proposes in its one message.
 const SIBLINGS: usize = 20;

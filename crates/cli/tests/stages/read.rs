@@ -3,7 +3,7 @@
 use interlock_testkit::provider::{Reply, Script, call, text};
 use serde_json::{Value, json};
 
-use crate::place::{Place, RUN_UNATTENDED};
+use crate::stages::place::{Place, RUN_UNATTENDED};
 
 const FLOW: &str = "id: flow
 stages:

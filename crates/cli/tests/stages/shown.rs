@@ -5,7 +5,7 @@ use std::sync::Barrier;
 use interlock_testkit::provider::{Reply, Script, call, text};
 use serde_json::json;
 
-use crate::place::{Place, RUN_UNATTENDED};
+use crate::stages::place::{Place, RUN_UNATTENDED};
 
 const FORK: &str = "id: flow
 settings: { parallelStageCap: 2 }

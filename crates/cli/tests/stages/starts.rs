@@ -8,7 +8,7 @@ use interlock_testkit::{
 };
 use serde_json::json;
 
-use crate::place::{CODE_REVIEW, Place};
+use crate::stages::place::{CODE_REVIEW, Place};
 
 const SMALL: &str = "id: flow
 input: { task: { type: string }, times: { type: integer, default: 1 } }
@@ -56,7 +56,7 @@ fn a_missing_key_is_found_before_the_first_stage() {
     let place = Place::new("anthropic", CODE_REVIEW, script());
     let output = place
         .room
-        .command(crate::place::INTERLOCK)
+        .command(crate::stages::place::INTERLOCK)
         .args(["run", "flow", "x"])
         .output()
         .unwrap();

@@ -10,7 +10,7 @@ use std::{
 use interlock_testkit::provider::{Reply, Say, Script, call};
 use serde_json::json;
 
-use crate::place::Place;
+use crate::stages::place::Place;
 
 const FLOW: &str = "id: flow
 stages:

@@ -6,7 +6,7 @@ use interlock_testkit::{
 };
 use serde_json::{Value, json};
 
-use crate::place::{CODE_REVIEW, Place, golden};
+use crate::stages::place::{CODE_REVIEW, Place, golden};
 
 /// Says what the page has the model say.
 fn script() -> Script {

@@ -9,7 +9,7 @@ use interlock_clients::{
 use proptest::{collection::vec, prelude::*};
 use serde_json::{Map, Value, json};
 
-use crate::place::{Project, state, text};
+use crate::install::place::{Project, state, text};
 
 /// Any JSON value, deep enough to be interesting.
 fn value() -> impl Strategy<Value = Value> {

@@ -8,7 +8,7 @@ use std::{
 
 use interlock_clients::{ClientId, install::Scope};
 
-use crate::place::{Project, read_all, write_all};
+use crate::install::place::{Project, read_all, write_all};
 
 /// One directory of files before, after, and after they were taken out again.
 struct Case {

@@ -8,7 +8,7 @@ use std::{
 
 use interlock_clients::install::{InstallError, Scope, apply, diff};
 
-use crate::place::{Project, text};
+use crate::install::place::{Project, text};
 
 #[test]
 fn what_cannot_be_read_is_named_and_left_alone() {

@@ -6,7 +6,7 @@ use interlock_clients::{
 };
 use serde_json::{Value, json};
 
-use crate::place::{Project, state, text};
+use crate::install::place::{Project, state, text};
 
 #[test]
 fn every_hook_blocks_on_failure_and_has_no_matcher() {

@@ -8,7 +8,7 @@ use interlock_clients::{
 };
 use serde_json::{Value, json};
 
-use crate::place::{Project, text};
+use crate::install::place::{Project, text};
 
 #[test]
 fn several_clients_are_changed_all_or_none() {

@@ -8,7 +8,7 @@ use interlock_core::{
 };
 use serde_json::{Value, json};
 
-use crate::driven::{Driven, called, end, machine, plain, task};
+use crate::durable::driven::{Driven, called, end, machine, plain, task};
 
 fn approved(state: &str) -> Value {
     json!({"transitions": [{"target": {"state": state}, "approval": {"message": "go on?"}}]})

@@ -3,8 +3,8 @@
 use interlock_core::{Reply, command::CommandKind, event::Event};
 use serde_json::{Value, json};
 
-use crate::driven::{Driven, called, end, key, machine, on_codes, plain, task, to};
-use crate::items::each;
+use crate::durable::driven::{Driven, called, end, key, machine, on_codes, plain, task, to};
+use crate::durable::items::each;
 
 fn fork(join: &str, at_once: usize, on: &Value) -> Value {
     let branch = |name: &str| {

@@ -13,7 +13,7 @@ use interlock_core::{
 use interlock_expr::text::Files;
 use serde_json::{Value, json};
 
-use crate::{
+use crate::durable::{
     driven::{Driven, called, end, key, machine, on_codes, plain, task, to},
     items::each,
 };

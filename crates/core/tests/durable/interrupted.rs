@@ -9,7 +9,7 @@ use interlock_core::{
 };
 use serde_json::{Value, json};
 
-use crate::{
+use crate::durable::{
     driven::{Driven, called, end, key, machine, on_codes, plain, task, to},
     items::each,
 };

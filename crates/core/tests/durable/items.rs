@@ -7,7 +7,7 @@ use interlock_core::{
 };
 use serde_json::{Value, json};
 
-use crate::driven::{Driven, called, end, key, machine, on_codes, plain, task, to};
+use crate::durable::driven::{Driven, called, end, key, machine, on_codes, plain, task, to};
 
 pub(crate) fn each(goes_on: bool, body: &Value, on: &Value) -> Value {
     let states = json!({

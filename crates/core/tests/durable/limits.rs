@@ -8,7 +8,7 @@ use interlock_core::{
 };
 use serde_json::{Value, json};
 
-use crate::driven::{Driven, called, end, key, machine, on_codes, plain, task, to};
+use crate::durable::driven::{Driven, called, end, key, machine, on_codes, plain, task, to};
 
 /// The same machine with one limit of its own.
 fn limited(mut machine: Value, limit: &str, most: usize) -> Value {

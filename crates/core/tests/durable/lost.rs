@@ -6,7 +6,7 @@ use interlock_core::{
 };
 use serde_json::json;
 
-use crate::{
+use crate::durable::{
     driven::{Driven, called, end, key, machine, plain, task, to},
     items::each,
 };

@@ -7,7 +7,7 @@ use interlock_core::{
 };
 use serde_json::{Value, json};
 
-use crate::driven::{Driven, end, machine, plain, task};
+use crate::durable::driven::{Driven, end, machine, plain, task};
 
 /// Fails the only task of a run at a moment; returns how long after it the next attempt begins.
 fn wait(jitter: bool, at_ms: u64) -> u64 {

@@ -12,7 +12,7 @@ use interlock_core::{
 use interlock_view::report;
 use serde_json::Value;
 
-use crate::history::{History, stay};
+use crate::properties::history::{History, stay};
 
 /// What the reference remembers beside the run: yeses by frame, and the history of its calls.
 #[derive(Debug)]

@@ -3,7 +3,7 @@
 use interlock_formats::{NoWorkflows, Source, check, codemie_schema, load};
 use serde_json::json;
 
-use crate::{Configuration, said};
+use crate::codemie::{Configuration, said};
 
 const SOUND: &str = "assistants: [{id: x, system_prompt: Help}]\n\
     states:\n  - {id: a, assistant_id: x, task: Work, next: {state_id: end}}\n";

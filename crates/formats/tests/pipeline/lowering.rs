@@ -4,7 +4,7 @@ use interlock_core::machine::{Activity, ModelStage, Outcome, State};
 use interlock_formats::{InputKind, NoWorkflows, Source, load};
 use serde_json::{Value, json};
 
-use crate::loaded;
+use crate::pipeline::loaded;
 
 /// The second example of the format's page.
 const LOOP: &str = include_str!(
@@ -233,7 +233,7 @@ fn inputs_are_known_with_their_types_and_defaults() {
     assert_eq!(count.default, Some(json!(3)));
     assert!(!count.required);
     assert_eq!(count.description.as_deref(), Some("how many"));
-    let plain = crate::loaded("case.yaml", &file("", &[stage("A", "end", "")]));
+    let plain = crate::pipeline::loaded("case.yaml", &file("", &[stage("A", "end", "")]));
     assert_eq!(plain.inputs[0].name, "task");
     assert!(!plain.inputs[0].required);
 }

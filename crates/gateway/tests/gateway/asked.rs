@@ -13,7 +13,7 @@ use interlock_project::Servers;
 use interlock_store::Binding;
 use serde_json::{Value, json};
 
-use crate::{
+use crate::gateway::{
     governed_session::{Session, denial, names, started},
     world::{NOW, World, object, process, session},
 };

@@ -1,7 +1,7 @@
 //! Tools of servers whose definitions change after a run has seen them.
 
-use crate::governed_session::{Session, WORK, names, started};
-use crate::world::World;
+use crate::gateway::governed_session::{Session, WORK, names, started};
+use crate::gateway::world::World;
 use interlock_core::command::CommandKind;
 use interlock_gateway::govern::SessionPolicy as _;
 use serde_json::{Value, json};

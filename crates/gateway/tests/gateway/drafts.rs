@@ -6,7 +6,7 @@ use interlock_core::call::ControlTool::{CreateWorkflow, Start};
 use interlock_gateway::Answer;
 use serde_json::{Value, json};
 
-use crate::world::{World, at, call, code};
+use crate::gateway::world::{World, at, call, code};
 
 const DEFINITION: &str = r#"{"id": "x", "initial": "a", "context": {"n": 1.10}, "states": {"a": {"on": {"GO": "b"}}, "b": {"type": "final"}}}"#;
 

@@ -2,8 +2,8 @@
 
 use std::fs;
 
-use crate::governed_session::{Session, WORK, names, said, started, transition};
-use crate::world::World;
+use crate::gateway::governed_session::{Session, WORK, names, said, started, transition};
+use crate::gateway::world::World;
 use interlock_core::{
     event::{Event, TokenPlace},
     names::RunId,

@@ -1,7 +1,7 @@
 //! Files that calls of servers' tools, resources and prompts name.
 
-use crate::governed_session::{Session, WORK, names, said, started, transition};
-use crate::world::World;
+use crate::gateway::governed_session::{Session, WORK, names, said, started, transition};
+use crate::gateway::world::World;
 use interlock_gateway::govern::{Caller, ReadingOf, SessionPolicy as _};
 use serde_json::{Value, json};
 

@@ -2,8 +2,8 @@
 
 use std::sync::Barrier;
 
-use crate::governed_session::{Session, WORK, denial, said, started, transition};
-use crate::world::{NOW, World};
+use crate::gateway::governed_session::{Session, WORK, denial, said, started, transition};
+use crate::gateway::world::{NOW, World};
 use interlock_core::{call::CallResult, command::CommandKind};
 use interlock_gateway::govern::{CallDecision, CallEnd, SessionPolicy as _, Ticket};
 use serde_json::json;

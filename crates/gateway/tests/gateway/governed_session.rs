@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::world::{NOW, World, object};
+use crate::gateway::world::{NOW, World, object};
 use interlock_core::{
     command::{CommandKind, TransitionRequest},
     event::Event,

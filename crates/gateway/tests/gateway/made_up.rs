@@ -23,7 +23,7 @@ use interlock_testkit::{
 };
 use serde_json::{Value, json, value::RawValue};
 
-use crate::{
+use crate::gateway::{
     governed_session::{Session, WORK},
     world::{NOW, World, object, session},
 };

@@ -8,7 +8,7 @@ use interlock_core::{
 };
 use serde_json::json;
 
-use crate::world::{NOW, World, agent, at, call, code, process};
+use crate::gateway::world::{NOW, World, agent, at, call, code, process};
 
 const WORK: &str = "
 id: work

@@ -16,7 +16,7 @@ use tokio::io::{
     split,
 };
 
-use crate::world::{NOW, World, process};
+use crate::gateway::world::{NOW, World, process};
 
 const WORK: &str = "{id: w, initial: a, states: {a: {allowed_tools: [Read], on: {GO: {target: b, requires_approval: true}, ON: b}}, b: {type: final}}}";
 

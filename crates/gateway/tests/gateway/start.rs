@@ -6,7 +6,7 @@ use interlock_core::call::ControlTool::{ListWorkflows, Start};
 use interlock_store::{Durability, Lookup};
 use serde_json::{Value, json};
 
-use crate::world::{World, at, call, code, process, session};
+use crate::gateway::world::{World, at, call, code, process, session};
 
 const TINY: &str =
     "{id: tiny, initial: a, context: {n: 1}, states: {a: {on: {GO: b}}, b: {type: final}}}";

@@ -7,7 +7,7 @@ use interlock_gateway::{Control, StartedFor};
 use interlock_store::{Lookup, SessionKey};
 use serde_json::json;
 
-use crate::world::{NOW, World, at, call, call_as, code, process, session};
+use crate::gateway::world::{NOW, World, at, call, call_as, code, process, session};
 
 const TWO: &str =
     "{id: w, initial: a, states: {a: {on: {GO: b}}, b: {on: {GO: c}}, c: {type: final}}}";

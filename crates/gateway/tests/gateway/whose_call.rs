@@ -2,8 +2,8 @@
 
 use std::{fs, sync::Barrier};
 
-use crate::governed_session::{Session, WORK, said, transition};
-use crate::world::{World, session};
+use crate::gateway::governed_session::{Session, WORK, said, transition};
+use crate::gateway::world::{World, session};
 use interlock_core::{
     call::{CallFacts, CallKind, ToolCall},
     command::CommandKind,
@@ -25,10 +25,10 @@ fn beside_runs_of_others_a_run_of_nobody_is_not_taken() {
             |note| {
                 note.session = session(name);
                 note.run = None;
-                note.process = Some(crate::world::process(500));
+                note.process = Some(crate::gateway::world::process(500));
             },
         );
-        crate::world::call(
+        crate::gateway::world::call(
             &mut world.control(),
             interlock_core::call::ControlTool::Start,
             r#"{"workflow": "w"}"#,
@@ -193,7 +193,7 @@ fn the_run_of_a_session_whose_client_is_gone_is_gone_on_with() {
     Session::new(&world).passes("web", "look", &json!({}));
     // No process of the name that the test world gives its clients is alive.
     let mut settings = world.settings();
-    settings.ancestors = vec![crate::world::process(78)];
+    settings.ancestors = vec![crate::gateway::world::process(78)];
     let governor = Governor::new(settings, Caller::Stdio, &Servers::default()).unwrap();
     let mut next = Session {
         governor,
@@ -386,7 +386,10 @@ fn a_call_that_a_person_was_asked_about_passes_where_their_own_client_makes_it()
     );
     let run = world.started_for("s1");
     let mut at_gateway = Session::new(&world);
-    let (own, other) = (crate::world::process(77), crate::world::process(500));
+    let (own, other) = (
+        crate::gateway::world::process(77),
+        crate::gateway::world::process(500),
+    );
     for (number, (asked, process, passes)) in [
         (true, Some(other), false),
         (true, None, false),
@@ -497,11 +500,12 @@ fn a_note_of_a_call_with_an_id_is_of_that_call() {
             note.tool = NotedTool::served("look");
             note.session = session("s2");
             note.run = Some(second.clone());
-            note.process = Some(crate::world::process(77));
+            note.process = Some(crate::gateway::world::process(77));
             note.call = noted.map(CallId::new);
         });
-        let meta =
-            called.map(|id| crate::world::object(&json!({"claudecode/toolUseId": id}).to_string()));
+        let meta = called.map(|id| {
+            crate::gateway::world::object(&json!({"claudecode/toolUseId": id}).to_string())
+        });
         let ruling = Session::new(&world).told("web", "look", meta.as_ref());
         let passes = matches!(ruling, CallDecision::Pass(_));
         assert_eq!(passes, taken, "{noted:?} {called:?}: {ruling:?}");

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tokio::task::JoinSet;
 
-use crate::world::{World, call, json_of, modern};
+use crate::http::world::{World, call, json_of, modern};
 
 const CLIENTS: u64 = 200;
 const CALLS: u64 = 5;

@@ -8,7 +8,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use std::time::Duration;
 
-use crate::{
+use crate::http::{
     far_end::{CREDENTIAL, RUN, Script, Seen},
     world::{Rules, World, call, initialize, json_of, modern},
 };

@@ -20,7 +20,7 @@ use interlock_gateway::{
 use serde_json::{Value, json};
 use tokio::{net::TcpListener, sync::mpsc};
 
-use crate::world::soon;
+use crate::http::world::soon;
 
 /// What a server was asked.
 #[derive(Debug, Clone)]

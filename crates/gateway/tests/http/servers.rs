@@ -6,7 +6,7 @@ use interlock_gateway::{
 };
 use serde_json::{Value, json};
 
-use crate::{
+use crate::http::{
     scripted::{
         Asked, Says, Server, Then, ask, begin, begun, connect, modern, next, result, tell,
         with_session,

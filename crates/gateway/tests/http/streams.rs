@@ -6,7 +6,7 @@ use interlock_gateway::serve::Limits;
 use reqwest::{Method, Response};
 use serde_json::{Value, json};
 
-use crate::{
+use crate::http::{
     far_end::Seen,
     world::{Rules, Stream, World, call, initialize, json_of, modern},
 };

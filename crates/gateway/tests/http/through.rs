@@ -34,7 +34,7 @@ use rmcp::{
 use serde_json::json;
 use tokio::{net::TcpListener, sync::mpsc};
 
-use crate::world::{Rules, no_tls, serve, soon};
+use crate::http::world::{Rules, no_tls, serve, soon};
 
 /// A server of the other implementation.
 #[derive(Debug, Clone, Default)]

@@ -14,7 +14,7 @@ use tokio::{
     time::timeout,
 };
 
-use crate::far_end::{Script, Seen};
+use crate::http::far_end::{Script, Seen};
 
 /// Longer than anything here takes; what waits for longer is a failure.
 const PATIENCE: Duration = Duration::from_secs(30);

@@ -4,19 +4,14 @@
     clippy::indexing_slicing,
     reason = "absent keys of a JSON value are null"
 )]
-#![allow(
-    dead_code,
-    unreachable_pub,
-    reason = "every test binary uses its own part of this"
-)]
 
 use interlock_formats::{NoWorkflows, check};
 use interlock_lsp::{Position, Server, Text};
 use serde_json::{Value, json};
 
-pub const URI: &str = "file:///p/.interlock/workflows/flow.yaml";
+pub(crate) const URI: &str = "file:///p/.interlock/workflows/flow.yaml";
 
-pub const FLOW: &str = "id: flow
+pub(crate) const FLOW: &str = "id: flow
 initial: draft
 context: {checked: false}
 states:
@@ -33,7 +28,7 @@ guards:
   checked: {field: checked, op: eq, value: true}
 ";
 
-pub struct Client {
+pub(crate) struct Client {
     server: Server,
     received: Vec<Value>,
     next: u64,
@@ -41,7 +36,7 @@ pub struct Client {
 
 impl Client {
     /// Starts a server and initializes it.
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let mut client = Self {
             server: Server::new(),
             received: Vec::new(),
@@ -52,12 +47,12 @@ impl Client {
         client
     }
 
-    pub fn server(&mut self) -> &mut Server {
+    pub(crate) fn server(&mut self) -> &mut Server {
         &mut self.server
     }
 
     /// Lets the server work until nothing is left to do.
-    pub fn settle(&mut self) {
+    pub(crate) fn settle(&mut self) {
         loop {
             while !self.server.is_idle() {
                 self.received.extend(self.server.step());
@@ -70,13 +65,13 @@ impl Client {
         }
     }
 
-    pub fn notify(&mut self, method: &str, params: &Value) {
+    pub(crate) fn notify(&mut self, method: &str, params: &Value) {
         self.server
             .receive(json!({ "jsonrpc": "2.0", "method": method, "params": params }));
     }
 
     /// Asks and returns the result.
-    pub fn request(&mut self, method: &str, params: &Value) -> Value {
+    pub(crate) fn request(&mut self, method: &str, params: &Value) -> Value {
         self.next += 1;
         let id = self.next;
         self.server
@@ -94,14 +89,14 @@ impl Client {
     }
 
     /// Opens a document and returns its diagnostics.
-    pub fn open(&mut self, uri: &str, text: &str) -> Value {
+    pub(crate) fn open(&mut self, uri: &str, text: &str) -> Value {
         let document = json!({ "uri": uri, "languageId": "yaml", "version": 1, "text": text });
         self.notify("textDocument/didOpen", &json!({ "textDocument": document }));
         self.published(uri)["diagnostics"].clone()
     }
 
     /// Opens a document and returns the position of `|` in it, which is taken out.
-    pub fn open_at(&mut self, uri: &str, text: &str) -> (usize, usize) {
+    pub(crate) fn open_at(&mut self, uri: &str, text: &str) -> (usize, usize) {
         let at = text.find('|').unwrap();
         let text = text.replacen('|', "", 1);
         self.open(uri, &text);
@@ -110,7 +105,12 @@ impl Client {
     }
 
     /// Asks about a position of a document.
-    pub fn ask(&mut self, method: &str, uri: &str, (line, character): (usize, usize)) -> Value {
+    pub(crate) fn ask(
+        &mut self,
+        method: &str,
+        uri: &str,
+        (line, character): (usize, usize),
+    ) -> Value {
         let position = json!({ "line": line, "character": character });
         let document = json!({ "uri": uri });
         self.request(
@@ -120,7 +120,7 @@ impl Client {
     }
 
     /// Returns what was said last about a document.
-    pub fn published(&mut self, uri: &str) -> Value {
+    pub(crate) fn published(&mut self, uri: &str) -> Value {
         self.settle();
         let said = self.received.iter().rev().find(|one| {
             one["method"] == "textDocument/publishDiagnostics" && one["params"]["uri"] == uri

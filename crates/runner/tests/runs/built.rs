@@ -8,7 +8,7 @@ use interlock_runner::{Builder, Halt, Models, RunConfig};
 use interlock_testkit::provider::Script;
 use serde_json::json;
 
-use crate::{
+use crate::runs::{
     flow::{Room, bash},
     stages::{Scripted, machine, stage, submit},
 };

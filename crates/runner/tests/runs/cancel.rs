@@ -12,7 +12,7 @@ use interlock_runner::{EmbeddedError, Halt, LeaseError};
 use interlock_store::submit;
 use serde_json::json;
 
-use crate::flow::{Room, bash, machine, now_ms, or_else};
+use crate::runs::flow::{Room, bash, machine, now_ms, or_else};
 
 /// Makes the pipe `begun` in the run directory, to which a state writes when it runs.
 fn pipe(room: &Room) {

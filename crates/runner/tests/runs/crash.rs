@@ -10,7 +10,7 @@ use interlock_core::command::{CommandKind, EffectSettlement};
 use interlock_runner::{Halt, command};
 use serde_json::{Value, json};
 
-use crate::flow::{Room, bash, machine};
+use crate::runs::flow::{Room, bash, machine};
 
 /// Starts a run whose second state says its process and waits; kills the runner then.
 fn killed(on_crash: &str) -> (Room, String) {

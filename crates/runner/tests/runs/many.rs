@@ -4,7 +4,7 @@ use interlock_core::machine::Machine;
 use interlock_runner::Halt;
 use serde_json::{Value, json};
 
-use crate::flow::{Room, bash, machine, to};
+use crate::runs::flow::{Room, bash, machine, to};
 
 #[test]
 fn of_two_hundred_programs_sixteen_run_at_once_and_never_more() {

@@ -22,7 +22,7 @@ use interlock_testkit::provider::{Reply, Script, text};
 use interlock_tools::Datasource;
 use serde_json::{Value, json};
 
-use crate::{
+use crate::runs::{
     flow::{Room, into, to},
     stages::{Scripted, stages},
 };

@@ -6,8 +6,8 @@ use interlock_store::{Durability, Home};
 use interlock_testkit::terminal::Terminal;
 use serde_json::{Value, json};
 
-use crate::direct::{Direct, begin};
-use crate::flow::{Room, bash, into, machine, or_else, text, to, work};
+use crate::runs::direct::{Direct, begin};
+use crate::runs::flow::{Room, bash, into, machine, or_else, text, to, work};
 
 fn ask(input: Value) -> Value {
     into(

@@ -18,7 +18,7 @@ use interlock_testkit::provider::{self, ModelRequest, Reply, Say, Script, call, 
 use interlock_tools::Tool;
 use serde_json::{Value, json};
 
-use crate::flow::{Room, to};
+use crate::runs::flow::{Room, to};
 
 /// A provider that calls go to.
 pub(crate) struct Scripted {

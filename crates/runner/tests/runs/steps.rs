@@ -4,7 +4,7 @@ use interlock_core::{command::CommandKind, event::Event, machine::Object};
 use interlock_runner::Halt;
 use serde_json::json;
 
-use crate::flow::{Room, bash, input, into, machine, or_else, text, to};
+use crate::runs::flow::{Room, bash, input, into, machine, or_else, text, to};
 
 #[test]
 fn states_run_in_order_and_pass_what_they_captured() {

@@ -13,7 +13,7 @@ use interlock_expr::text::Places;
 use interlock_runner::{DriveError, Halt, command, drive, lose_effects};
 use serde_json::json;
 
-use crate::{
+use crate::simulation::{
     choices::Choices,
     world::{Stop, World},
 };

@@ -5,7 +5,7 @@
 use interlock_core::machine::Machine;
 use serde_json::{Map, Value, json};
 
-use crate::choices::Dice;
+use crate::simulation::choices::Dice;
 
 /// A workflow, and whether its end is the same whatever the order of things.
 pub(crate) struct Workflow {

@@ -18,7 +18,7 @@ use interlock_expr::text::Files;
 use interlock_runner::{Appended, Failed, Happening, Host, Order, Outcome};
 use serde_json::{Value, json};
 
-use crate::choices::Choices;
+use crate::simulation::choices::Choices;
 
 /// Troubles of one schedule; after them all is calm, so that it ends.
 const TROUBLES_MAX: u32 = 14;

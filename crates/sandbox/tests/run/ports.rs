@@ -4,7 +4,7 @@ use std::net::TcpListener;
 
 use interlock_sandbox::{Level, plan::Network};
 
-use crate::trial::{Trial, users};
+use crate::run::trial::{Trial, users};
 
 /// Tries a port in every way there is, and prints which of them led there.
 const TRIES: &str = r#"

@@ -5,7 +5,7 @@ use std::fs;
 use interlock_sandbox::plan::{Free, Protected};
 use interlock_sandbox::{Answer, Change, Level};
 
-use crate::trial::{Trial, User, users};
+use crate::run::trial::{Trial, User, users};
 
 const PROTECTED: [&str; 6] = [
     ".git/hooks",

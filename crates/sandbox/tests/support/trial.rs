@@ -1,5 +1,6 @@
 //! One confined command in a throw-away folder, as root and as an ordinary user.
-#![allow(dead_code, reason = "each test file uses its own part")]
+
+#![expect(clippy::unwrap_used, reason = "a failed test panics")]
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -76,7 +76,7 @@ const PLAIN: &[&str] = &[
 /// Makes one line.
 pub(crate) fn line(rng: &mut Rng) -> String {
     if rng.one_in(3) {
-        return crate::names::line(rng);
+        return crate::differential::names::line(rng);
     }
     Made { rng, depth: 0 }.list()
 }

@@ -1,6 +1,6 @@
 //! Lines whose variables choose what runs: set in any way, used in any way.
 
-use crate::generator::Rng;
+use crate::differential::generator::Rng;
 
 /// Names that are set and used; the last three mean more to zsh.
 const NAMES: &[&str] = &[

@@ -1,6 +1,5 @@
 //! What the tests of the reader share: a setting, a short form of the facts, a judge.
 
-#![allow(dead_code, reason = "each test file uses a part of it")]
 #![expect(
     clippy::panic,
     reason = "a case file that cannot be read fails its test"

@@ -19,7 +19,7 @@ use interlock_core::{
 };
 use serde_json::{Value, json};
 
-use crate::session::Session;
+use crate::sessions::session::Session;
 
 impl Session<'_> {
     pub(crate) fn carried_out(&mut self) -> CommandKind {

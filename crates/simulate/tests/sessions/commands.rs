@@ -16,7 +16,7 @@ use interlock_core::{
 use interlock_simulate::with_what_it_takes;
 use serde_json::json;
 
-use crate::{
+use crate::sessions::{
     session::{Session, different},
     varied::varied,
 };

@@ -11,7 +11,7 @@ use interlock_core::{
     },
 };
 
-use crate::session::Session;
+use crate::sessions::session::Session;
 
 const FILES: [&str; 5] = ["src/a.py", "b.py", "docs/spec.md", "db/1.sql", "out.txt"];
 

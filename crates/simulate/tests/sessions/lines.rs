@@ -9,7 +9,7 @@ use interlock_simulate::{
 
 use interlock_testkit::dice::Dice;
 
-use crate::source::Material;
+use crate::sessions::source::Material;
 
 /// Lines of a session, at most.
 const LINES_MAX: usize = 40;

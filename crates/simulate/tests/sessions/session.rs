@@ -22,7 +22,7 @@ use interlock_view::report;
 
 use interlock_testkit::dice::Dice;
 
-use crate::{source::Material, varied::varied};
+use crate::sessions::{source::Material, varied::varied};
 
 /// Commands of a session.
 const STEPS: usize = 45;

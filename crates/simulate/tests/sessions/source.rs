@@ -10,7 +10,7 @@ use interlock_core::{
 use interlock_simulate::{InputLine, Scenario, call, input::ToolLine};
 use serde_json::{Value, json};
 
-use crate::case_files::Cased;
+use crate::sessions::case_files::Cased;
 
 /// Calls of a workflow's cases that its sessions make.
 const CALLS_MAX: usize = 14;

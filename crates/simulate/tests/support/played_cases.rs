@@ -1,16 +1,9 @@
 //! Every case of the corpus, played.
 
-#[path = "case_files.rs"]
-mod case_files;
-
 use interlock_core::{event::Event, machine::Machine};
 use interlock_simulate::Scenario;
 
-#[allow(
-    unused_imports,
-    reason = "not every test that plays cases loads others"
-)]
-pub(crate) use case_files::{loaded, root};
+use super::case_files;
 
 /// Plays every case with a machine that `prepare` has been given first, and returns what `of` makes of each.
 ///

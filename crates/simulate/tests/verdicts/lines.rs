@@ -17,7 +17,7 @@ use interlock_formats::{NoWorkflows, Source, load};
 use interlock_simulate::{standing_in, told};
 use serde_json::{Value, json};
 
-use crate::places;
+use crate::verdicts::places;
 
 /// Lines of one group.
 const GROUP: usize = 20;

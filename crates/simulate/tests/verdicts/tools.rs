@@ -7,7 +7,7 @@ use interlock_core::names::CallId;
 use interlock_facts::{Proposal, facts};
 use serde_json::{Map, Value, json};
 
-use crate::places;
+use crate::verdicts::places;
 
 /// Names of tools: those that clients have, some of servers, and some that look like them.
 const NAMES: &[&str] = &[

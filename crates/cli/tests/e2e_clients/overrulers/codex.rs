@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use super::{FORBIDDEN, Fate, Way, add, all, home, nothing, put, says, way};
-use crate::guarded::Guarded;
+use crate::e2e_clients::guarded::Guarded;
 use interlock_testkit::client::{Client, Tools};
 use serde_json::{Value, json};
 

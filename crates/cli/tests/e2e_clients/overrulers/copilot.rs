@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::{FORBIDDEN, Fate, Way, add, all, home, nothing, project, put, says, way};
-use crate::guarded::Guarded;
+use crate::e2e_clients::guarded::Guarded;
 use interlock_testkit::client::Client;
 use serde_json::{Value, json};
 

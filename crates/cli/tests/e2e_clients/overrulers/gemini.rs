@@ -5,7 +5,7 @@ use std::path::Path;
 use super::{
     FORBIDDEN, Fate, Way, add, all, change, home, nothing, project, put, says, way, workflow,
 };
-use crate::guarded::Guarded;
+use crate::e2e_clients::guarded::Guarded;
 use interlock_testkit::client::Client;
 use interlock_testkit::proposal::{Proposal, Script};
 use serde_json::{Value, json};

@@ -1,7 +1,7 @@
 //! What else decides in opencode: plugins, tools of one's own, and options.
 
 use super::{Fate, Way, all, change, nothing, project, put, way, workflow};
-use crate::guarded::Guarded;
+use crate::e2e_clients::guarded::Guarded;
 use interlock_testkit::client::Client;
 use interlock_testkit::proposal::{Proposal, Script};
 use serde_json::json;

@@ -15,7 +15,7 @@ mod broken_hooks;
 mod guarded;
 mod handed_on;
 mod overrulers;
-mod page;
+pub(crate) mod page;
 mod sandboxed;
 mod sessions;
 mod tools;

@@ -8,21 +8,18 @@
 
 mod browser;
 mod compare;
-#[path = "../console/corpus.rs"]
-mod corpus;
 mod editor;
 mod export;
 mod injections;
 mod notify;
-#[expect(dead_code, reason = "other tests ask for more")]
-#[path = "../console/page.rs"]
-mod page;
 mod pages;
 mod passkeys;
-#[expect(dead_code, reason = "other tests ask for more")]
-#[path = "../stages/place.rs"]
-mod place;
 mod real_client;
 mod story;
+
+use crate::{
+    console::{corpus, page},
+    stages::place,
+};
 
 const INTERLOCK: &str = env!("CARGO_BIN_EXE_interlock");

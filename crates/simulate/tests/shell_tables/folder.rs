@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 
 use tempfile::TempDir;
 
-use crate::rows::Row;
+use crate::shell_tables::rows::Row;
 
 const SECRET: &str = "postgres://the-secret-of-the-test";
 

@@ -6,13 +6,13 @@
     reason = "a failed test panics"
 )]
 
-#[path = "../support/corpus.rs"]
-mod corpus;
 mod lowering;
 
 use std::{fs, path::Path};
 
 use interlock_formats::{Loaded, Source, Workflows, check, load, render};
+
+use crate::support::corpus;
 
 const CASES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/cases/pipeline");
 

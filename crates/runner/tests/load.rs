@@ -10,12 +10,11 @@
     reason = "a failed test panics, and what is measured is told"
 )]
 
-#[path = "../support/direct.rs"]
+#[path = "support/direct.rs"]
 mod direct;
 
 use std::{fmt::Write as _, fs, path::Path};
 
-use direct::{Direct, begin};
 use interlock_core::{
     machine::{Machine, Outcome as Ended},
     run::Phase,
@@ -25,6 +24,8 @@ use interlock_runner::{Halt, Host as _, Order, drive};
 use interlock_store::{Durability, EventLog as _, Home};
 use interlock_testkit::sample;
 use serde_json::json;
+
+use direct::{Direct, begin};
 
 /// The most memory that any of these may have.
 const KIBIBYTES_MAX: u64 = 200 * 1024;

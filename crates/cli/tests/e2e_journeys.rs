@@ -10,8 +10,6 @@
 
 mod journey;
 mod journeys;
-#[path = "../e2e_clients/page.rs"]
-mod page;
 mod play;
 mod shop;
 
@@ -20,7 +18,9 @@ use std::thread;
 use interlock_testkit::claude::Version;
 use interlock_testkit::client::{Client, Tools};
 
-use crate::journey::Journey;
+use crate::e2e_journeys::journey::Journey;
+
+use crate::e2e_clients::page;
 
 const CLIENTS: [Client; 5] = [
     Client::ClaudeCode(Version::V2_1_332),

@@ -1,13 +1,13 @@
 //! CodeMie files: what is said about those that are not in order.
 #![expect(clippy::unwrap_used, reason = "a failed test panics")]
 
-#[path = "../support/corpus.rs"]
-mod corpus;
 mod reading;
 
 use std::fs;
 
 use interlock_formats::{Severity, Source, Workflows, check, check_strictly, render};
+
+use crate::support::corpus;
 
 const CASES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/cases/codemie");
 

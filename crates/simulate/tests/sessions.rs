@@ -8,8 +8,6 @@
 #![expect(clippy::unwrap_used, reason = "a failed test panics")]
 
 mod carried;
-#[path = "../support/case_files.rs"]
-mod case_files;
 mod commands;
 mod ended;
 mod lines;
@@ -19,9 +17,10 @@ mod varied;
 
 use std::collections::BTreeSet;
 
-use case_files::{case_files, root};
 use interlock_testkit::found::compare;
 use source::Material;
+
+use crate::support::case_files::{self, case_files, root};
 
 /// Returns all sessions of a workflow.
 fn sessions(material: &Material) -> String {

@@ -6,16 +6,14 @@
     reason = "a failed test panics"
 )]
 
-#[path = "../support/corpus.rs"]
-mod corpus;
 mod lowering;
-#[path = "../support/mutations.rs"]
-mod mutations;
 mod reading;
 
 use std::{fs, path::Path};
 
 use interlock_formats::{Loaded, Source, Workflows, check, load, render};
+
+use crate::support::{corpus, mutations};
 
 const CASES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/cases/flowstate");
 

@@ -14,10 +14,8 @@ use nix::unistd::Pid;
 
 mod ports;
 mod protected;
-#[path = "../support/trial.rs"]
-mod trial;
 
-use trial::{Outcome, Trial, User, users};
+use crate::support::trial::{self, Outcome, Trial, User, users};
 
 /// Runs `line` in a no-write state as everyone, at the two upper levels.
 fn each(line: &str, check: impl Fn(&Trial, &Outcome)) {

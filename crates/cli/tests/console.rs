@@ -9,7 +9,7 @@
 mod answers;
 mod calls;
 mod compare;
-mod corpus;
+pub(crate) mod corpus;
 mod demo;
 mod door;
 mod drafts;
@@ -17,11 +17,8 @@ mod export;
 mod injections;
 mod memory;
 mod moments;
-mod page;
+pub(crate) mod page;
 mod passkeys;
-#[expect(dead_code, reason = "other tests ask for more")]
-#[path = "../stages/place.rs"]
-mod place;
 mod port;
 mod protected;
 mod secrets;
@@ -38,6 +35,8 @@ use interlock_testkit::{
     room::Room,
 };
 use serde_json::Value;
+
+use crate::stages::place;
 
 const INTERLOCK: &str = env!("CARGO_BIN_EXE_interlock");
 const SESSION: &str = "5b1e8f2c-8d2b-4c55-9a3f-0d7f3f0a6c11";

@@ -1,0 +1,3 @@
+//! What several of the tests use.
+
+pub(crate) mod case_file;

@@ -1,0 +1,5 @@
+//! What several of the tests use.
+
+pub(crate) mod choice;
+pub(crate) mod event_names;
+pub(crate) mod started;

@@ -1,0 +1,5 @@
+//! The tests of this crate from outside, as one program.
+
+mod properties;
+mod server;
+mod support;
