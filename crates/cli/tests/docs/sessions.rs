@@ -14,7 +14,7 @@ use std::path::Path;
 use super::pages::{Block, blocks, pages, repository};
 use normal::Normal;
 pub(crate) use script::expect_test;
-use script::{Script, Step};
+use script::{Script, Shown, Step};
 use shell::Shell;
 
 /// A command of a page, and what the page prints below it.
@@ -27,10 +27,12 @@ struct Typed {
 
 /// Reads the commands of a block; `None` if it is none of commands.
 fn typed(block: &Block) -> Option<Vec<Typed>> {
-    let of_console = block.language == "console";
-    if !of_console && !["", "sh", "bash", "shell"].contains(&&*block.language) {
-        return None;
-    }
+    let of_console = match &*block.language {
+        "console" => true,
+        "" | "sh" => false,
+        "text" | "yaml" | "json" | "toml" | "lua" => return None,
+        other => unreachable!("line {}: what is `{other}`?", block.line),
+    };
     let mut found: Vec<Typed> = Vec::new();
     for (nth, line) in block.text.lines().enumerate() {
         let command = match of_console {
@@ -63,8 +65,14 @@ fn play(name: &str, text: &str, script: Script) -> Vec<String> {
         return wrong;
     }
     let mut shell = Shell::new(&script.prepare);
+    let mut shown = script.shown.into_iter();
     for block in blocks(text) {
         shell.place(&block);
+        if block.language == "text"
+            && let Err(error) = compare(&shell, shown.next(), &block)
+        {
+            wrong.push(format!("{name}:{}: {error}", block.line));
+        }
         for typed in typed(&block).into_iter().flatten() {
             let step = steps.next_if(|step| step.at == typed.command);
             let step = step.unwrap_or_default();
@@ -80,10 +88,32 @@ fn play(name: &str, text: &str, script: Script) -> Vec<String> {
         }
         shell.leave();
     }
-    let left = steps.next();
+    let left = steps
+        .map(|step| step.at)
+        .chain(shown.map(|shown| shown.from));
+    let gone = |what: String| format!("{name}: `{what}` is not on the page, or not there");
+    wrong.extend(left.map(gone).take(1));
     wrong
-        .extend(left.map(|step| format!("{name}: `{}` is not on the page, or not there", step.at)));
-    wrong
+}
+
+/// Compares a text with what prints it.
+fn compare(shell: &Shell, shown: Option<Shown>, block: &Block) -> Result<(), String> {
+    let shown = shown.ok_or("nothing is said to print this text")?;
+    if shown.not_run.is_some() {
+        return Ok(());
+    }
+    let normal = Normal::new(&shell.room);
+    let printed = shell.printed(&shown.from);
+    let lines: Vec<String> = printed
+        .lines()
+        .map(|line| normal.line(line.trim()))
+        .collect();
+    for line in block.text.lines().map(|line| normal.line(line)) {
+        if !lines.iter().any(|is| normal::is_like(is, &line)) {
+            return Err(format!("`{line}` is not in\n{printed}"));
+        }
+    }
+    Ok(())
 }
 
 /// Runs one command, and compares how it ends and what it prints.
@@ -122,7 +152,8 @@ fn every_command_of_every_page_goes_as_printed() {
     let mut wrong = Vec::new();
     for (path, text) in pages() {
         let name = name(&path);
-        let has_commands = blocks(&text).iter().any(|block| typed(block).is_some());
+        let is_of_program = |block: &Block| block.language == "text" || typed(block).is_some();
+        let has_commands = blocks(&text).iter().any(is_of_program);
         let script = Script::read(&name);
         assert!(
             has_commands || script.is_none(),
@@ -150,8 +181,12 @@ fn what_is_not_run_here_has_a_reason_and_where_it_says_so_a_test() {
         let script = Script::read(&name).unwrap_or_default();
         left_out += script.not_run.iter().count() * page;
         let of_steps = script.steps.iter().filter_map(|step| step.not_run.as_ref());
+        let of_texts = script
+            .shown
+            .iter()
+            .filter_map(|shown| shown.not_run.as_ref());
         left_out += of_steps.clone().count();
-        for not_run in script.not_run.iter().chain(of_steps) {
+        for not_run in script.not_run.iter().chain(of_steps).chain(of_texts) {
             assert!(!not_run.because.is_empty(), "{name}: no reason");
             for test in &not_run.tests {
                 expect_test(&name, test);

@@ -126,7 +126,7 @@ pub(super) fn fits(lines: &[String], printed: &[String]) -> bool {
 }
 
 /// Tells whether a line is as printed.
-fn is_like(line: &str, printed: &str) -> bool {
+pub(super) fn is_like(line: &str, printed: &str) -> bool {
     let Some((begin, rest)) = printed.split_once(REST) else {
         return line == printed;
     };

@@ -19,6 +19,21 @@ pub(super) struct Script {
     /// The commands that need something, in the order of the page.
     #[serde(default)]
     pub(super) steps: Vec<Step>,
+    /// What prints the texts of the page that are no sessions, in the order of the page.
+    #[serde(default)]
+    pub(super) shown: Vec<Shown>,
+}
+
+/// What prints a text of a page.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Shown {
+    /// Shell commands, of which the output has the lines of the text.
+    #[serde(default)]
+    pub(super) from: String,
+    /// Why the text is not compared here.
+    #[serde(default)]
+    pub(super) not_run: Option<NotRun>,
 }
 
 /// What one command needs.

@@ -108,8 +108,7 @@ impl Shell {
     pub(super) fn filled(&self, command: &str, step: &Step) -> String {
         let mut filled = command.to_owned();
         for (word, from) in &step.with {
-            let output = self.bash(from).output().unwrap();
-            let other = String::from_utf8(output.stdout).unwrap();
+            let other = self.printed(from);
             assert!(filled.contains(word), "`{command}`: no `{word}`");
             filled = filled.replace(word, other.trim());
         }
@@ -125,6 +124,12 @@ impl Shell {
         let mut bash = self.command("bash");
         bash.args(["-c", command]);
         at_a_terminal(&bash, &step.keys)
+    }
+
+    /// Returns what shell commands print that nobody sees on the page.
+    pub(super) fn printed(&self, commands: &str) -> String {
+        let output = self.bash(commands).output().unwrap();
+        String::from_utf8_lossy(&output.stdout).into_owned()
     }
 
     /// Goes back to the project.
