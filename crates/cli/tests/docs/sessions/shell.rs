@@ -1,6 +1,11 @@
 //! A person's shell in a project of their own.
 
-use std::{os::unix::process::ExitStatusExt as _, path::PathBuf, process::Command};
+use std::{
+    ffi::OsString,
+    os::unix::process::ExitStatusExt as _,
+    path::{Path, PathBuf},
+    process::Command,
+};
 
 use interlock_testkit::{room::Room, terminal::Terminal};
 
@@ -12,6 +17,16 @@ use super::{
 
 /// Rows and columns of the terminal.
 const SIZE: (u16, u16) = (120, 250);
+
+/// The programs of the clients.
+const CLIENTS: [&str; 6] = [
+    "claude",
+    "codex",
+    "gemini",
+    "copilot",
+    "cursor-agent",
+    "opencode",
+];
 
 /// `program NAME TEXT` puts a script on the `PATH`; `run` and `request` print the ids of the newest run and of what waits in it.
 const WORDS: &str = r#"
@@ -148,6 +163,7 @@ impl Shell {
     fn command(&self, program: &str) -> Command {
         let mut command = self.room.command(program);
         command.current_dir(&self.directory);
+        command.env("PATH", path(&self.room));
         command.envs([("USER", "ana"), ("LOGNAME", "ana"), ("NO_COLOR", "1")]);
         command.envs([("PAGER", "cat"), ("SHELL", "/bin/bash"), ("TERM", "xterm")]);
         for (name, email) in [("GIT_AUTHOR", "ana"), ("GIT_COMMITTER", "ana")] {
@@ -156,6 +172,17 @@ impl Shell {
         }
         command
     }
+}
+
+/// Returns a `PATH` on which no client of this machine is: a page has only those that its script makes.
+fn path(room: &Room) -> OsString {
+    let all = std::env::var_os("PATH").unwrap_or_default();
+    let has = |directory: &Path, name: &str| directory.join(name).exists();
+    let is_kept = |directory: &PathBuf| {
+        has(directory, "git") || !CLIENTS.iter().any(|client| has(directory, client))
+    };
+    let kept = std::env::split_paths(&all).filter(is_kept);
+    std::env::join_paths(std::iter::once(room.path("bin")).chain(kept)).unwrap()
 }
 
 /// Runs a program at a terminal to its end; returns its exit code and what is on the screen.
