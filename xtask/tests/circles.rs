@@ -61,36 +61,20 @@ fn every_file_is_part_of_its_crate() {
 #[test]
 fn a_circle_is_seen_through_groups_other_names_and_paths_in_code() {
     for (first, second, is_circle) in [
+        ("use crate::b::Thing;", "use crate::a;", true),
         (
-            "use crate::circles::b::Thing;",
-            "use crate::circles::a;",
-            true,
-        ),
-        (
-            "use crate::circles::{b::{One, Two}, c};",
+            "use crate::{b::{One, Two}, c};",
             "fn f() { super::a::g() }",
             true,
         ),
+        ("use crate::Thing;", "use crate::a::Other;", true),
+        ("use crate::b::Thing;", "// use crate::a::Other;", false),
         (
-            "use crate::circles::Thing;",
-            "use crate::circles::a::Other;",
-            true,
-        ),
-        (
-            "use crate::circles::b::Thing;",
-            "// use crate::circles::a::Other;",
+            "use crate::b::Thing;",
+            "#[cfg(test)]\nmod tests { use crate::a; }",
             false,
         ),
-        (
-            "use crate::circles::b::Thing;",
-            "#[cfg(test)]\nmod tests { use crate::circles::a; }",
-            false,
-        ),
-        (
-            "use crate::circles::b::Thing;",
-            "use crate::circles::c;",
-            false,
-        ),
+        ("use crate::b::Thing;", "use crate::c;", false),
     ] {
         let text = |module: &str, text: &str| {
             let module = module.split("::").filter(|name| !name.is_empty());

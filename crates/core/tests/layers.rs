@@ -105,7 +105,7 @@ fn used(text: &str) -> BTreeSet<String> {
         .filter(|line| !line.trim_start().starts_with("//"));
     let code = code.collect::<Vec<_>>().join("\n");
     let mut names = BTreeSet::new();
-    for behind in code.split("crate::layers::").skip(1) {
+    for behind in code.split("crate::").skip(1) {
         match behind.strip_prefix('{') {
             Some(group) => names.extend(first_of_each(group)),
             None => {
@@ -159,7 +159,7 @@ fn a_module_knows_only_what_stands_below_it() {
             let there = place(&name);
             assert!(
                 there.is_some() && there < here,
-                "{file} may not use `crate::layers::{name}`: `{own}` stands below it, or it is no module"
+                "{file} may not use `crate::{name}`: `{own}` stands below it, or it is no module"
             );
         }
     }
@@ -225,9 +225,9 @@ fn a_file_is_short_enough_to_be_read_at_once() {
 /// The reader of these tests sees each way of writing a path.
 #[test]
 fn a_use_is_seen_however_it_is_written() {
-    let text = "use crate::layers::{\n    call::{CallKind, ToolCall},\n    names,\n};\n\
-                use crate::layers::run::Run;\n// crate::layers::comment::x\nfn f() { crate::layers::judge::judge(); }\n\
-                #[cfg(test)]\nmod tests { use crate::layers::decide::decide; }\n";
+    let text = "use crate::{\n    call::{CallKind, ToolCall},\n    names,\n};\n\
+                use crate::run::Run;\n// crate::comment::x\nfn f() { crate::judge::judge(); }\n\
+                #[cfg(test)]\nmod tests { use crate::decide::decide; }\n";
     let seen: Vec<String> = used(text).into_iter().collect();
     assert_eq!(seen, ["call", "judge", "names", "run"]);
 }
