@@ -16,6 +16,8 @@ const SUITES: &str = "tests/suites";
 const BROWSER: &str = "tests/console";
 /// Where the extension for VS Code names the library that it and its tests are made with.
 const EDITOR: &str = "editors/vscode";
+/// Where the packages are named that `prove` is tried beside.
+const PROVERS: &str = "tests/provers";
 /// What is said of the packages for Python beside them.
 const PYTHON: &str = "tests/e2e/python";
 
@@ -36,6 +38,7 @@ pub(crate) fn install() -> Result<()> {
     say(console::WEB, npm::install(console::WEB)?);
     say(EDITOR, npm::install(EDITOR)?);
     say(PYTHON, pip::install(CLIENTS)?);
+    say(PROVERS, pip::install(PROVERS)?);
     Ok(())
 }
 

@@ -58,6 +58,12 @@ pub(crate) fn run(arguments: &[&str]) -> Result<ExitCode> {
     .env("INTERLOCK_SEED", seed.to_string())
     .env("INTERLOCK_WHOLE", "1");
     steps.command("prove", runs);
+    // Each step of the graphs by a run, and the graphs, watchers and values of `prove` beside other programs.
+    for test in ["::edges::", "::monitors::", "::cells::", "::checkers::"] {
+        let mut whole = tools::cargo(&["test", "--locked", "-p", "interlock-prove", "--lib", test]);
+        whole.env("INTERLOCK_WHOLE", "1");
+        steps.command("prove", whole);
+    }
     // Lines of shell against real bash and zsh: one of each for every twenty sequences.
     let mut shell = tools::tests_of("interlock-shell", "differential");
     shell

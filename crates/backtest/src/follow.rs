@@ -16,6 +16,7 @@ use crate::{
     calls::JudgedCall,
     nodes::{Nodes, short},
     options::Options,
+    step::Written,
     verdict::Verdict,
 };
 
@@ -25,8 +26,8 @@ pub(crate) struct Told {
     pub(crate) verdict: Verdict,
     /// Why it is refused, or a person is asked.
     pub(crate) refusal: Option<Refusal>,
-    /// The number of what it brings about, where that is the same wherever it is told so.
-    change: Option<u32>,
+    /// The number of what it brings about, where that is the same wherever it is told so, and the files that it counts.
+    change: Option<(u32, Written)>,
 }
 
 /// Makes a command; nothing that is followed hangs on the time.
@@ -51,7 +52,16 @@ pub(crate) fn told(nodes: &mut Nodes, node: u32, call: &JudgedCall, options: Opt
             ..plain(Verdict::Deny)
         };
     }
-    let decision = decide(nodes.machine(), &at.run, proposal);
+    let decision = if call.writes() && nodes.counts_files {
+        let run = nodes.run(node);
+        run.map(|run| decide(nodes.machine(), &run, proposal))
+    } else {
+        let run = nodes.run_alike(node);
+        run.map(|run| decide(nodes.machine(), run, proposal))
+    };
+    let Some(decision) = decision else {
+        return plain(Verdict::NotJudged);
+    };
     match decision.reply {
         Reply::Refused(refusal) => Told {
             refusal: Some(refusal),
@@ -69,7 +79,12 @@ pub(crate) fn told(nodes: &mut Nodes, node: u32, call: &JudgedCall, options: Opt
 }
 
 /// Numbers what an allowed call brings about; `None`: it hangs on more than the marks of the call and its end.
-fn change(nodes: &mut Nodes, events: &[Event], call: &JudgedCall, options: Options) -> Option<u32> {
+fn change(
+    nodes: &mut Nodes,
+    events: &[Event],
+    call: &JudgedCall,
+    options: Options,
+) -> Option<(u32, Written)> {
     let [Event::CallAllowed { path, marks, .. }] = events else {
         return None;
     };
@@ -77,7 +92,14 @@ fn change(nodes: &mut Nodes, events: &[Event], call: &JudgedCall, options: Optio
         return None;
     }
     let bytes = if nodes.counts_bytes { call.bytes } else { 0 };
+    let mut written = Written {
+        path: Some(path.clone()),
+        files: Vec::new(),
+    };
     let mut text = if nodes.counts_files || marks.files.is_empty() {
+        if marks.counts {
+            written.files.clone_from(&marks.files);
+        }
         serde_json::to_vec(marks)
     } else {
         // Which files they are matters to limits alone, and to interrupts, which name them again.
@@ -88,7 +110,7 @@ fn change(nodes: &mut Nodes, events: &[Event], call: &JudgedCall, options: Optio
     }
     .ok()?;
     text.extend(format!("{path} {} {:?} {bytes}", call.ok, exit(call, options)).bytes());
-    Some(short(nodes.changes.insert_full(text).0))
+    Some((short(nodes.changes.insert_full(text).0), written))
 }
 
 /// Returns the exit code that counts.
@@ -105,27 +127,30 @@ pub(crate) fn after(
     told: &Told,
     options: Options,
 ) -> u32 {
-    if let Some(change) = told.change {
-        if let Some(known) = nodes.steps.get(&(node, change)) {
-            return *known;
-        }
-        let to = performed(nodes, node, call, options).map_or(node, |(to, _)| to);
-        nodes.steps.insert((node, change), to);
-        return to;
+    if let Some((change, _)) = &told.change
+        && let Some(known) = nodes.known_step(node, *change)
+    {
+        return known;
     }
-    performed(nodes, node, call, options).map_or(node, |(to, _)| to)
+    let Some((run, _)) = performed(nodes, node, call, options) else {
+        return node;
+    };
+    match &told.change {
+        Some((change, written)) => nodes.learn_step(node, run, *change, written),
+        None => nodes.step(node, run, &Written::default()).0,
+    }
 }
 
 /// Lets a call run and end, with a person's yes where one is asked.
 pub(crate) fn performed(
-    nodes: &mut Nodes,
+    nodes: &Nodes,
     node: u32,
     call: &JudgedCall,
     options: Options,
-) -> Option<(u32, Vec<Event>)> {
+) -> Option<(Run, Vec<Event>)> {
     let proposed = call.call.as_ref().ok()?;
     let proposal = call.proposal.as_ref()?;
-    let mut run = nodes.get(node)?.run.clone();
+    let mut run = nodes.run(node)?;
     let mut all = Vec::new();
     let mut reply = apply(nodes, &mut run, &mut all, proposal);
     if matches!(reply, Reply::Ask(_)) {
@@ -169,7 +194,7 @@ pub(crate) fn performed(
         checked,
     };
     apply(nodes, &mut run, &mut all, &now(CommandKind::Record(result)));
-    Some((nodes.number(run), all))
+    Some((run, all))
 }
 
 /// Gives the engine a command, and folds what it says.

@@ -13,6 +13,7 @@ mod nodes;
 mod options;
 mod report;
 mod rules;
+mod step;
 mod verdict;
 
 pub use calls::made;

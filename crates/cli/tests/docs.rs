@@ -10,7 +10,10 @@ mod json;
 mod keys;
 mod pages;
 mod refusal;
+mod sessions;
 mod story;
+mod tables;
+mod trouble;
 
 use std::{collections::BTreeSet, fs, path::Path, process::Command};
 
@@ -165,9 +168,26 @@ fn command_lines(text: &str) -> Vec<Vec<String>> {
             Some(command.split_whitespace().map(str::to_owned).collect())
         })
     });
-    // The words of a demonstration are no commands.
+    // `shared` is a program of its own, whose tests run these commands; `adds` is a word of a demonstration.
+    let is_here = |word: &String| word != "adds" && word != "shared";
     lines
-        .filter(|words: &Vec<String>| words.first().is_some_and(|word| word != "adds"))
+        .filter(|words: &Vec<String>| words.first().is_some_and(is_here))
+        .collect()
+}
+
+/// Returns the words behind `interlock` of every command that stands in a sentence.
+fn commands_in_sentences(text: &str) -> Vec<Vec<String>> {
+    let prose = prose(text).replace('\n', " ");
+    let codes = prose.split('`').skip(1).step_by(2);
+    codes
+        .filter_map(|code| code.strip_prefix("interlock "))
+        .map(|words| words.split_whitespace().map(str::to_owned).collect())
+        .filter(|words: &Vec<String>| {
+            let is_lower = |word: &String| word.bytes().all(|b| b.is_ascii_lowercase());
+            words
+                .first()
+                .is_some_and(|word| is_lower(word) && word != "adds" && word != "shared")
+        })
         .collect()
 }
 
@@ -183,7 +203,8 @@ fn help(words: &[&String]) -> Option<String> {
 fn every_command_and_option_in_the_docs_exists() {
     let mut seen: BTreeSet<Vec<String>> = BTreeSet::new();
     for (path, text) in pages() {
-        for words in command_lines(&text) {
+        let lines = command_lines(&text).into_iter();
+        for words in lines.chain(commands_in_sentences(&text)) {
             if !seen.insert(words.clone()) {
                 continue;
             }

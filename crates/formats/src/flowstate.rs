@@ -9,7 +9,6 @@ mod custom;
 mod document;
 mod keys;
 mod lower;
-mod places;
 mod reader;
 mod safe;
 mod schema;

@@ -48,8 +48,9 @@ pub(crate) fn workflow(name: &str, sessions: usize, phases: &Phases) -> String {
         );
         guards.insert(target, guard);
     }
+    let noun = if sessions == 1 { "session" } else { "sessions" };
     let mut out = format!(
-        "# A draft, mined from {sessions} recorded sessions: what was done, in the order in which it was done.
+        "# A draft, mined from {sessions} recorded {noun}: what was done, in the order in which it was done.
 # Read it as a proposal: what agents did is not what they should be allowed to do. Take out what you do not want, and
 # add what a person has to approve.
 id: {name}

@@ -88,28 +88,7 @@ pub(crate) fn play(
     };
     let mut player = Player::begin(model, input, lines);
     for number in &way.edges {
-        let edge = graph.edge(*number);
-        let found = edge.and_then(|edge| Some((edge, graph.label(edge.label)?)));
-        let Some((edge, label)) = found else {
-            return Err("the graph has lost a step".to_owned());
-        };
-        if model.alike.is_empty() {
-            player.step(&label.act)?;
-            continue;
-        }
-        // Commands that count alike stand for one another: the one is taken that leads where the step does.
-        let mut all = vec![label.act.clone()];
-        all.extend(alike(model, player.simulation.run(), &label.act));
-        let tried = all.iter().find_map(|act| {
-            let mut next = player.clone();
-            let played = next.step(act);
-            let run = next.simulation.run();
-            (played.is_ok() && graph.find(model, run) == Some(at(edge.to))).then_some(next)
-        });
-        match tried {
-            Some(next) => player = next,
-            None => player.step(&label.act)?,
-        }
+        player = player.along(graph, *number)?;
     }
     Ok(player.end())
 }
@@ -197,6 +176,39 @@ impl<'a> Player<'a> {
             input: self.input,
             run: self.simulation.run().clone(),
             events: self.simulation.events().to_vec(),
+        }
+    }
+
+    /// Plays a step of the graph.
+    ///
+    /// # Errors
+    /// Says what `simulate` refuses.
+    pub(crate) fn along(mut self, graph: &Graph, edge: usize) -> Result<Self, String> {
+        let edge = graph.edge(edge);
+        let found = edge.and_then(|edge| Some((edge, graph.label(edge.label)?)));
+        let Some((edge, label)) = found else {
+            return Err("the graph has lost a step".to_owned());
+        };
+        let model = self.model;
+        if model.alike.is_empty() {
+            self.step(&label.act)?;
+            return Ok(self);
+        }
+        // Commands that count alike stand for one another: the one is taken that leads where the step does.
+        let mut all = vec![label.act.clone()];
+        all.extend(alike(model, self.simulation.run(), &label.act));
+        let tried = all.iter().find_map(|act| {
+            let mut next = self.clone();
+            let played = next.step(act);
+            let run = next.simulation.run();
+            (played.is_ok() && graph.find(model, run) == Some(at(edge.to))).then_some(next)
+        });
+        match tried {
+            Some(next) => Ok(next),
+            None => {
+                self.step(&label.act)?;
+                Ok(self)
+            }
         }
     }
 

@@ -5,12 +5,17 @@
     clippy::unreachable,
     clippy::indexing_slicing,
     clippy::disallowed_methods,
-    reason = "a failed test panics, and a seed may be named from outside"
+    clippy::disallowed_types,
+    clippy::print_stdout,
+    reason = "a failed test panics, a seed may be named from outside, and other programs are asked"
 )]
 
+mod beside;
 mod cases;
 mod cells;
 mod chance;
+mod checkers;
+mod edges;
 mod errands;
 mod monitors;
 mod runs;

@@ -7,6 +7,7 @@
 //! (our own strict grammar, checked by `scan` and by `brush-parser` in `witness`,
 //! which may only veto), `walk` with `expand` (what is known of variables and
 //! directories at each point), and `run` (what each command does, by `tables`).
+//! `spots` is a reader by itself, of commands with holes in them.
 
 mod collect;
 mod context;
@@ -20,6 +21,7 @@ mod paths;
 mod programs;
 mod run;
 mod scan;
+mod spots;
 mod state;
 mod syntax;
 mod tables;
@@ -34,6 +36,7 @@ use interlock_core::facts::ShellFacts;
 
 pub use context::{Dialect, ShellContext, doubt};
 pub use names::changes_programs;
+pub use spots::{Position, Spot, spots};
 
 /// Reads `line` and says what it would run, read, write and reach.
 ///

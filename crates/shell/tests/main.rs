@@ -6,6 +6,7 @@ mod differential;
 mod entries;
 mod proofs;
 mod reading;
+mod spots;
 mod support;
 mod total;
 mod verdicts;

@@ -182,7 +182,7 @@ fn against_sessions(
         Err(Failure::Error(Exit::Usage, why)) => {
             let why = why.to_string();
             (
-                format!("{name} is not held against sessions: {why}"),
+                format!("{name} cannot be compared with sessions: {why}"),
                 cannot(why),
             )
         }

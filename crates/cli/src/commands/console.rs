@@ -38,7 +38,9 @@ pub(crate) fn run(app: &App, args: &ConsoleArgs) -> Done {
             let folder = app.directory.join(project);
             if !folder.is_dir() {
                 let folder = folder.display();
-                return Err(Failure::usage(anyhow::anyhow!("`{folder}` is no folder")));
+                return Err(Failure::usage(anyhow::anyhow!(
+                    "`{folder}` is not a folder"
+                )));
             }
             let root = interlock_project::project_root(&folder);
             let root = root.to_string_lossy();
@@ -82,7 +84,7 @@ pub(crate) fn serve(
         out.styled(Style::Bold, &address)
     ))?;
     if cfg!(not(target_os = "linux")) {
-        out.line("On this system it is not looked up which process asks.")?;
+        out.line("On this system, the console cannot tell which process asks.")?;
     }
     if opens && !open(&address, &app.project()) {
         out.line("Open it in a browser on this machine.")?;
@@ -105,7 +107,9 @@ pub(crate) fn serve(
         let yes = matches!(word.trim().to_lowercase().as_str(), "y" | "yes");
         let said = match (yes, request.answer(yes)) {
             (true, true) => "The page is in: for as long as it is open and used.",
-            (true, false) => "That page waits no more: answer the number that yours shows now.",
+            (true, false) => {
+                "That page is no longer waiting: answer the number that your page shows now."
+            }
             (false, _) => "It was not let in.",
         };
         out.line(said)?;

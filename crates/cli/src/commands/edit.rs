@@ -99,7 +99,7 @@ fn tell(
     (known, found): (&[Diagnostic], &[Diagnostic]),
 ) -> Done {
     if before.text == after.text {
-        return app.output.line("nothing to change: it is so already");
+        return app.output.line("nothing to change: it is already so");
     }
     for line in difference(path, before, after).lines() {
         let style = match line.as_bytes().first() {
@@ -294,5 +294,5 @@ fn read(path: &Path) -> Result<Vec<Operation>, Failure> {
         .with_context(|| format!("`{name}` cannot be read"))
         .map_err(Failure::usage)?;
     let read: Result<Vec<Operation>, _> = serde_json::from_str(&text);
-    read.map_err(|error| Failure::usage(anyhow!("`{name}` is no list of operations: {error}")))
+    read.map_err(|error| Failure::usage(anyhow!("`{name}` is not a list of operations: {error}")))
 }

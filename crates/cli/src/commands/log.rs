@@ -81,7 +81,8 @@ fn verify(app: &App, log: &interlock_store::RunLog, as_json: bool) -> Done {
         }
         return app.output.json(&line);
     }
-    app.output.line(&format!("verified {count} events"))?;
+    let events = if count == 1 { "event" } else { "events" };
+    app.output.line(&format!("verified {count} {events}"))?;
     let known = app.home()?.passkeys()?;
     for SignedAnswer {
         seq,

@@ -182,7 +182,7 @@ fn check_name(app: &App, name: &str) -> Done {
     let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
     if name.is_empty() || name.len() > 64 || !name.chars().all(fits) || name.starts_with('-') {
         return Err(Failure::usage(anyhow!(
-            "`{name}` is no name of a workflow: use letters, digits, `-` and `_`"
+            "`{name}` is not a valid name for a workflow: use letters, digits, `-` and `_`"
         )));
     }
     let same = app.library_to_read().list().into_iter();

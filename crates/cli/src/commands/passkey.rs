@@ -87,7 +87,7 @@ fn list(app: &App, as_json: bool) -> Done {
 fn remove(app: &App, name: &str) -> Done {
     if allowed(app)?.remove_passkey(name)? {
         return app.output.line(&format!(
-            "`{}` is no passkey of yours any more; answers that it has signed stay as they are",
+            "`{}` is no longer one of your passkeys; answers that it has signed stay valid",
             visible(name)
         ));
     }

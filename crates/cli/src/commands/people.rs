@@ -194,7 +194,7 @@ fn moved_here(app: &App, live: Live) -> Result<Live, Failure> {
     if let Some(holder) = holder(live.log.folder().work()) {
         let process = holder.pid;
         return Err(Failure::usage(anyhow::anyhow!(
-            "process {process} carries this run out: a run moves while it stands"
+            "process {process} is running this run: end it before you move the run"
         )));
     }
     let project = match live.machine.durable {

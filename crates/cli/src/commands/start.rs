@@ -94,9 +94,8 @@ pub(crate) fn run(app: &App, args: &StartArgs) -> Done {
     super::status::sessions(app, &home, &project)?;
     super::status::mods(app, &home)?;
     if standing::stands_in_stage(&loaded.machine, &started.run) {
-        app.output.line(
-            "Interlock's own model is to go first: `interlock resume` carries the stage out",
-        )?;
+        app.output
+            .line("the first state is a model stage: `interlock resume` runs it")?;
     }
     hint(app, &loaded.machine)
 }

@@ -45,7 +45,7 @@ pub(crate) fn run(app: &App, args: &TelemetryArgs) -> Done {
     sender.send(&new.spans)?;
     keep(&home, &id, new.events)?;
     app.output.line(&format!(
-        "told of {} spans of run `{id}`{}",
+        "sent {} spans of run `{id}`{}",
         new.spans.len(),
         settings
             .endpoint

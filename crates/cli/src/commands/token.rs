@@ -14,10 +14,10 @@ fn of_person(app: &App, revoke: bool) -> Done {
     let home = app.home()?;
     if revoke {
         home.revoke_token()?;
-        return app.output.line("the token is worthless now");
+        return app.output.line("the token is no longer valid");
     }
     let token = home.make_token(authority::ancestors()?)?;
-    app.output.error("keep it where no agent can read it; it is not shown again, and an older one is worthless now\n")?;
+    app.output.error("keep it where no agent can read it; it is not shown again, and older tokens are no longer valid\n")?;
     app.output.line(&token)
 }
 
@@ -30,7 +30,7 @@ fn of_run(app: &App, run: &str, revoke: bool) -> Done {
         let count = home.revoke_credentials(id)?;
         return app
             .output
-            .line(&format!("{count} tokens of run `{id}` are worthless now"));
+            .line(&format!("{count} tokens of run `{id}` are no longer valid"));
     }
     if live.run.is_over() {
         return Err(anyhow::anyhow!("run `{id}` is over: nobody is held to it any more").into());

@@ -59,7 +59,9 @@ fn list(app: &App, args: &ToolsArgs) -> Done {
             .json(&json!({ "run": live.run.id, "tools": lines }));
     }
     if pins.is_empty() {
-        return app.output.line("no tool of a server was seen in this run");
+        return app
+            .output
+            .line("no tools of MCP servers were seen in this run");
     }
     for pin in &pins {
         let name = shown(&pin.server, &pin.tool);

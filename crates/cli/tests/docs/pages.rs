@@ -24,10 +24,11 @@ pub(crate) fn repository() -> PathBuf {
         .unwrap()
 }
 
-/// Reads every page of the book, the README and the security policy.
+/// Reads every page of the book, and the pages at the root for users and contributors.
 pub(crate) fn pages() -> Vec<(PathBuf, String)> {
     let root = repository();
-    let mut paths = vec![root.join("README.md"), root.join("SECURITY.md")];
+    let at_the_root = ["README.md", "CONTRIBUTING.md", "SECURITY.md"];
+    let mut paths: Vec<PathBuf> = at_the_root.iter().map(|name| root.join(name)).collect();
     let book = fs::read_dir(root.join("docs/src")).unwrap();
     paths.extend(book.map(|entry| entry.unwrap().path()));
     paths.retain(|path| path.extension().is_some_and(|ending| ending == "md"));

@@ -18,7 +18,7 @@ pub(super) fn checks(examination: &Examination) -> Vec<Check> {
                 "[sandbox]",
                 Health::Fail,
                 why,
-                "mend it: every call of a guarded session is denied until then",
+                "repair it: every call of a guarded session is denied until then",
             )];
         }
     };

@@ -163,7 +163,7 @@ pub(super) fn look(
         let states = match states(client, &file, examination) {
             Ok(states) => states,
             Err(why) => {
-                let advice = "mend the file, then run `interlock init`";
+                let advice = "correct the file, then run `interlock init`";
                 checks.push(Check::new(word, "settings", Health::Fail, why, advice));
                 continue;
             }
@@ -273,7 +273,7 @@ fn complete(word: &'static str, file: &File, states: &States) -> Check {
     } else if file.installed {
         format!("run `interlock init {word}`")
     } else {
-        "mend them there, or take them out and run `interlock init`".to_owned()
+        "correct them there, or remove them and run `interlock init`".to_owned()
     };
     Check::new(word, "hooks", Health::Fail, seen.join("; "), advice)
 }

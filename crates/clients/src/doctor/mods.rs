@@ -72,7 +72,7 @@ pub(super) fn checks(client: &ClientDef, examination: &Examination) -> Vec<Check
             "mods",
             Health::Fail,
             "managed settings let mods override rules that deny (`allowModsToOverrideDenyRules`)",
-            "take it out: what no state allows is denied by such rules, too",
+            "remove it: such rules also deny what no state allows",
         ));
     }
     if checks.is_empty() {

@@ -117,7 +117,7 @@ pub(super) fn lines(
     }
     times.sort_unstable();
     let usual = times.get(times.len() / 2).copied().unwrap_or_default();
-    let seen = format!("in {usual} ms, the middle of {TRIES} tries");
+    let seen = format!("in {usual} ms, the median of {TRIES} tries");
     let check = Check::new(word, WHAT, Health::Ok, seen, "").after(usual);
     (Some(usual), check)
 }

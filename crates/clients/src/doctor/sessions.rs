@@ -16,7 +16,7 @@ pub(super) fn checks(examination: &Examination) -> Vec<Check> {
             "policy",
             Health::Fail,
             fault,
-            "mend it: every call of a session here is refused until then",
+            "repair it: every call of a session here is refused until then",
         ));
     }
     let living = match living_sessions(&Home::at(&examination.state), root) {
@@ -42,7 +42,7 @@ pub(super) fn checks(examination: &Examination) -> Vec<Check> {
                 ),
             ),
         };
-        let advice = "start it anew, in a folder it trusts and with its hooks on";
+        let advice = "restart it in a folder that it trusts, with its hooks on";
         checks.push(Check::own("session", health, seen, advice));
     }
     for found in clients_with_token(&Home::at(&examination.state), root).unwrap_or_default() {

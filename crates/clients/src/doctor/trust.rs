@@ -169,7 +169,7 @@ fn folder(client: &ClientDef, examination: &Examination, hooks: &Hooks) -> (Opti
         Trust::Variable(name) => {
             let seen = format!("by `{name}`: only where that is set as it is here");
             let advice = format!(
-                "start {} without it and trust the folder, so that it does not hang on a variable",
+                "start {} without it and trust the folder, so that its trust does not depend on a variable",
                 client.title
             );
             (
@@ -182,7 +182,7 @@ fn folder(client: &ClientDef, examination: &Examination, hooks: &Hooks) -> (Opti
                 "not enforced: by `{name}` {} trusts no folder",
                 client.title
             );
-            let advice = format!("take the variable away, or run `interlock init {word} --user`");
+            let advice = format!("unset the variable, or run `interlock init {word} --user`");
             (
                 Some(false),
                 Check::new(word, WHAT, Health::Fail, seen, advice),

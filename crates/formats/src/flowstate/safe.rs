@@ -1,12 +1,9 @@
 //! Commands in which values travel as environment variables.
 
 use interlock_expr::text::{Expr, Piece, Text};
+use interlock_shell::Position;
 
-use super::{
-    places::{self, ShellPosition},
-    syntax::Written,
-    template::push,
-};
+use super::{syntax::Written, template::push};
 
 /// A command that only names its values, and the values.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,7 +19,7 @@ pub(super) struct Safe {
 ///
 /// `taken` are the names that the environment of the command has already.
 pub(super) fn rewrite(written: &Written, taken: &[&str]) -> Option<Safe> {
-    let spots = places::spots(&written.template.parts)?;
+    let spots = written.spots()?;
     let mut spots = spots.into_iter();
     let prefix = prefix(written, taken);
     let mut safe = Safe {
@@ -39,17 +36,17 @@ pub(super) fn rewrite(written: &Written, taken: &[&str]) -> Option<Safe> {
             Piece::Hole(expr) => value(expr),
         };
         let spot = spots.next()?;
-        if spot.fault.is_some() && spot.place != ShellPosition::Comment {
+        if spot.fault.is_some() && spot.position != Position::Comment {
             return None;
         }
         let name = format!("{prefix}{}", safe.env.len() + 1);
-        let put = match spot.place {
-            ShellPosition::Word => format!("\"${{{name}}}\""),
-            ShellPosition::Quotes => format!("${{{name}}}"),
-            ShellPosition::Single => format!("'\"${{{name}}}\"'"),
-            ShellPosition::Comment => continue,
-            ShellPosition::Document => return None,
-            ShellPosition::Arithmetic => {
+        let put = match spot.position {
+            Position::Word => format!("\"${{{name}}}\""),
+            Position::Quotes => format!("${{{name}}}"),
+            Position::Single => format!("'\"${{{name}}}\"'"),
+            Position::Comment => continue,
+            Position::Document => return None,
+            Position::Arithmetic => {
                 let integer = Expr::Integer(Box::new(expr.clone()));
                 push(&mut safe.command, Piece::Hole(integer));
                 continue;
@@ -95,3 +92,6 @@ fn prefix(written: &Written, taken: &[&str]) -> String {
     }
     prefix
 }
+
+#[cfg(test)]
+mod tests;

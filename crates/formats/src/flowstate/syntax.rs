@@ -2,7 +2,8 @@
 
 use indexmap::IndexMap;
 use interlock_core::machine::{OnCrash, Retry, TestOp};
-use interlock_expr::text::{Expr, Text};
+use interlock_expr::text::{Expr, Piece, Text};
+use interlock_shell::Spot;
 use serde_json::Value;
 
 use super::template::Template;
@@ -36,6 +37,15 @@ impl Written {
     pub(super) fn literal(&self) -> Option<String> {
         let text = self.text();
         text.as_plain().filter(|_| !self.broken).map(str::to_owned)
+    }
+
+    /// Returns where each hole stands in the text as a command of bash; `None`: the command cannot be followed.
+    pub(super) fn spots(&self) -> Option<Vec<Spot>> {
+        let parts = self.template.parts.iter();
+        interlock_shell::spots(parts.map(|part| match &part.piece {
+            Piece::Plain(text) => Some(text.as_str()),
+            Piece::Hole(_) => None,
+        }))
     }
 
     /// Returns each hole with its place.

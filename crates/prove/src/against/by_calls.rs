@@ -28,6 +28,8 @@ use version::Version;
 
 /// Runs of the old version beside one of the new one, at most.
 const BESIDE_MAX: usize = 4_096;
+/// Steps of the old version that are looked at in each direction, at most.
+const STEPS_MAX: usize = 400_000;
 /// A limit is used up call by call up to this many.
 const CALLS_MAX: u64 = 1_000;
 
@@ -95,6 +97,8 @@ struct First {
 struct Search<'a> {
     versions: &'a mut [Version; 2],
     max: usize,
+    /// Steps of the old version that were looked at.
+    steps: usize,
     bound: Option<String>,
     keys: Set<(u32, usize)>,
     nodes: Vec<Node>,
@@ -122,6 +126,7 @@ impl Search<'_> {
         let mut search = Search {
             versions,
             max,
+            steps: 0,
             bound: None,
             keys: Set::default(),
             nodes: Vec::new(),
@@ -142,6 +147,12 @@ impl Search<'_> {
         while search.first.is_none()
             && let Some(number) = search.waiting.pop_front()
         {
+            if search.steps > STEPS_MAX {
+                search.bound = Some(format!(
+                    "bound: more than {STEPS_MAX} steps of one version beside those of the other"
+                ));
+                break;
+            }
             search.expand(number);
         }
         Searched {
@@ -207,6 +218,7 @@ impl Search<'_> {
             }
             alike.push(run);
             known += 1;
+            self.steps += 1;
             if known > BESIDE_MAX {
                 self.bound = Some(format!(
                     "bound: after the same calls, one version may be in more than {BESIDE_MAX} states"

@@ -4,7 +4,7 @@ use interlock_core::guard::{Guard, Op};
 use interlock_formats::{NoWorkflows, Source, load};
 use serde_json::{Value, json};
 
-use super::chance::Chance;
+use super::{beside, chance::Chance};
 use crate::{cells::Cells, machine::all_guards};
 
 const FIELDS: [&str; 3] = ["n", "/n/a", "/n/b"];
@@ -67,6 +67,19 @@ fn value(chance: &mut Chance, depth: usize) -> Value {
     }
 }
 
+/// Tells whether values may be missed; that is said to the person, and nothing holds then.
+fn is_doubted(cells: &Cells, guards: &[&Guard]) -> bool {
+    let contains = |guard: &&Guard| matches!(guard, Guard::Field(one) if one.op == Op::Contains);
+    !cells.missed.is_empty() || guards.len() > 1 && guards.iter().any(contains)
+}
+
+/// Returns the class of each value that is tried.
+fn tried(cells: &Cells) -> Vec<String> {
+    let cell = cells.cells.first().unwrap();
+    let tried = cell.values.iter().map(|value| cells.class(0, Some(value)));
+    tried.chain([cells.class(0, None)]).collect()
+}
+
 #[test]
 fn no_value_of_a_key_is_of_a_class_that_is_not_tried() {
     let mut chance = Chance::of(11);
@@ -78,18 +91,11 @@ fn no_value_of_a_key_is_of_a_class_that_is_not_tried() {
         };
         let guards = all_guards(&loaded.machine);
         let cells = Cells::of(&loaded.machine, &guards, false);
-        let contains =
-            |guard: &&&Guard| matches!(guard, Guard::Field(one) if one.op == Op::Contains);
-        // Both are said to the person: nothing holds then.
-        let doubted = !cells.missed.is_empty()
-            || guards.len() > 1 && guards.iter().any(|guard| contains(&guard));
-        if doubted {
+        if is_doubted(&cells, &guards) {
             skipped += 1;
             continue;
         }
-        let cell = cells.cells.first().unwrap();
-        let tried = cell.values.iter().map(|value| cells.class(0, Some(value)));
-        let tried: Vec<String> = tried.chain([cells.class(0, None)]).collect();
+        let tried = tried(&cells);
         for _ in 0..60 {
             let value = value(&mut chance, 2);
             let class = cells.class(0, Some(&value));
@@ -104,4 +110,55 @@ fn no_value_of_a_key_is_of_a_class_that_is_not_tried() {
         compared > 5_000,
         "{compared} values, {skipped} machines left out"
     );
+}
+
+#[test]
+fn every_class_that_z3_finds_a_value_for_is_tried() {
+    let whole = std::env::var_os("INTERLOCK_WHOLE").is_some();
+    let mut chance = Chance::of(31);
+    let (mut machines, mut asked) = (Vec::new(), Vec::new());
+    for _ in 0..if whole { 10_000 } else { 300 } {
+        let text = machine(&mut chance);
+        let Ok(loaded) = load(&Source::new("f.yaml", text.clone()), None, &NoWorkflows) else {
+            continue;
+        };
+        let guards = all_guards(&loaded.machine);
+        let cells = Cells::of(&loaded.machine, &guards, false);
+        if is_doubted(&cells, &guards) {
+            continue;
+        }
+        let written = guards.iter().map(|guard| match guard {
+            Guard::Field(one) => {
+                let mut written = json!({"field": one.field, "op": one.op.as_str()});
+                if let Some(value) = &one.value {
+                    written["value"] = value.clone();
+                }
+                written
+            }
+            other => panic!("{other:?} is not made up"),
+        });
+        asked.push(Value::from_iter(written));
+        machines.push((text, cells));
+    }
+    let Some(found) = beside::ask("cells.py", &Value::from(asked)) else {
+        return;
+    };
+    let mut classes = 0;
+    for ((text, cells), found) in machines.iter().zip(found.as_array().unwrap()) {
+        let tried = tried(cells);
+        for one in found.as_array().unwrap() {
+            let class = cells.class(0, one.get("value"));
+            assert_eq!(
+                one["cell"],
+                json!(class),
+                "z3 reads a condition otherwise: {one}\n{text}"
+            );
+            assert!(
+                tried.contains(&class),
+                "{one} is not among {tried:?}\n{text}"
+            );
+            classes += 1;
+        }
+    }
+    assert!(classes > 400, "{classes} of {} machines", machines.len());
 }

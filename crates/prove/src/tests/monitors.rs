@@ -1,6 +1,8 @@
 //! Watchers against their definitions, read over the whole of a made-up run.
 
-use super::chance::Chance;
+use serde_json::{Map, Value, json};
+
+use super::{beside, chance::Chance};
 use crate::{
     facts::Facts,
     monitor::{Since, Watch},
@@ -114,4 +116,97 @@ fn a_watcher_stops_where_its_definition_is_first_broken() {
         }
     }
     assert!((1_000..3_900).contains(&stopped), "{stopped}");
+}
+
+/// Writes a property as a formula over the past that holds as long as it is not broken.
+///
+/// The formula is said by the words of the book, and not by what a watcher remembers.
+fn formula(watch: &Watch) -> String {
+    match watch {
+        Watch::Never(what) => format!("H(!p{what})"),
+        Watch::Before { at, require, since } => {
+            let happened = |what: &usize| match since {
+                Since::Start => format!("O(p{what})"),
+                Since::LastEdit => format!("(p{what} | Y((!wrote) S (p{what} & !wrote)))"),
+                Since::Last(old) => {
+                    format!("(p{what} | Y((!p{old}) S (p{what} & !p{old})))")
+                }
+            };
+            let all: Vec<String> = require.iter().map(happened).collect();
+            format!("H(p{at} -> ({}))", all.join(" & "))
+        }
+        Watch::After { from, never, until } => match until {
+            Some(until) => {
+                format!("H(!(p{never} & !p{until} & Y((!p{until}) S (p{from}))))")
+            }
+            None => format!("H(!(p{never} & Y(O(p{from}))))"),
+        },
+        Watch::OnlyWithPerson(what) => format!("H(p{what} -> O(approved))"),
+        Watch::AtMost {
+            times,
+            of,
+            per_state,
+        } => {
+            let once_more = |earlier: String| match per_state {
+                true => format!("(p{of} & Y((!entered) S ({earlier} & !entered)))"),
+                false => format!("(p{of} & Y(O({earlier})))"),
+            };
+            let too_often = (0..*times).fold(format!("p{of}"), |earlier, _| once_more(earlier));
+            format!("H(!{too_often})")
+        }
+        _ => unreachable!("no other is made up"),
+    }
+}
+
+#[test]
+fn a_watcher_says_what_the_automaton_of_its_formula_says() {
+    let whole = std::env::var_os("INTERLOCK_WHOLE").is_some();
+    let mut chance = Chance::of(23);
+    let mut formulas: Vec<String> = Vec::new();
+    let (mut asked, mut said) = (Vec::new(), Vec::new());
+    for _ in 0..if whole { 100_000 } else { 4_000 } {
+        let (watch, run) = (watch(&mut chance), run(&mut chance));
+        let formula = formula(&watch);
+        let number = formulas.iter().position(|known| *known == formula);
+        let number = number.unwrap_or_else(|| {
+            formulas.push(formula);
+            formulas.len() - 1
+        });
+        let steps: Vec<Value> = run
+            .iter()
+            .map(|(bits, facts)| {
+                let mut step: Map<String, Value> = (0..SLOTS)
+                    .map(|slot| (format!("p{slot}"), json!(bits[slot])))
+                    .collect();
+                step.insert("wrote".to_owned(), json!(facts.wrote));
+                step.insert("approved".to_owned(), json!(!facts.approved.is_empty()));
+                step.insert("entered".to_owned(), json!(!facts.entered.is_empty()));
+                Value::Object(step)
+            })
+            .collect();
+        asked.push(json!({"formula": number, "steps": steps}));
+        let mut memory = Some(0);
+        let holds: Vec<bool> = run
+            .iter()
+            .map(|(bits, facts)| {
+                memory = memory.and_then(|memory| watch.step(memory, bits, facts, &[]));
+                memory.is_some()
+            })
+            .collect();
+        said.push((watch, run, holds));
+    }
+    let asked = json!({"formulas": formulas, "runs": asked});
+    let Some(answers) = beside::ask("monitors.py", &asked) else {
+        return;
+    };
+    assert_eq!(answers.as_array().unwrap().len(), said.len());
+    assert!(formulas.len() >= 12, "{formulas:#?}");
+    for (answer, (watch, run, holds)) in answers.as_array().unwrap().iter().zip(&said) {
+        assert_eq!(
+            *answer,
+            json!(holds),
+            "{watch:?}, {}: {run:#?}",
+            formula(watch)
+        );
+    }
 }

@@ -134,16 +134,15 @@ pub(crate) fn find(app: &App, args: &SessionsArgs) -> Result<Found, Failure> {
     if sessions.is_empty() {
         let why = match (of_project, left_out) {
             (true, 0) => {
-                "no recorded session of this project is found: name files, folders or runs"
+                "no recorded session of this project was found: name files, folders or runs"
                     .to_owned()
             }
-            (_, 0) => "no recorded session is there: name files, folders or runs".to_owned(),
-            (_, 1) => {
-                "the one session that is there is of another client or project, or older".to_owned()
-            }
+            (_, 0) => "no recorded session was found: name files, folders or runs".to_owned(),
+            (_, 1) => "the only session found belongs to another client or project, or is older"
+                .to_owned(),
             (_, many) => {
                 format!(
-                    "the {many} sessions that are there are of other clients or projects, or older"
+                    "the {many} sessions found belong to other clients or projects, or are older"
                 )
             }
         };

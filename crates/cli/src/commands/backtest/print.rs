@@ -196,9 +196,7 @@ fn about(args: &BacktestArgs, found: &Found, tally: &Tally) -> Vec<String> {
         ));
     }
     if tally.bounded {
-        lines.push(
-            "More states were there than were followed: fewer refusals may be possible.".to_owned(),
-        );
+        lines.push("Not every state was followed: fewer refusals may be possible.".to_owned());
     }
     if found.left_out > 0 {
         let number = u64::try_from(found.left_out).unwrap_or(u64::MAX);

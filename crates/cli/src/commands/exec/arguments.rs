@@ -103,7 +103,7 @@ pub(super) fn read(arguments: &[OsString]) -> Result<Arguments, String> {
         .args;
     if args.ticket.is_some() {
         return Err(
-            "a ticket stands alone before `--`, with the whole line in one word behind it"
+            "`--ticket` takes no other option, and the whole line as one word after `--`"
                 .to_owned(),
         );
     }
@@ -126,7 +126,7 @@ pub(super) fn read(arguments: &[OsString]) -> Result<Arguments, String> {
 
 fn level(word: String) -> Result<Level, String> {
     Level::named(&word).ok_or_else(|| {
-        format!("`{word}` is no level: there are `environment`, `partial`, `files` and `full`")
+        format!("`{word}` is not a level: use `environment`, `partial`, `files` or `full`")
     })
 }
 

@@ -1,11 +1,11 @@
 //! Values put into bash commands.
 
 use interlock_expr::text::Expr;
+use interlock_shell::{Position, Spot};
 
 use super::{Check, variables::Known};
 use crate::{
     flowstate::{
-        places::{self, ShellPosition, Spot},
         reader::{Flow, each_action},
         syntax::{Action, Doing, Given, Written},
         tools,
@@ -26,7 +26,7 @@ impl Check<'_> {
             if written.holes.is_empty() {
                 continue;
             }
-            let spots = places::spots(&written.template.parts);
+            let spots = written.spots();
             if safe {
                 self.safe(written, spots);
             } else if let Some(spots) = spots {
@@ -49,7 +49,7 @@ impl Check<'_> {
             return;
         };
         for ((_, span), spot) in written.holes().zip(spots) {
-            if let Some(fault) = spot.fault.filter(|_| spot.place != ShellPosition::Comment) {
+            if let Some(fault) = spot.fault.filter(|_| spot.position != Position::Comment) {
                 self.report
                     .error(
                         span,
@@ -65,10 +65,10 @@ impl Check<'_> {
     fn plain(&mut self, at: usize, known: &Known, expr: &Expr, span: Span, spot: Spot) {
         let harmless = matches!(expr, Expr::Same(..) | Expr::Differs(..))
             || matches!(expr, Expr::Key(key) if key == "index");
-        if harmless || spot.place == ShellPosition::Comment {
+        if harmless || spot.position == Position::Comment {
             return;
         }
-        let outside = matches!(spot.place, ShellPosition::Word | ShellPosition::Arithmetic);
+        let outside = matches!(spot.position, Position::Word | Position::Arithmetic);
         let message = if matches!(expr, Expr::Quote(_)) {
             if outside {
                 return;

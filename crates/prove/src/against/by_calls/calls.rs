@@ -111,6 +111,7 @@ impl Search<'_> {
     /// Returns where the old version may be after a call; nowhere: it refuses it.
     fn after(&mut self, beside: &[u32], place: &Standing, one: &Usable, end: &End) -> Vec<u32> {
         let rules = self.versions[0].rules(place);
+        self.steps += beside.len();
         let old = &mut self.versions[1];
         let (mut after, mut alike) = (Vec::new(), false);
         for run in beside.iter().copied() {

@@ -1,8 +1,8 @@
 //! Whether a command takes a word for more than a text.
 
 use super::{
-    HOLE, Scan, ShellPosition, Spot, Token, Word,
-    programs::{DECLARERS, EVALUATED, NAMERS, Program, WHOLE, WRAPPERS, program},
+    HOLE, Position, Scan, Token, Word,
+    evaluators::{DECLARERS, EVALUATED, NAMERS, Program, WHOLE, WRAPPERS, program},
 };
 
 const TEXT: &str = "in text that a shell or another interpreter runs";
@@ -184,17 +184,10 @@ impl Scan {
     fn number(&mut self, word: &Word) {
         for hole in &word.holes {
             if let Some(spot) = self.spots.get_mut(hole) {
-                let place = ShellPosition::Arithmetic;
-                *spot = match spot.place {
-                    ShellPosition::Single => Spot {
-                        place,
-                        fault: Some("in a number within single quotes"),
-                    },
-                    _ => Spot {
-                        place,
-                        fault: spot.fault,
-                    },
-                };
+                if spot.position == Position::Single {
+                    spot.fault = Some("in a number within single quotes");
+                }
+                spot.position = Position::Arithmetic;
             }
         }
     }

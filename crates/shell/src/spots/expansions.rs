@@ -1,6 +1,6 @@
 //! Quotes, substitutions, arithmetic and here-documents.
 
-use super::{Document, End, HOLE, OTHER, Scan, ShellPosition, Token, Word};
+use super::{Document, End, HOLE, OTHER, Position, Scan, Token, Word};
 
 /// Where the word of a `${…}` stands.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -20,7 +20,7 @@ impl Scan {
                     return Some(());
                 }
                 Token::Char('\\') => {
-                    self.escaped(ShellPosition::Quotes, Some(&mut *word));
+                    self.escaped(Position::Quotes, Some(&mut *word));
                 }
                 Token::Char('$' | '`') => {
                     word.text.push(OTHER);
@@ -31,7 +31,7 @@ impl Scan {
                     self.at += 1;
                 }
                 Token::Hole(hole) => {
-                    self.note(hole, ShellPosition::Quotes, None);
+                    self.note(hole, Position::Quotes, None);
                     word.text.push(HOLE);
                     word.holes.push(hole);
                     self.at += 1;
@@ -41,10 +41,10 @@ impl Scan {
     }
 
     /// Passes a backslash and what stands behind it.
-    fn escaped(&mut self, place: ShellPosition, word: Option<&mut Word>) {
+    fn escaped(&mut self, position: Position, word: Option<&mut Word>) {
         self.at += 1;
         match (self.peek(0), word) {
-            (Some(Token::Hole(hole)), _) => self.note(hole, place, Some("behind a backslash")),
+            (Some(Token::Hole(hole)), _) => self.note(hole, position, Some("behind a backslash")),
             (Some(Token::Char(c)), Some(word)) if c != '\n' => word.text.push(c),
             _ => {}
         }
@@ -60,7 +60,7 @@ impl Scan {
         self.at += 1;
         match self.peek(0) {
             Some(Token::Hole(hole)) => {
-                self.note(hole, ShellPosition::Word, Some("as the name of a variable"));
+                self.note(hole, Position::Word, Some("as the name of a variable"));
                 if let Some(word) = word {
                     word.holes.push(hole);
                 }
@@ -101,10 +101,10 @@ impl Scan {
                     self.at += 1;
                     return Some(());
                 }
-                Token::Char('\\') => self.escaped(ShellPosition::Single, None),
+                Token::Char('\\') => self.escaped(Position::Single, None),
                 Token::Char(_) => self.at += 1,
                 Token::Hole(hole) => {
-                    self.note(hole, ShellPosition::Single, Some("within `$'…'`"));
+                    self.note(hole, Position::Single, Some("within `$'…'`"));
                     self.at += 1;
                 }
             }
@@ -128,7 +128,7 @@ impl Scan {
                     }
                 }
                 Token::Hole(hole) => {
-                    self.note(hole, ShellPosition::Word, Some("as the name of a variable"));
+                    self.note(hole, Position::Word, Some("as the name of a variable"));
                     self.at += 1;
                 }
                 Token::Char(_) => break,
@@ -156,10 +156,10 @@ impl Scan {
     }
 
     fn operand(&mut self, operand: Operand, quoted: bool) -> Option<()> {
-        let place = if quoted {
-            ShellPosition::Quotes
+        let position = if quoted {
+            Position::Quotes
         } else {
-            ShellPosition::Word
+            Position::Word
         };
         loop {
             match self.peek(0)? {
@@ -167,7 +167,7 @@ impl Scan {
                     self.at += 1;
                     return Some(());
                 }
-                Token::Char('\\') => self.escaped(place, None),
+                Token::Char('\\') => self.escaped(position, None),
                 Token::Char('"') => {
                     self.at += 1;
                     let mut word = Word::default();
@@ -182,7 +182,7 @@ impl Scan {
                     self.at += 1;
                     while let Some(token) = self.peek(0).filter(|t| *t != Token::Char('\'')) {
                         if let Token::Hole(hole) = token {
-                            self.note(hole, ShellPosition::Single, None);
+                            self.note(hole, Position::Single, None);
                         }
                         self.at += 1;
                     }
@@ -192,10 +192,10 @@ impl Scan {
                 Token::Char(_) => self.at += 1,
                 Token::Hole(hole) => {
                     match operand {
-                        Operand::Word => self.note(hole, place, None),
-                        Operand::Numbers => self.note(hole, ShellPosition::Arithmetic, None),
+                        Operand::Word => self.note(hole, position, None),
+                        Operand::Numbers => self.note(hole, Position::Arithmetic, None),
                         Operand::Pattern => {
-                            self.note(hole, place, Some("within the pattern of a `${…}`"));
+                            self.note(hole, position, Some("within the pattern of a `${…}`"));
                         }
                     }
                     self.at += 1;
@@ -212,11 +212,11 @@ impl Scan {
         loop {
             match self.peek(0)? {
                 Token::Hole(hole) => {
-                    self.note(hole, ShellPosition::Arithmetic, None);
+                    self.note(hole, Position::Arithmetic, None);
                     self.at += 1;
                 }
                 Token::Char('$' | '`') => self.dollar(None, true)?,
-                Token::Char('\\') => self.escaped(ShellPosition::Arithmetic, None),
+                Token::Char('\\') => self.escaped(Position::Arithmetic, None),
                 Token::Char(c) => {
                     self.at += 1;
                     if c == open {
@@ -237,10 +237,10 @@ impl Scan {
     pub(super) fn bodies(&mut self) -> Option<()> {
         for document in std::mem::take(&mut self.documents) {
             let (end, after) = self.end_of(&document)?;
-            let place = if document.quoted {
-                ShellPosition::Document
+            let position = if document.quoted {
+                Position::Document
             } else {
-                ShellPosition::Quotes
+                Position::Quotes
             };
             let fault = document.fault.or_else(|| {
                 document
@@ -250,10 +250,10 @@ impl Scan {
             while self.at < end {
                 match self.peek(0)? {
                     Token::Hole(hole) => {
-                        self.note(hole, place, fault);
+                        self.note(hole, position, fault);
                         self.at += 1;
                     }
-                    Token::Char('\\') if !document.quoted => self.escaped(place, None),
+                    Token::Char('\\') if !document.quoted => self.escaped(position, None),
                     Token::Char('$' | '`') if !document.quoted => {
                         self.dollar(None, true)?;
                     }

@@ -6,7 +6,6 @@ use interlock_core::machine::Object;
 use interlock_expr::text::{Places, Sources};
 use serde_json::Value;
 
-use super::{ShellPosition, spots};
 use crate::{
     flowstate::{safe, syntax::Written, template::Template},
     source::Span,
@@ -18,41 +17,6 @@ fn written(command: &str) -> Written {
         span: Span::new(0, 0, 0),
         holes: Vec::new(),
         broken: false,
-    }
-}
-
-/// Says where each template of a command stands: a letter each, `!` behind those with a fault.
-fn places(command: &str) -> String {
-    let template = Template::parse(command).unwrap();
-    let Some(spots) = spots(&template.parts) else {
-        return "lost".to_owned();
-    };
-    spots
-        .iter()
-        .map(|spot| {
-            let letter = match spot.place {
-                ShellPosition::Word => "w",
-                ShellPosition::Quotes => "q",
-                ShellPosition::Single => "s",
-                ShellPosition::Arithmetic => "a",
-                ShellPosition::Comment => "c",
-                ShellPosition::Document => "d",
-            };
-            let fault = if spot.fault.is_some() { "!" } else { "" };
-            format!("{letter}{fault}")
-        })
-        .collect()
-}
-
-/// Each line of the table: where the templates stand, then the command; `⏎` is a line break.
-#[test]
-fn every_template_has_its_place() {
-    for line in include_str!("../../../tests/cases/places.txt").lines() {
-        if line.is_empty() || line.starts_with('#') {
-            continue;
-        }
-        let (wanted, command) = line.split_once('\t').unwrap();
-        assert_eq!(places(&command.replace('⏎', "\n")), wanted, "{command}");
     }
 }
 

