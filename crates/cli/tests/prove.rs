@@ -125,13 +125,18 @@ fn by_calls_a_renamed_workflow_is_the_same() {
 fn a_bound_of_pairs_is_unknown() {
     let room = Room::new().unwrap();
     room.write("new.yaml", FLOW).unwrap();
+    let old = FLOW.replace(
+        "looked: {allowed_tools: [Read]",
+        "looked: {allowed_tools: [Read, Grep]",
+    );
+    room.write("old.yaml", &old).unwrap();
     let said = out(
         &room,
         &[
             "prove",
             "new.yaml",
             "--against",
-            "new.yaml",
+            "old.yaml",
             "--max-states",
             "2",
         ],
