@@ -7,7 +7,9 @@ Standard output: for each run a list with one answer for each step.
 import json
 import re
 import sys
+import tempfile
 
+from ltlf2dfa import ltlf2dfa
 from ltlf2dfa.parser.ppltl import PPLTLParser
 
 STEP = re.compile(r'^ (\d+) -> (\d+) \[label="(.*)"\];$')
@@ -43,7 +45,10 @@ def answers(made, run):
 
 def main():
     wanted = json.load(sys.stdin)
-    made = [automaton(text) for text in wanted["formulas"]]
+    # The package writes what MONA reads into this folder, and names it in a line of shell without quotes.
+    with tempfile.TemporaryDirectory(prefix="interlock-mona-", dir="/tmp") as folder:
+        ltlf2dfa.PACKAGE_DIR = folder
+        made = [automaton(text) for text in wanted["formulas"]]
     json.dump([answers(made[run["formula"]], run["steps"]) for run in wanted["runs"]], sys.stdout)
 
 

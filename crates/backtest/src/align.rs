@@ -1,6 +1,6 @@
 //! The placement of a session that refuses the fewest calls: a shortest path over calls and states.
 
-use std::{collections::VecDeque, rc::Rc};
+use std::collections::{BTreeMap, VecDeque};
 
 use indexmap::IndexMap;
 use interlock_prove::FreeAct;
@@ -9,7 +9,7 @@ use crate::{
     calls::JudgedCall,
     cost::Cost,
     follow::{Told, after, told},
-    nodes::{Node, Nodes, short},
+    nodes::{Node, Nodes, short, standing},
     options::Options,
     rules::Rules,
     verdict::Verdict,
@@ -53,9 +53,6 @@ pub(crate) struct Path {
 
 /// The steps that lead to where a session may be after a call, by place.
 type Front = IndexMap<u32, Vec<u32>>;
-
-/// What tells runs apart about a call, a node of those alike, and what they are told.
-type Said = ((u32, Vec<u64>), u32, Rc<Told>);
 
 struct Aligner<'a> {
     nodes: &'a mut Nodes,
@@ -132,7 +129,7 @@ impl Aligner<'_> {
         let here = front.entry(at.place).or_default();
         for known in here.iter() {
             let step = self.steps.get(*known as usize)?;
-            if step.cost <= cost && self.nodes.permits(step.node, node) {
+            if step.cost <= cost && self.nodes.permits(self.nodes.get(step.node)?, at) {
                 return None;
             }
         }
@@ -141,7 +138,8 @@ impl Aligner<'_> {
             let Some(step) = steps.get_mut(*known as usize) else {
                 return false;
             };
-            let gone = cost <= step.cost && nodes.permits(node, step.node);
+            let other = nodes.get(step.node);
+            let gone = cost <= step.cost && other.is_some_and(|other| nodes.permits(at, other));
             step.live = !gone;
             !gone
         });
@@ -166,7 +164,7 @@ impl Aligner<'_> {
             };
             let free = self.nodes.free(step.node);
             for (index, one) in free.iter().enumerate() {
-                let cost = match &one.choice.act {
+                let cost = match &one.act {
                     FreeAct::Event { .. } if self.recorded => continue,
                     FreeAct::Event { .. } => step.cost.moved(self.left),
                     FreeAct::Yes => step.cost.approved(self.left),
@@ -203,35 +201,40 @@ impl Aligner<'_> {
 
     /// Lets a call happen wherever the session may be; the second value says where and why, if no place lets it pass.
     fn call(&mut self, front: &Front, call: &JudgedCall) -> (Front, Option<Vec<(u32, Told)>>) {
-        // Few are told otherwise than the others.
-        let mut said: Vec<Said> = Vec::new();
+        let mut said: BTreeMap<(u32, u32), (u32, Told)> = BTreeMap::new();
         let mut next = Front::new();
         let mut passes = false;
-        // Which files were written matters where one call may use up several at once.
-        let written = (self.nodes.counts_files && call.writes()).then(|| {
-            let call = call.call.as_ref();
-            let writes = call.map_or(&[][..], |call| call.facts.writes.as_slice());
-            let files = writes.iter().filter_map(|write| write.path.as_ref());
-            self.nodes.set_of(files)
-        });
+        let writes = call
+            .call
+            .as_ref()
+            .is_ok_and(|call| !call.facts.writes.is_empty());
         for number in front.values().flatten().copied() {
             let Some(step) = self.step(number).copied() else {
                 continue;
             };
-            let files = written.map_or_else(Vec::new, |written| {
-                self.nodes.files_that_matter(step.node, written)
-            });
             let Some(node) = self.nodes.get(step.node) else {
                 continue;
             };
-            let key = (node.judged, files);
+            // What limits have counted matters where one call may use up several at once.
+            let own = if self.nodes.counts_files && writes {
+                step.node
+            } else {
+                0
+            };
+            let key = (node.judged, own);
             let is_over = node.is_over();
-            let told = match said.iter().find(|(known, ..)| *known == key) {
-                Some((.., told)) => Rc::clone(told),
+            let told = match said.get(&key) {
+                Some((_, told)) => told.clone(),
                 None => {
-                    let told = Rc::new(told(self.nodes, step.node, call, self.options));
-                    self.rules.told(self.nodes.states(step.node), &told);
-                    said.push((key, step.node, Rc::clone(&told)));
+                    let told = told(self.nodes, step.node, call, self.options);
+                    self.rules.told(
+                        &self
+                            .nodes
+                            .get(step.node)
+                            .map_or_else(Vec::new, |node| standing(&node.run)),
+                        &told,
+                    );
+                    said.insert(key, (step.node, told.clone()));
                     told
                 }
             };
@@ -258,12 +261,7 @@ impl Aligner<'_> {
             };
             self.admit(&mut next, to, cost, Some(number), how);
         }
-        let refused = (!passes && call.ran).then(|| {
-            said.sort_unstable_by(|(one, ..), (other, ..)| one.cmp(other));
-            let each = said.into_iter();
-            each.map(|(_, node, told)| (node, Rc::unwrap_or_clone(told)))
-                .collect()
-        });
+        let refused = (!passes && call.ran).then(|| said.into_values().collect());
         (next, refused)
     }
 

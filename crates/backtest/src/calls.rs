@@ -28,14 +28,6 @@ pub(crate) struct JudgedCall {
     pub(crate) exit_unknown: bool,
 }
 
-impl JudgedCall {
-    /// Tells whether it may write files.
-    pub(crate) fn writes(&self) -> bool {
-        let call = self.call.as_ref();
-        call.is_ok_and(|call| !call.facts.writes.is_empty())
-    }
-}
-
 /// Makes every call of a session again.
 pub(crate) fn judged(session: &Session, scenario: &Scenario) -> Vec<JudgedCall> {
     let calls = session.calls.iter().enumerate();

@@ -16,7 +16,6 @@ use crate::{
     calls::JudgedCall,
     nodes::{Nodes, short},
     options::Options,
-    step::Written,
     verdict::Verdict,
 };
 
@@ -26,8 +25,8 @@ pub(crate) struct Told {
     pub(crate) verdict: Verdict,
     /// Why it is refused, or a person is asked.
     pub(crate) refusal: Option<Refusal>,
-    /// The number of what it brings about, where that is the same wherever it is told so, and the files that it counts.
-    change: Option<(u32, Written)>,
+    /// The number of what it brings about, where that is the same wherever it is told so.
+    change: Option<u32>,
 }
 
 /// Makes a command; nothing that is followed hangs on the time.
@@ -52,16 +51,7 @@ pub(crate) fn told(nodes: &mut Nodes, node: u32, call: &JudgedCall, options: Opt
             ..plain(Verdict::Deny)
         };
     }
-    let decision = if call.writes() && nodes.counts_files {
-        let run = nodes.run(node);
-        run.map(|run| decide(nodes.machine(), &run, proposal))
-    } else {
-        let run = nodes.run_alike(node);
-        run.map(|run| decide(nodes.machine(), run, proposal))
-    };
-    let Some(decision) = decision else {
-        return plain(Verdict::NotJudged);
-    };
+    let decision = decide(nodes.machine(), &at.run, proposal);
     match decision.reply {
         Reply::Refused(refusal) => Told {
             refusal: Some(refusal),
@@ -79,12 +69,7 @@ pub(crate) fn told(nodes: &mut Nodes, node: u32, call: &JudgedCall, options: Opt
 }
 
 /// Numbers what an allowed call brings about; `None`: it hangs on more than the marks of the call and its end.
-fn change(
-    nodes: &mut Nodes,
-    events: &[Event],
-    call: &JudgedCall,
-    options: Options,
-) -> Option<(u32, Written)> {
+fn change(nodes: &mut Nodes, events: &[Event], call: &JudgedCall, options: Options) -> Option<u32> {
     let [Event::CallAllowed { path, marks, .. }] = events else {
         return None;
     };
@@ -92,14 +77,7 @@ fn change(
         return None;
     }
     let bytes = if nodes.counts_bytes { call.bytes } else { 0 };
-    let mut written = Written {
-        path: Some(path.clone()),
-        files: Vec::new(),
-    };
     let mut text = if nodes.counts_files || marks.files.is_empty() {
-        if marks.counts {
-            written.files.clone_from(&marks.files);
-        }
         serde_json::to_vec(marks)
     } else {
         // Which files they are matters to limits alone, and to interrupts, which name them again.
@@ -110,7 +88,7 @@ fn change(
     }
     .ok()?;
     text.extend(format!("{path} {} {:?} {bytes}", call.ok, exit(call, options)).bytes());
-    Some((short(nodes.changes.insert_full(text).0), written))
+    Some(short(nodes.changes.insert_full(text).0))
 }
 
 /// Returns the exit code that counts.
@@ -127,30 +105,27 @@ pub(crate) fn after(
     told: &Told,
     options: Options,
 ) -> u32 {
-    if let Some((change, _)) = &told.change
-        && let Some(known) = nodes.known_step(node, *change)
-    {
-        return known;
+    if let Some(change) = told.change {
+        if let Some(known) = nodes.steps.get(&(node, change)) {
+            return *known;
+        }
+        let to = performed(nodes, node, call, options).map_or(node, |(to, _)| to);
+        nodes.steps.insert((node, change), to);
+        return to;
     }
-    let Some((run, _)) = performed(nodes, node, call, options) else {
-        return node;
-    };
-    match &told.change {
-        Some((change, written)) => nodes.learn_step(node, run, *change, written),
-        None => nodes.step(node, run, &Written::default()).0,
-    }
+    performed(nodes, node, call, options).map_or(node, |(to, _)| to)
 }
 
 /// Lets a call run and end, with a person's yes where one is asked.
 pub(crate) fn performed(
-    nodes: &Nodes,
+    nodes: &mut Nodes,
     node: u32,
     call: &JudgedCall,
     options: Options,
-) -> Option<(Run, Vec<Event>)> {
+) -> Option<(u32, Vec<Event>)> {
     let proposed = call.call.as_ref().ok()?;
     let proposal = call.proposal.as_ref()?;
-    let mut run = nodes.run(node)?;
+    let mut run = nodes.get(node)?.run.clone();
     let mut all = Vec::new();
     let mut reply = apply(nodes, &mut run, &mut all, proposal);
     if matches!(reply, Reply::Ask(_)) {
@@ -194,7 +169,7 @@ pub(crate) fn performed(
         checked,
     };
     apply(nodes, &mut run, &mut all, &now(CommandKind::Record(result)));
-    Some((run, all))
+    Some((nodes.number(run), all))
 }
 
 /// Gives the engine a command, and folds what it says.

@@ -13,7 +13,6 @@ mod nodes;
 mod options;
 mod report;
 mod rules;
-mod step;
 mod verdict;
 
 pub use calls::made;

@@ -15,7 +15,7 @@ use crate::{
     align::{How, Path},
     calls::JudgedCall,
     follow::{performed, told},
-    nodes::Nodes,
+    nodes::{Nodes, standing},
     options::Options,
     rules::Rules,
     verdict::Verdict,
@@ -127,8 +127,8 @@ pub(crate) fn of(
             (How::Free(index), Some(from)) => {
                 let free = nodes.free(from);
                 if let Some(one) = free.get(index as usize) {
-                    rules.taken(&one.choice.taken);
-                    before.push(match &one.choice.act {
+                    rules.taken(&one.taken);
+                    before.push(match &one.act {
                         FreeAct::Event { event, .. } => format!("`{event}`"),
                         FreeAct::Yes => "a person says yes".to_owned(),
                         FreeAct::No => "a person says no".to_owned(),
@@ -177,8 +177,9 @@ fn count(number: usize) -> u64 {
 }
 
 fn note_entered(nodes: &Nodes, rules: &mut Rules, node: u32) {
-    for state in nodes.states(node) {
-        rules.entered(state);
+    let states = nodes.get(node).map(|node| standing(&node.run));
+    for state in states.into_iter().flatten() {
+        rules.entered(&state);
     }
 }
 
@@ -189,19 +190,23 @@ fn place(
     before: Vec<String>,
     options: Options,
 ) -> Placed {
-    let states = nodes.states(from).to_vec();
+    let states = nodes.get(from).map(|node| standing(&node.run));
     let refusal = match verdict {
         Verdict::Deny | Verdict::Ask => told(nodes, from, call, options).refusal,
         Verdict::Allow | Verdict::NotJudged => None,
     };
-    let moves = call.writes() && nodes.interrupts || call.asks.is_some();
+    let writes = call
+        .call
+        .as_ref()
+        .is_ok_and(|call| !call.facts.writes.is_empty());
+    let moves = writes && nodes.interrupts || call.asks.is_some();
     if verdict == Verdict::Allow && moves {
         note_raised(nodes, rules, from, call, options);
     }
     Placed {
         index: call.index,
         before,
-        states,
+        states: states.unwrap_or_default(),
         verdict,
         refusal,
         ran: call.ran,
@@ -232,7 +237,7 @@ fn everywhere(nodes: &Nodes, path: &Path) -> Vec<Refused> {
         let because = told.iter().filter_map(|(node, told)| {
             let refusal = told.refusal.clone()?;
             // Where the run was over before, the call shows only that it was not yet.
-            let states = nodes.states(*node).to_vec();
+            let states = nodes.get(*node).map(|node| standing(&node.run))?;
             (refusal.code != Code::RunOver).then_some((states, refusal))
         });
         let mut because: Vec<_> = because.collect();
@@ -275,7 +280,7 @@ fn stops(nodes: &Nodes, placed: &[Placed], at_nodes: &[u32]) -> Vec<Stop> {
 
 /// Says why no transition leads on from where a run stands.
 fn waits_for(nodes: &Nodes, node: u32) -> Vec<String> {
-    let Some(run) = &nodes.run(node) else {
+    let Some(run) = nodes.get(node).map(|node| &node.run) else {
         return Vec::new();
     };
     let machine = nodes.machine();

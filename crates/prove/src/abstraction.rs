@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use interlock_core::{
     machine::{Machine, Object},
-    names::{FramePath, RunId},
-    run::{Frame, Phase, Run},
+    names::RunId,
+    run::Run,
     substance::Checked,
 };
 
@@ -27,45 +27,19 @@ pub struct Abstraction {
     files: Set<BTreeSet<String>>,
 }
 
-/// A run as far as rules read it, but for what limits have counted.
-///
-/// Two runs that are equal here, and of which limits have counted as much, are treated alike from then on.
+/// A run as far as rules read it: two runs that are equal here are treated alike from then on.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct AbstractState {
-    /// Everything but the evidence; it alone decides what a call is told.
+    /// Everything but the evidence and what has been used up of limits; it alone decides what a call is told.
     pub judged: Box<[u32]>,
     /// What was seen, by what guards ask of it.
     pub evidence: Box<[u32]>,
+    /// Which files were written where a state limits them, by the numbers of the sets; a run with fewer may do all that
+    /// one with more may.
+    pub files: Box<[u32]>,
+    /// What has been used up of limits; a run with less of each may do all that one with more may.
+    pub used: Box<[u64]>,
 }
-
-/// What a limit of a stay has counted; a run of which less is counted may do all that one with more may.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Count {
-    /// The frame that stays.
-    pub path: FramePath,
-    /// When it entered its state.
-    pub entered_seq: u64,
-    /// What is counted.
-    pub of: Counted,
-    /// How many there may be.
-    pub limit: u64,
-    /// How many there are; of files the number of their set.
-    pub now: u64,
-}
-
-/// What a limit counts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Counted {
-    /// Calls.
-    Calls,
-    /// Bytes of results.
-    Bytes,
-    /// Files that were written.
-    Files,
-}
-
-/// What is counted of a stay that may make no further call, however it came to that.
-const USED_UP: u64 = u64::MAX;
 
 /// Something that is done without a call.
 #[derive(Debug, Clone)]
@@ -135,93 +109,30 @@ impl Abstraction {
         let state = self.atlas.state(&self.model, run);
         let mut judged = vec![state.rest];
         judged.extend(&state.parts);
+        let used = state.used.iter().flat_map(|part| self.atlas.used(*part));
+        let mut used: Vec<u64> = used.copied().collect();
+        let mut sets = Vec::new();
+        // `prove` uses these up at once; a recorded call uses up what it says.
+        for path in run.open_leaves() {
+            let Some(frame) = run.frame(&path) else {
+                continue;
+            };
+            let policy = self.model.state(frame.machine.as_ref(), &frame.at);
+            let policy = policy.map(|state| &state.policy);
+            if policy.is_some_and(|policy| policy.result_bytes_max.is_some()) {
+                used.push(frame.stay.used.bytes);
+            }
+            if policy.is_some_and(|policy| policy.files_max.is_some()) {
+                let files = frame.stay.used.files.iter().cloned().collect();
+                sets.push(number(&mut self.files, files));
+            }
+        }
         AbstractState {
+            used: used.into_boxed_slice(),
             judged: judged.into_boxed_slice(),
             evidence: state.words.into_boxed_slice(),
+            files: sets.into_boxed_slice(),
         }
-    }
-
-    /// Lists what limits have counted in the open stays of a run, always in the same order.
-    pub fn counts(&mut self, run: &Run) -> Vec<Count> {
-        let mut stays = Vec::new();
-        if run.phase == Phase::Open {
-            collect(&run.root, &FramePath::root(), &mut stays);
-        }
-        let mut all = Vec::new();
-        for (path, frame) in stays {
-            let state = self.model.state(frame.machine.as_ref(), &frame.at);
-            let Some(policy) = state.map(|state| &state.policy) else {
-                continue;
-            };
-            let used = &frame.stay.used;
-            let is_over = |limit: Option<u64>, now: u64| limit.is_some_and(|limit| now >= limit);
-            let is_used_up = is_over(policy.iterations_max, used.calls)
-                || is_over(policy.result_bytes_max, used.bytes);
-            let plain = |now: u64| if is_used_up { USED_UP } else { now };
-            let mut add = |of: Counted, limit: Option<u64>, now: u64| {
-                let Some(limit) = limit else { return };
-                all.push(Count {
-                    path: path.clone(),
-                    entered_seq: frame.stay.entered_seq,
-                    of,
-                    limit,
-                    now,
-                });
-            };
-            add(Counted::Calls, policy.iterations_max, plain(used.calls));
-            add(Counted::Bytes, policy.result_bytes_max, plain(used.bytes));
-            if policy.files_max.is_some() {
-                let set = number(&mut self.files, used.files.clone());
-                add(Counted::Files, policy.files_max, u64::from(set));
-            }
-        }
-        all
-    }
-
-    /// Makes limits of a run have counted this; the run is one with the same counts but for how many there are.
-    pub fn set_counts<'a>(
-        &self,
-        run: &mut Run,
-        counts: impl IntoIterator<Item = (&'a Count, u64)>,
-    ) {
-        for (count, now) in counts {
-            let Some(frame) = run.frame_mut(&count.path) else {
-                continue;
-            };
-            let used = &mut frame.stay.used;
-            match count.of {
-                Counted::Files => {
-                    let set = u32::try_from(now).ok();
-                    let set = set.and_then(|set| self.files.get_index(at(set)));
-                    used.files = set.cloned().unwrap_or_default();
-                }
-                _ if now == USED_UP => {}
-                Counted::Calls => used.calls = now,
-                Counted::Bytes => used.bytes = now,
-            }
-        }
-    }
-
-    /// Numbers a set of files.
-    pub fn files<'a>(&mut self, files: impl IntoIterator<Item = &'a String>) -> u32 {
-        number(&mut self.files, files.into_iter().cloned().collect())
-    }
-
-    /// Returns how many files are in a set.
-    #[must_use]
-    pub fn count_of_files(&self, set: u32) -> u64 {
-        let count = self.files.get_index(at(set)).map_or(0, BTreeSet::len);
-        u64::try_from(count).unwrap_or(u64::MAX)
-    }
-
-    /// Numbers what is in one of two sets of files.
-    pub fn all_files(&mut self, one: u32, other: u32) -> u32 {
-        if self.has_no_more_files(other, one) {
-            return one;
-        }
-        let sets = [one, other].map(|set| self.files.get_index(at(set)));
-        let all = sets.into_iter().flatten().flatten().cloned().collect();
-        number(&mut self.files, all)
     }
 
     /// Tells whether all files of one set are in another.
@@ -290,17 +201,5 @@ impl Abstraction {
     #[must_use]
     pub fn best_report(&self, run: &Run) -> Checked {
         substance::checked(run)
-    }
-}
-
-/// Collects the frames that stand for themselves, in their order.
-fn collect<'a>(frame: &'a Frame, path: &FramePath, found: &mut Vec<(FramePath, &'a Frame)>) {
-    if frame.regions.is_empty() {
-        found.push((path.clone(), frame));
-        return;
-    }
-    let going_on = frame.regions.iter().filter(|region| region.ended.is_none());
-    for region in going_on {
-        collect(&region.frame, &path.child(&region.name), found);
     }
 }

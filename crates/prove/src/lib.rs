@@ -34,7 +34,7 @@ mod table;
 mod verdict;
 mod views;
 
-pub use abstraction::{AbstractState, Abstraction, Count, Counted, FreeAct, FreeMove};
+pub use abstraction::{AbstractState, Abstraction, FreeAct, FreeMove};
 pub use against::{By, Comparison, Permission, compare};
 pub use check::{Proof, ProofOptions, prove};
 pub use replay::{TraceStep, written_steps};

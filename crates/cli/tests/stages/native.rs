@@ -137,11 +137,7 @@ fn where_an_agent_is_held_too_each_stage_is_carried_out_when_the_run_stands_in_i
         .ended(1)
         .says(&["`interlock start flow`", "`interlock resume`"]);
     let started = place.call(&["start", "flow"]).ended(0);
-    assert!(
-        started
-            .out
-            .contains("`interlock resume` carries the stage out")
-    );
+    assert!(started.out.contains("`interlock resume` runs it"));
     place
         .by_person(&["send", "done"])
         .ended(1)
