@@ -1,10 +1,5 @@
 //! Modules of a crate know each other in one direction, but within a folder: there is no circle of files that lie further
 //! apart than a module and the folder of its name.
-#![expect(
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    reason = "a failed test panics"
-)]
 
 use std::{
     collections::{BTreeMap, BTreeSet},

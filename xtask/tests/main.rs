@@ -1,5 +1,12 @@
 //! The tests of this crate from outside, as one program.
 
+#![expect(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "a failed test panics"
+)]
+
 mod circles;
 mod publish;
 mod purity;

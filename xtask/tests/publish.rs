@@ -1,9 +1,4 @@
 //! What crates.io asks of the crates that are published, without asking it.
-#![expect(clippy::expect_used, reason = "a failed test panics")]
-#![expect(
-    clippy::indexing_slicing,
-    reason = "absent keys of a JSON value are null"
-)]
 
 use std::{
     collections::{BTreeMap, BTreeSet},

@@ -1,5 +1,4 @@
 //! What is absent from the crates: the layers hold, and the engine is pure.
-#![expect(clippy::expect_used, clippy::panic, reason = "a failed test panics")]
 
 use std::{collections::BTreeSet, path::Path, process::Command};
 

@@ -1,5 +1,4 @@
 //! The way of a judged call through the files, as `ARCHITECTURE.md` tells it: short enough to be followed in a sitting.
-#![expect(clippy::expect_used, reason = "a failed test panics")]
 
 use std::{collections::BTreeSet, fs, path::Path};
 

@@ -1,9 +1,4 @@
 //! The placement against a search that knows no shortcut: every way through the workflow is tried with real runs.
-#![expect(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    reason = "a failed test panics"
-)]
 
 use interlock_backtest::{Backtester, Options};
 use interlock_core::{

@@ -1,4 +1,10 @@
 //! The tests of this crate from outside, as one program.
 
+#![expect(
+    clippy::indexing_slicing,
+    clippy::unwrap_used,
+    reason = "a failed test panics"
+)]
+
 mod exhaustive;
 mod placements;

@@ -1,9 +1,4 @@
 //! Sessions, and where they are placed: each call in a line, with what the best placement says of it.
-#![expect(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    reason = "a failed test panics"
-)]
 
 use std::fmt::Write as _;
 

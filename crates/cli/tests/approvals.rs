@@ -1,9 +1,4 @@
 //! Answers of people through the built program: who is first, what is late, what is void.
-#![expect(clippy::unwrap_used, reason = "a test may end at the first surprise")]
-#![expect(
-    clippy::indexing_slicing,
-    reason = "absent keys of a JSON value are null"
-)]
 
 use std::{
     process::{Output, Stdio},

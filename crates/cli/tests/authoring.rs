@@ -1,9 +1,4 @@
 //! Writing workflows: `new`, and the commands that find the project's own when no file is named.
-#![expect(clippy::unwrap_used, reason = "a test may end at the first surprise")]
-#![expect(
-    clippy::indexing_slicing,
-    reason = "absent keys of a JSON value are null"
-)]
 
 use std::process::{Output, Stdio};
 

@@ -1,9 +1,4 @@
 //! `backtest` as a program: recordings of real clients, runs through the real hook, and sessions of a project.
-#![expect(clippy::unwrap_used, reason = "a test may end at the first surprise")]
-#![expect(
-    clippy::indexing_slicing,
-    reason = "absent keys of a JSON value are null"
-)]
 
 use std::path::{Path, PathBuf};
 use std::process::{Output, Stdio};

@@ -1,10 +1,5 @@
 //! Sessions under a project policy that begin at the same moment, in many processes: each gets its run, nobody another's.
 #![cfg(target_os = "linux")]
-#![expect(clippy::unwrap_used, reason = "a test may end at the first surprise")]
-#![expect(
-    clippy::indexing_slicing,
-    reason = "absent keys of a JSON value are null"
-)]
 
 use std::{
     collections::BTreeSet,

@@ -1,10 +1,5 @@
 //! The scripts in `ci/`, as a CI service starts them: annotations, summaries, reports and exit codes.
 #![cfg(unix)]
-#![expect(clippy::unwrap_used, reason = "a test may end at the first surprise")]
-#![expect(
-    clippy::indexing_slicing,
-    reason = "absent keys of a JSON value are null"
-)]
 
 mod github;
 

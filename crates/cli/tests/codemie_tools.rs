@@ -1,9 +1,4 @@
 //! Tools of CodeMie files through the built program: real servers, real files, values that nobody may see.
-#![expect(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    reason = "a failed test panics"
-)]
 
 mod again;
 mod chosen;

@@ -1,9 +1,4 @@
 //! The commands of the built program: what they print, and their exit codes.
-#![expect(clippy::unwrap_used, reason = "a test may end at the first surprise")]
-#![expect(
-    clippy::indexing_slicing,
-    reason = "absent keys of a JSON value are null"
-)]
 
 use std::{
     io::Write as _,

@@ -1,9 +1,4 @@
 //! `interlock compare`: two runs, and one run under another workflow; what is printed, and the exit codes.
-#![expect(clippy::unwrap_used, reason = "a test may end at the first surprise")]
-#![expect(
-    clippy::indexing_slicing,
-    reason = "absent keys of a JSON value are null"
-)]
 
 use std::process::Output;
 

@@ -1,10 +1,5 @@
 //! `interlock console` over HTTP: who is let in, what a page sees, what an answer does.
 #![cfg(target_os = "linux")]
-#![expect(clippy::unwrap_used, reason = "a test may end at the first surprise")]
-#![expect(
-    clippy::indexing_slicing,
-    reason = "absent keys of a JSON value are null"
-)]
 
 mod answers;
 mod calls;

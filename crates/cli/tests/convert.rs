@@ -1,9 +1,4 @@
 //! `interlock convert` and `interlock schema`, by the built program.
-#![expect(clippy::unwrap_used, reason = "a test may end at the first surprise")]
-#![expect(
-    clippy::indexing_slicing,
-    reason = "absent keys of a JSON value are null"
-)]
 
 use std::process::{Output, Stdio};
 

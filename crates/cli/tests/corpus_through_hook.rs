@@ -6,12 +6,6 @@
 //! others on the next days; `cargo xtask soak` asks all. Left out is what a hook cannot be
 //! told: branches of a tool call, tools of another client, activities, and paths only a
 //! simulation reports; CodeMie files; and of a client what it does not tell.
-#![expect(clippy::unwrap_used, reason = "a test may end at the first surprise")]
-#![expect(clippy::panic, reason = "a failed case names itself")]
-#![expect(
-    clippy::indexing_slicing,
-    reason = "absent keys of a JSON value are null"
-)]
 
 use std::{
     cell::RefCell,

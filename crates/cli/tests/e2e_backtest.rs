@@ -1,9 +1,4 @@
 //! Backtests with the real clients: what they record of a guarded session is judged as Interlock's log has it.
-#![expect(clippy::unwrap_used, reason = "a test may end at the first surprise")]
-#![expect(
-    clippy::indexing_slicing,
-    reason = "absent keys of a JSON value are null"
-)]
 
 use interlock_testkit::{
     claude::{Session, Version},

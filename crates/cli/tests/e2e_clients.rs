@@ -1,15 +1,6 @@
 //! The real clients, guarded by the built `interlock`, each against a scripted model.
 //!
 //! `interlock init` writes the hooks, as for a person. Nothing but Interlock stops a call here: the clients ask nobody.
-#![expect(
-    clippy::unwrap_used,
-    clippy::panic,
-    reason = "a test may end at the first surprise"
-)]
-#![expect(
-    clippy::indexing_slicing,
-    reason = "absent keys of a JSON value are null"
-)]
 
 mod broken_hooks;
 mod guarded;

@@ -1,10 +1,5 @@
 //! The console with the real Claude Code: an agent that wants to approve itself, and a person in a real browser.
 #![cfg(target_os = "linux")]
-#![expect(clippy::unwrap_used, reason = "a test may end at the first surprise")]
-#![expect(
-    clippy::indexing_slicing,
-    reason = "absent keys of a JSON value are null"
-)]
 
 mod browser;
 mod compare;

@@ -1,6 +1,5 @@
 //! The extension for VS Code: the language server by the real client library, and the package.
 #![cfg(target_os = "linux")]
-#![expect(clippy::unwrap_used, reason = "a test may end at the first surprise")]
 
 use std::{
     path::Path,

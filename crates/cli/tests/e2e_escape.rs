@@ -3,12 +3,6 @@
 //! `escape/ways.txt` lists what it tries. After every way the run is looked at from outside: it stands where it stood, its
 //! log is whole, no approval was given, nothing that guards it has changed. Nothing but Interlock stops a call here unless
 //! a test says so: sessions bypass the client's own permissions.
-#![expect(clippy::unwrap_used, reason = "a test may end at the first surprise")]
-#![expect(clippy::panic, reason = "a test may end at the first surprise")]
-#![expect(
-    clippy::indexing_slicing,
-    reason = "absent keys of a JSON value are null"
-)]
 
 mod scene;
 mod ways;

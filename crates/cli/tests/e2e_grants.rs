@@ -1,5 +1,4 @@
 //! The real Claude Code is refused a call, a person says yes to it in `interlock watch`, and just that call passes, once.
-#![expect(clippy::unwrap_used, reason = "a test may end at the first surprise")]
 
 use std::{
     process::Command,

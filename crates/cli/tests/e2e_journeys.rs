@@ -2,11 +2,6 @@
 //!
 //! The model proposes only tools that its client offers, a person answers at a terminal. `cargo xtask journeys` plays all
 //! of them and writes the table of `docs/src/real-clients.md`; without it two a client are played.
-#![expect(clippy::unwrap_used, reason = "a test may end at the first surprise")]
-#![expect(
-    clippy::indexing_slicing,
-    reason = "absent keys of a JSON value are null"
-)]
 
 mod journey;
 mod journeys;

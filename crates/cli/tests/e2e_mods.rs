@@ -1,9 +1,4 @@
 //! The real Claude Code with a plugin whose code inside of the client overrules its hooks.
-#![expect(clippy::unwrap_used, reason = "a test may end at the first surprise")]
-#![expect(
-    clippy::indexing_slicing,
-    reason = "absent keys of a JSON value are null"
-)]
 
 use interlock_testkit::claude::{Mode, Outcome, Session, Version};
 use interlock_testkit::interlock::Interlock;

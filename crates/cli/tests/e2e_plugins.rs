@@ -1,15 +1,6 @@
 //! Interlock's plugins in the real clients: installed as a person installs them, held to a workflow, and uninstalled.
 //!
 //! Nothing of `interlock init` is written unless a test says so, and nothing but Interlock stops a call here.
-#![expect(
-    clippy::unwrap_used,
-    clippy::panic,
-    reason = "a test may end at the first surprise"
-)]
-#![expect(
-    clippy::indexing_slicing,
-    reason = "absent keys of a JSON value are null"
-)]
 
 mod clients;
 mod registry;

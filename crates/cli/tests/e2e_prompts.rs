@@ -1,9 +1,4 @@
 //! The real Claude Code asks its person in a prompt of its own: what it shows, and what becomes of the question.
-#![expect(clippy::unwrap_used, reason = "a test may end at the first surprise")]
-#![expect(
-    clippy::indexing_slicing,
-    reason = "absent keys of a JSON value are null"
-)]
 
 use std::{
     io,

@@ -1,11 +1,6 @@
 //! The real Claude Code, whose conversation goes on under other ids and in other processes.
 //!
 //! In each the forbidden edit is refused, or the session was told that it is not held.
-#![expect(clippy::unwrap_used, reason = "a test may end at the first surprise")]
-#![expect(
-    clippy::indexing_slicing,
-    reason = "absent keys of a JSON value are null"
-)]
 
 use std::sync::{
     Arc,

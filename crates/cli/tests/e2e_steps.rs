@@ -1,11 +1,6 @@
 //! Steps that hold the real clients to a native workflow, each against a scripted model.
 //!
 //! The project has no hooks of Interlock's: what holds the client comes with its start.
-#![expect(clippy::unwrap_used, reason = "a test may end at the first surprise")]
-#![expect(
-    clippy::indexing_slicing,
-    reason = "absent keys of a JSON value are null"
-)]
 
 use std::{fs, path::Path};
 

@@ -1,11 +1,5 @@
 //! Evidence of substance with the real Claude Code, npm and Node's own test runner: an agent that takes
 //! every shortcut to passing tests is refused, and one that mends the code is not.
-#![expect(clippy::unwrap_used, reason = "a test may end at the first surprise")]
-#![expect(clippy::panic, reason = "a test may end at the first surprise")]
-#![expect(
-    clippy::indexing_slicing,
-    reason = "a test may end at the first surprise"
-)]
 
 use interlock_testkit::{
     claude::{Session, Version},

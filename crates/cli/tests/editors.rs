@@ -1,9 +1,4 @@
 //! What editors are given: the schemas in `editors/schemas` are those of the program.
-#![expect(clippy::unwrap_used, reason = "a failed test panics")]
-#![expect(
-    clippy::indexing_slicing,
-    reason = "absent keys of a JSON value are null"
-)]
 
 use std::{
     fs,

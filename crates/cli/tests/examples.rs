@@ -1,9 +1,4 @@
 //! The examples of the repository, each in a project of its own, with stand-ins for the agents.
-#![expect(clippy::unwrap_used, reason = "a test may end at the first surprise")]
-#![expect(
-    clippy::indexing_slicing,
-    reason = "absent keys of a JSON value are null"
-)]
 
 use std::{
     fs,

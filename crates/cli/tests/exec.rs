@@ -1,9 +1,4 @@
 //! `interlock exec` as a process: what passes through, what is refused, what a run is told.
-#![expect(clippy::unwrap_used, reason = "a test may end at the first surprise")]
-#![expect(
-    clippy::indexing_slicing,
-    reason = "absent keys of a JSON value are null"
-)]
 
 use std::{
     fs,

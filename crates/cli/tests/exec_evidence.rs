@@ -1,10 +1,5 @@
 //! Evidence from carried lines: each named command is seen to end, whatever stands around it.
 #![cfg(target_os = "linux")]
-#![expect(clippy::unwrap_used, reason = "a test may end at the first surprise")]
-#![expect(
-    clippy::indexing_slicing,
-    reason = "absent keys of a JSON value are null"
-)]
 
 mod changes;
 mod session;

@@ -1,5 +1,4 @@
 //! `interlock exec --planned`: a stage's line, carried by the built program.
-#![expect(clippy::unwrap_used, reason = "a failed test panics")]
 
 use std::{
     fs,

@@ -1,9 +1,4 @@
 //! `check`, `test` and `prove` with `--format`: what other programs read of them.
-#![expect(clippy::unwrap_used, reason = "a test may end at the first surprise")]
-#![expect(
-    clippy::indexing_slicing,
-    reason = "absent keys of a JSON value are null"
-)]
 
 use std::process::Stdio;
 

@@ -1,6 +1,4 @@
 //! Workflows of steps, run by the program that is shipped: what each file below `tests/cases/flowstate/runs` says.
-#![expect(clippy::unwrap_used, reason = "a test may end at the first surprise")]
-#![expect(clippy::panic, reason = "a failed case names itself")]
 
 mod case;
 mod play;

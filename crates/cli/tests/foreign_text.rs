@@ -1,5 +1,4 @@
 //! Text of a workflow, an agent or a person's notes reaches a terminal as text, in every field of every command.
-#![expect(clippy::unwrap_used, reason = "a test may end at the first surprise")]
 
 use std::process::{Command, Output};
 

@@ -1,7 +1,6 @@
 //! The targets of `fuzz`, built as plain functions and given a few seeds: what the engine changes, they still fit.
 //!
 //! `cargo xtask fuzz` looks for more with coverage as its guide.
-#![expect(clippy::unwrap_used, reason = "a test may end at the first surprise")]
 
 use std::{fs, path::Path};
 

@@ -1,9 +1,4 @@
 //! Steps that are to hold their agent to a native workflow, with stand-ins for the agent.
-#![expect(clippy::unwrap_used, reason = "a test may end at the first surprise")]
-#![expect(
-    clippy::indexing_slicing,
-    reason = "absent keys of a JSON value are null"
-)]
 
 use std::{
     fs,

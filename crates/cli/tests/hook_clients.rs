@@ -1,5 +1,4 @@
 //! The hook as a process of each client: every event answered, every failure a stop.
-#![expect(clippy::unwrap_used, reason = "a test may end at the first surprise")]
 
 use std::{fs, process::Output};
 

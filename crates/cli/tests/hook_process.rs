@@ -1,9 +1,4 @@
 //! Many hook processes on one run, and hook processes that are killed: the run's log stays whole.
-#![expect(clippy::unwrap_used, reason = "a test may end at the first surprise")]
-#![expect(
-    clippy::indexing_slicing,
-    reason = "absent keys of a JSON value are null"
-)]
 #![expect(
     clippy::print_stderr,
     reason = "a seed must be seen when its test fails"

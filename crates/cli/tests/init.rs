@@ -1,9 +1,4 @@
 //! `init` and `doctor` of the built program: what they print, change and refuse.
-#![expect(clippy::unwrap_used, reason = "a test may end at the first surprise")]
-#![expect(
-    clippy::indexing_slicing,
-    reason = "absent keys of a JSON value are null"
-)]
 
 use std::{
     collections::BTreeMap,

@@ -3,8 +3,6 @@
 //! Every trick of `tests/shell` and every line of `kernel/lines.txt` is run in a prepared folder with no judge before it.
 //! Afterwards nothing is changed: no file, mode or time in the folder, the home or the temporary directory, and no file of
 //! the test's name in the places that everybody may write.
-#![expect(clippy::unwrap_used, reason = "a test may end at the first surprise")]
-#![expect(clippy::panic, reason = "a test may end at the first surprise")]
 #![cfg(target_os = "linux")]
 
 mod builds;

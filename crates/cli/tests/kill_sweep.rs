@@ -3,12 +3,6 @@
 //! A sample runs with every test; `cargo xtask load` plays five hundred points. What the programs did is counted from
 //! outside: one whose end was in the log ran once; only what the kill cut off may have run twice.
 #![cfg(target_os = "linux")]
-#![expect(clippy::unwrap_used, reason = "a test may end at the first surprise")]
-#![expect(clippy::panic, reason = "a failed point names itself")]
-#![expect(
-    clippy::indexing_slicing,
-    reason = "absent keys of a JSON value are null"
-)]
 #![expect(clippy::print_stderr, reason = "the seed is to be seen")]
 
 use std::{

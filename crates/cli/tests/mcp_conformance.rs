@@ -3,9 +3,6 @@
 //!
 //! A scenario counts as passed with the number of its checks, so that a check that is skipped only through the gateway
 //! is a difference too.
-#![expect(clippy::unwrap_used, reason = "a test may end at the first surprise")]
-#![expect(clippy::panic, reason = "a test may end at the first surprise")]
-#![expect(clippy::indexing_slicing, reason = "a command has a first word")]
 
 use std::{collections::BTreeMap, fmt::Write as _, path::Path, process::Command, thread};
 

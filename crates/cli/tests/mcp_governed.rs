@@ -1,9 +1,4 @@
 //! A run that holds a session of the gateway, through the built program over standard streams.
-#![expect(clippy::unwrap_used, reason = "a test may end at the first surprise")]
-#![expect(
-    clippy::indexing_slicing,
-    reason = "absent keys of a JSON value are null"
-)]
 
 mod around;
 

@@ -1,9 +1,4 @@
 //! The MCP Inspector's command line, a client that is not ours, through the gateway.
-#![expect(clippy::unwrap_used, reason = "a test may end at the first surprise")]
-#![expect(
-    clippy::indexing_slicing,
-    reason = "absent keys of a JSON value are null"
-)]
 
 use interlock_testkit::{
     mcp::listening::Listening,

@@ -4,12 +4,6 @@
 //! callers' own, each once; those of the one that is killed may be errors that name it. The gateway's memory must not
 //! grow with the number of calls. Where a policy guards the project, each call is in a log, once.
 #![cfg(target_os = "linux")]
-#![expect(clippy::unwrap_used, reason = "a test may end at the first surprise")]
-#![expect(clippy::panic, reason = "a test may end at the first surprise")]
-#![expect(
-    clippy::indexing_slicing,
-    reason = "absent keys of a JSON value are null"
-)]
 #![expect(clippy::print_stderr, reason = "what was measured is to be seen")]
 
 use std::{

@@ -1,9 +1,4 @@
 //! Servers that several sessions use: those that know no sessions, without being told to.
-#![expect(clippy::unwrap_used, reason = "a test may end at the first surprise")]
-#![expect(
-    clippy::indexing_slicing,
-    reason = "absent keys of a JSON value are null"
-)]
 
 use interlock_testkit::{
     mcp::{http::Client, listening::Listening},

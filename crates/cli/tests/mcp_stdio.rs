@@ -2,11 +2,6 @@
 //!
 //! Most tests run three times: against the server directly, so that it is the test that is right; through the gateway
 //! without a run; and under a run whose only state allows everything.
-#![expect(clippy::unwrap_used, reason = "a test may end at the first surprise")]
-#![expect(
-    clippy::indexing_slicing,
-    reason = "absent keys of a JSON value are null"
-)]
 
 mod calls;
 mod eras;

@@ -1,9 +1,4 @@
 //! The tools of MCP servers for a run's own stages: real servers, called from plain threads.
-#![expect(clippy::unwrap_used, reason = "a test may end at the first surprise")]
-#![expect(
-    clippy::indexing_slicing,
-    reason = "absent keys of a JSON value are null"
-)]
 
 use std::{
     collections::BTreeSet,

@@ -1,9 +1,4 @@
 //! Servers that a project brings along, where the gateway stands in the person's own settings.
-#![expect(clippy::unwrap_used, reason = "a test may end at the first surprise")]
-#![expect(
-    clippy::indexing_slicing,
-    reason = "absent keys of a JSON value are null"
-)]
 
 use std::fs;
 

@@ -1,9 +1,4 @@
 //! A person who looks elsewhere is told that a question waits for them, and nothing waits for that.
-#![expect(clippy::unwrap_used, reason = "a test may end at the first surprise")]
-#![expect(
-    clippy::indexing_slicing,
-    reason = "absent keys of a JSON value are null"
-)]
 
 use std::{
     fs,

@@ -1,5 +1,4 @@
 //! What a workflow lists beside what a client has: `check --client`, `start`, `status` and the briefing.
-#![expect(clippy::unwrap_used, reason = "a failed test panics")]
 
 use std::fs;
 

@@ -1,9 +1,4 @@
 //! What is published, made from the built program and installed as a stranger would, without a network.
-#![expect(
-    clippy::unwrap_used,
-    clippy::panic,
-    reason = "a test may end at the first surprise"
-)]
 
 use std::{
     fs,

@@ -1,12 +1,5 @@
 //! What a person does beside a run: says whom it holds, makes and takes back its tokens, opens a server to others.
 
-#![expect(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "a failed test panics"
-)]
-
 use std::{
     fs,
     process::{Output, Stdio},

@@ -1,5 +1,4 @@
 //! What a person sees of a run, in a real pseudo-terminal and without one.
-#![expect(clippy::unwrap_used, reason = "a test may end at the first surprise")]
 
 use std::{
     fs,

@@ -1,9 +1,4 @@
 //! Protected things through the real hook: what changed pauses the run until a person has seen it.
-#![expect(clippy::unwrap_used, reason = "a test may end at the first surprise")]
-#![expect(
-    clippy::indexing_slicing,
-    reason = "absent keys of a JSON value are null"
-)]
 
 use std::{
     fs,

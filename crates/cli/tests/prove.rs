@@ -1,9 +1,4 @@
 //! `prove` as a program: pictures of failures, and versions compared.
-#![expect(clippy::unwrap_used, reason = "a test may end at the first surprise")]
-#![expect(
-    clippy::indexing_slicing,
-    reason = "absent keys of a JSON value are null"
-)]
 
 use std::process::Stdio;
 

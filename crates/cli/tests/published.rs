@@ -1,10 +1,5 @@
 //! What others publish to be tested with, at pinned versions: suites of YAML and JSON texts, and the types of what the
 //! hooks of two clients may answer.
-#![expect(clippy::unwrap_used, reason = "a test may end at the first surprise")]
-#![expect(
-    clippy::indexing_slicing,
-    reason = "absent keys of a JSON value are null"
-)]
 
 use std::{fmt::Write as _, path::Path, process::Command};
 

@@ -1,10 +1,5 @@
 //! The recording of the demo: made from a real session, whole, and of use to whoever plays it.
 #![cfg(unix)]
-#![expect(clippy::unwrap_used, reason = "a failed test panics")]
-#![expect(
-    clippy::indexing_slicing,
-    reason = "absent keys of a JSON value are null"
-)]
 
 use std::{
     fs,

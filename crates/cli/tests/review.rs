@@ -1,10 +1,5 @@
 //! What a person is shown before they say yes: where it leads, what it rests on, what has changed; and that nothing
 //! of the agent's, nor of its repository, reaches their terminal or is started.
-#![expect(clippy::unwrap_used, reason = "a test may end at the first surprise")]
-#![expect(
-    clippy::indexing_slicing,
-    reason = "absent keys of a JSON value are null"
-)]
 
 use std::{
     fs,

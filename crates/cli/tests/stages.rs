@@ -1,9 +1,4 @@
 //! Pipelines through the built program: scripted providers, real tools, a real project.
-#![expect(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    reason = "a failed test panics"
-)]
 
 mod budget;
 mod crash;

@@ -1,9 +1,4 @@
 //! `interlock watch` in a real pseudo-terminal, read as a person sees it.
-#![expect(clippy::unwrap_used, reason = "a test may end at the first surprise")]
-#![expect(
-    clippy::indexing_slicing,
-    reason = "absent keys of a JSON value are null"
-)]
 
 use std::process::{Command, Stdio};
 

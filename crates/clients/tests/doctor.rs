@@ -1,7 +1,5 @@
 //! What `doctor` says of installations that hold and of those that do not.
 
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a failed test panics")]
-
 use std::{
     fs,
     os::unix::fs::PermissionsExt as _,

@@ -1,7 +1,5 @@
 //! What `doctor` says of the variables it is started with, and of the runs that are open.
 
-#![expect(clippy::unwrap_used, reason = "a failed test panics")]
-
 use std::{
     collections::BTreeMap,
     ffi::OsString,

@@ -1,5 +1,4 @@
 //! What happens when the state directory, the workflow or the input is broken.
-#![expect(clippy::unwrap_used, reason = "a failed test panics")]
 
 use std::{
     fs,

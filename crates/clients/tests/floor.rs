@@ -1,9 +1,4 @@
 //! The floor that `init --floor` puts into the clients' own rules.
-#![expect(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    reason = "a failed test panics"
-)]
 
 use std::{collections::BTreeSet, fs, path::Path};
 

@@ -1,5 +1,4 @@
 //! The processes below which nobody is a person: those of clients whose sessions open runs guard.
-#![expect(clippy::unwrap_used, reason = "a failed test panics")]
 
 use std::{
     fs,

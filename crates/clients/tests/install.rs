@@ -5,13 +5,6 @@
 //! `not_as_before` something of ours was there and `left` is what stays.
 //! `INTERLOCK_BLESS=1` writes what comes out; read it.
 
-#![expect(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "a failed test panics"
-)]
-
 mod any;
 mod cases;
 mod files;

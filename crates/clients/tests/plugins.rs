@@ -1,5 +1,4 @@
 //! The folder `plugins/` and the marketplaces hold what is made from the definitions that `init` uses.
-#![expect(clippy::unwrap_used, reason = "a test may end at the first surprise")]
 
 use std::{
     collections::BTreeSet,

@@ -1,9 +1,4 @@
 //! Calls of tools that a gateway serves, its own among them: judged, and passed on with a note of the verdict.
-#![expect(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    reason = "a failed test panics"
-)]
 
 use std::{fs, path::PathBuf};
 

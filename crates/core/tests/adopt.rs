@@ -1,9 +1,4 @@
 //! A run of steps moves to another version of its workflow.
-#![expect(
-    clippy::unwrap_used,
-    clippy::panic,
-    reason = "a test may end at the first surprise"
-)]
 
 use interlock_core::{
     Reply,

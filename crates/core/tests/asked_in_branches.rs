@@ -1,6 +1,4 @@
 //! Calls that wait for a person in several branches at once.
-#![expect(clippy::unwrap_used, reason = "a failed test panics")]
-#![expect(clippy::indexing_slicing, reason = "a failed test panics")]
 
 use interlock_core::{
     Reply,

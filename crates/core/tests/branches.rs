@@ -1,9 +1,4 @@
 //! Sub-agents in open branches: where the calls of the main agent count, and what a sub-agent that has stopped keeps.
-#![expect(clippy::unwrap_used, reason = "a failed test panics")]
-#![expect(
-    clippy::indexing_slicing,
-    reason = "absent keys of a JSON value are null"
-)]
 
 use interlock_core::{
     Decision, Reply, addressed,

@@ -1,6 +1,4 @@
 //! How much the context may hold.
-#![expect(clippy::unwrap_used, reason = "a failed test panics")]
-#![expect(clippy::indexing_slicing, reason = "a failed test panics")]
 
 use interlock_core::{
     Reply,

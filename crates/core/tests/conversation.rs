@@ -1,10 +1,4 @@
 //! Lines with a conversation: what outputs and people do to it, and what templates see of it.
-#![expect(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    reason = "a test may end at the first surprise"
-)]
 
 use std::collections::BTreeMap;
 

@@ -1,6 +1,4 @@
 //! Evidence that must be newer than the last edit: an edit counts until it has ended.
-#![expect(clippy::unwrap_used, reason = "a failed test panics")]
-#![expect(clippy::indexing_slicing, reason = "a failed test panics")]
 
 use interlock_core::{
     Reply,

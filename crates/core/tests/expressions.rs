@@ -1,5 +1,4 @@
 //! Conditions written as text route a run, over the output and the context.
-#![expect(clippy::unwrap_used, reason = "a failed test panics")]
 
 use interlock_core::{
     command::{Command, CommandKind},

@@ -1,10 +1,5 @@
 //! Grants of model stages under anything that is asked of a run, in any order: each yes is used once, and for
 //! the call that it was asked about.
-#![expect(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    reason = "a failed test panics"
-)]
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,10 +1,4 @@
 //! Guards made of guards: what cannot be told stays so, and what repeats is asked once.
-#![expect(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    reason = "a failed test panics"
-)]
 
 use std::sync::Arc;
 

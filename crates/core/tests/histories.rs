@@ -2,7 +2,6 @@
 //!
 //! A file holds events, a line each, and in its last line the run they fold to.
 
-#![expect(clippy::unwrap_used, reason = "a failed test panics")]
 #![expect(
     clippy::disallowed_methods,
     reason = "the test reads recorded files, the engine does not"

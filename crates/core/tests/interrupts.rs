@@ -1,5 +1,4 @@
 //! Matches of interrupts that wait for their turn, and how many may.
-#![expect(clippy::unwrap_used, reason = "a failed test panics")]
 
 use interlock_core::{
     call::WrittenPath,

@@ -1,9 +1,4 @@
 //! What is judged by facts that only the one who asks can know: how a call is held, what its size is.
-#![expect(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    reason = "a failed test panics"
-)]
 
 use interlock_core::{
     Reply,

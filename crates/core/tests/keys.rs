@@ -1,6 +1,4 @@
 //! The keys by which an allow list and a person's earlier yes know a call: one for each thing it does.
-#![expect(clippy::unwrap_used, reason = "a failed test panics")]
-#![expect(clippy::indexing_slicing, reason = "a failed test panics")]
 
 use interlock_core::{
     call::{CallFacts, CallKind, ToolCall},

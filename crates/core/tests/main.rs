@@ -1,5 +1,13 @@
 //! The tests of this crate from outside, as one program.
 
+#![expect(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a failed test panics"
+)]
+
 mod adopt;
 mod asked_in_branches;
 mod branches;

@@ -1,9 +1,4 @@
 //! What follows from an allowed call: each fact of it that ages or proves something, alone and beside others.
-#![expect(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    reason = "a failed test panics"
-)]
 
 use interlock_core::{
     call::{CallFacts, CallKind, ToolCall},

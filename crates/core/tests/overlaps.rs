@@ -1,9 +1,4 @@
 //! What the reports of calls prove that run beside each other, and what later ones are compared with.
-#![expect(clippy::unwrap_used, reason = "a failed test panics")]
-#![expect(
-    clippy::indexing_slicing,
-    reason = "absent keys of a JSON value are null"
-)]
 #![expect(
     clippy::type_complexity,
     reason = "a table of cases is written once and read as a table"

@@ -1,5 +1,4 @@
 //! What a run takes before it begins, while it is open or paused, and after its end.
-#![expect(clippy::unwrap_used, reason = "a failed test panics")]
 
 use interlock_core::{
     Reply,

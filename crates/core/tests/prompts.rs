@@ -1,9 +1,4 @@
 //! Questions in a client's own prompt: open in the log, closed by what follows, and opened by nothing but their call.
-#![expect(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    reason = "a failed test panics"
-)]
 
 use interlock_core::{
     Decision, Reply,

@@ -3,13 +3,6 @@
 //! Every run prints its seed on failure; `INTERLOCK_SEED` and
 //! `INTERLOCK_SEQUENCES` choose another seed and another number of sequences.
 
-#![expect(
-    clippy::panic,
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    reason = "a failed test panics"
-)]
-
 mod generate;
 mod history;
 mod reference;

@@ -1,7 +1,5 @@
 //! Changes of protected things: recorded once, and accepted by a person who resumes.
 
-#![expect(clippy::unwrap_used, reason = "a failed test panics")]
-
 use interlock_core::{
     command::{Command, CommandKind},
     decide,

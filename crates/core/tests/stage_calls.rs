@@ -1,6 +1,4 @@
 //! Calls of a model stage: whose result is taken, and what a crash while one runs leads to.
-#![expect(clippy::unwrap_used, reason = "a failed test panics")]
-#![expect(clippy::indexing_slicing, reason = "a failed test panics")]
 
 use interlock_core::{
     Reply,

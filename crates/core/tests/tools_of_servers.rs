@@ -1,7 +1,5 @@
 //! Tools of servers that change: recorded once, accepted by a person as they are.
 
-#![expect(clippy::unwrap_used, reason = "a failed test panics")]
-
 use interlock_core::{
     Reply,
     command::{Command, CommandKind},

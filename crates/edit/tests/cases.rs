@@ -1,5 +1,4 @@
 //! Operations on texts, from files of cases.
-#![expect(clippy::unwrap_used, reason = "a failed test panics")]
 
 use std::{fs, path::Path};
 

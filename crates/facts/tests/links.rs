@@ -1,6 +1,5 @@
 //! Paths on a real disk with links.
 #![cfg(unix)]
-#![expect(clippy::unwrap_used, reason = "a failed test panics")]
 
 use std::{
     fs,

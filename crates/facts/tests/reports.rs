@@ -1,5 +1,4 @@
 //! Reports of tests, as real tools write them, and what only looks like one.
-#![expect(clippy::unwrap_used, reason = "a failed test panics")]
 
 use std::{
     fs,

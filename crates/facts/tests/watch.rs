@@ -1,6 +1,5 @@
 //! Protected things compared with how they were: what is reported, what is not, what is read again.
 
-#![expect(clippy::unwrap_used, reason = "a failed test panics")]
 #![cfg(unix)]
 
 use std::{

@@ -1,10 +1,4 @@
 //! Workflows said in the native format: the same machine, or a list of what cannot be said.
-#![expect(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "a failed test panics"
-)]
 
 use std::{
     fs,

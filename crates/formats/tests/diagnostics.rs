@@ -1,5 +1,4 @@
 //! Every file of the invalid and the warned-of workflows is told what is wrong, where it is wrong.
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a failed test panics")]
 
 use std::{
     fs,

@@ -1,10 +1,4 @@
 //! Workflows that are in order become the machine they describe.
-#![expect(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "a failed test panics"
-)]
 
 use std::{collections::BTreeMap, fs, path::Path};
 

@@ -1,10 +1,4 @@
 //! Pipelines: what is said about those that are not in order, and what the others become.
-#![expect(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "a failed test panics"
-)]
 
 mod lowering;
 

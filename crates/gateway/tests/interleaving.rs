@@ -1,11 +1,5 @@
 //! However calls, progress, answers and cancellations of one session interleave, each reaches its own.
 
-#![expect(
-    clippy::indexing_slicing,
-    reason = "absent keys of a JSON value are null"
-)]
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a failed test panics")]
-
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use interlock_gateway::{

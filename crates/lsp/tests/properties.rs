@@ -1,9 +1,4 @@
 //! Whatever a client sends: texts stay equal on both sides, every request has one answer, and nothing panics.
-#![expect(clippy::unwrap_used, reason = "a failed test panics")]
-#![expect(
-    clippy::indexing_slicing,
-    reason = "absent keys of a JSON value are null"
-)]
 
 use interlock_formats::{NoWorkflows, check};
 use interlock_lsp::{Position, Server, Text, read_message};

@@ -1,9 +1,4 @@
 //! The server as a client sees it: messages in, messages out.
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a failed test panics")]
-#![expect(
-    clippy::indexing_slicing,
-    reason = "absent keys of a JSON value are null"
-)]
 
 use interlock_formats::{NoWorkflows, check, flowstate_schema, schema};
 use interlock_lsp::Server;

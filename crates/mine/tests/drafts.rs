@@ -1,5 +1,4 @@
 //! Drafts of sessions: their text, and what they refuse.
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a failed test panics")]
 
 use interlock_backtest::{Backtester, Options};
 use interlock_mine::{NoDraft, grade, mine};

@@ -1,5 +1,4 @@
 //! What order the miner finds, and that what it finds fits.
-#![expect(clippy::panic, reason = "a failed test panics")]
 
 use interlock_mine::{Tree, order};
 use proptest::prelude::*;

@@ -1,12 +1,5 @@
 //! Whole runs: the engine, the log and real programs.
 
-#![expect(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "a failed test panics"
-)]
-
 mod built;
 mod cancel;
 mod crash;

@@ -1,6 +1,5 @@
 //! Every attempt of `cases/attempts.txt`: it works unheld, and is refused where the table says.
 #![cfg(target_os = "linux")]
-#![expect(clippy::unwrap_used, reason = "a failed test panics")]
 
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener};

@@ -1,5 +1,7 @@
 //! The tests of this crate from outside, as one program.
 
+#![expect(clippy::unwrap_used, reason = "a failed test panics")]
+
 mod attempts;
 mod plan;
 mod run;

@@ -1,5 +1,4 @@
 //! From a policy and facts to a plan: the columns of the table of kernel rules.
-#![expect(clippy::unwrap_used, reason = "a failed test panics")]
 
 use std::path::{Path, PathBuf};
 

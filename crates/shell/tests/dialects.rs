@@ -1,11 +1,5 @@
 //! Lines for shells other than bash.
 
-#![expect(
-    clippy::expect_used,
-    clippy::panic,
-    reason = "a case file that cannot be read fails its test"
-)]
-
 use interlock_shell::{Dialect, ShellContext};
 
 use crate::support::{check, setting, short};

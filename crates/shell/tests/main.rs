@@ -1,5 +1,7 @@
 //! The tests of this crate from outside, as one program.
 
+#![expect(clippy::expect_used, clippy::panic, reason = "a failed test panics")]
+
 mod alone;
 mod dialects;
 mod differential;

@@ -1,9 +1,4 @@
 //! Two runs beside each other: what they have in common, and where they differ.
-#![expect(
-    clippy::indexing_slicing,
-    clippy::unwrap_used,
-    reason = "a failed test panics"
-)]
 
 use interlock_core::{
     event::Event,

@@ -1,5 +1,4 @@
 //! What `explain` says of shell lines: the facts, the verdict, the rule.
-#![expect(clippy::unwrap_used, reason = "a failed test panics")]
 
 use interlock_core::machine::Machine;
 use interlock_facts::GivenDisk;

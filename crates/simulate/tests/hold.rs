@@ -1,5 +1,4 @@
 //! How the kernel is to hold a line that may run: what it reads, what is listed, what may go on.
-#![expect(clippy::unwrap_used, reason = "a failed test panics")]
 
 use interlock_clients::{ClientId, tool};
 use interlock_core::{

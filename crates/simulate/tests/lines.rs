@@ -1,5 +1,4 @@
 //! Whole output lines, byte for byte: key order, nulls and codes are a contract.
-#![expect(clippy::unwrap_used, reason = "a failed test panics")]
 
 use interlock_core::machine::Machine;
 use interlock_simulate::{Scenario, Simulation};

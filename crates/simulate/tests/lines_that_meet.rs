@@ -1,9 +1,4 @@
 //! Lines that meet and lines of items, on machines that no format made.
-#![expect(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    reason = "a failed test panics"
-)]
 
 use interlock_core::machine::{Limits, Machine};
 use interlock_simulate::{OutputLine, Scenario, Simulation};

@@ -4,11 +4,6 @@
 //! `data/made_up_calls.txt` and those beside it have a line for each group of sessions. Whoever means a change writes it anew with
 //! `INTERLOCK_BLESS=1`; with `INTERLOCK_FOUND=DIRECTORY` every session is written there, to be compared with the
 //! revision before.
-#![expect(clippy::unwrap_used, reason = "a failed test panics")]
-#![expect(
-    clippy::indexing_slicing,
-    reason = "absent keys of a JSON value are null"
-)]
 
 mod facts;
 mod machines;

@@ -1,10 +1,5 @@
 //! CodeMie files that are made up, carried out in made-up order: forks, lists, gates and loops within each other,
 //! failures, lost effects and edits. Whatever happens, somebody can always lead on, and the log gives the run back.
-#![expect(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    reason = "a failed test panics"
-)]
 
 use interlock_core::{
     Reply,

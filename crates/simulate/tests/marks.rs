@@ -1,5 +1,4 @@
 //! What follows from an allowed call for its run, as its event records it.
-#![expect(clippy::unwrap_used, reason = "a failed test panics")]
 
 use interlock_core::event::Event;
 use interlock_formats::{NoWorkflows, Source, load};

@@ -1,5 +1,4 @@
 //! What holds for every simulation, whatever is fed in.
-#![expect(clippy::unwrap_used, reason = "a failed test panics")]
 
 use interlock_core::run::Run;
 use interlock_simulate::{Scenario, Simulation};

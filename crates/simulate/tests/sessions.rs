@@ -5,7 +5,6 @@
 //! what clients, runners and people may ask, of the workflow and of ones that differ from it in a few things. Whoever
 //! means a change writes the list anew with `INTERLOCK_BLESS=1`; with `INTERLOCK_FOUND=DIRECTORY` every session is
 //! written there, to be compared with those of the revision before.
-#![expect(clippy::unwrap_used, reason = "a failed test panics")]
 
 mod carried;
 mod commands;

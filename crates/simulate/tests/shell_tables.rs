@@ -1,7 +1,6 @@
 //! The rows of `tests/shell`: tricks change something and are refused, harmless lines neither.
 //!
 //! Each is judged; bash runs one in four, others each day. `cargo xtask soak` runs all.
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a failed test panics")]
 
 mod folder;
 mod rows;

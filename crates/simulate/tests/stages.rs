@@ -1,9 +1,4 @@
 //! Model stages, line by line, on machines that no format made.
-#![expect(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    reason = "a failed test panics"
-)]
 
 use interlock_core::{
     event::{About, Event},

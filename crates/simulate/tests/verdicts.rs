@@ -3,7 +3,6 @@
 //! `data/verdicts.txt` has a line for each group of calls: lines of `tests/shell`, `tests/habits` and `tests/dangers`,
 //! and the arguments of each client's tools. Whoever means a change writes the list anew with `INTERLOCK_BLESS=1`; with
 //! `INTERLOCK_FOUND=DIRECTORY` all that was found is written there, to be compared with the revision before.
-#![expect(clippy::unwrap_used, reason = "a failed test panics")]
 
 mod lines;
 mod places;

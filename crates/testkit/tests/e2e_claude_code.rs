@@ -1,10 +1,4 @@
 //! What the end-to-end tests rely on, shown with the real Claude Code and a hook that is a shell script.
-#![expect(clippy::unwrap_used, reason = "a test may end at the first surprise")]
-#![expect(clippy::panic, reason = "a test may end at the first surprise")]
-#![expect(
-    clippy::indexing_slicing,
-    reason = "absent keys of a JSON value are null"
-)]
 
 use std::time::{Duration, Instant};
 

@@ -1,6 +1,4 @@
 //! What the tests with real clients rely on: each carries out every kind of proposal when nobody stops it.
-#![expect(clippy::unwrap_used, reason = "a test may end at the first surprise")]
-#![expect(clippy::panic, reason = "a test may end at the first surprise")]
 
 use std::path::Path;
 

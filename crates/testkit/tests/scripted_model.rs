@@ -1,9 +1,4 @@
 //! The scripted model itself, asked by hand.
-#![expect(
-    clippy::unwrap_used,
-    clippy::panic,
-    reason = "a test may end at the first surprise"
-)]
 
 use std::io::{Read, Write};
 use std::net::TcpStream;

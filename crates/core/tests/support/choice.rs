@@ -1,7 +1,5 @@
 //! A choice between two ends by one guard.
 
-#![expect(clippy::unwrap_used, reason = "a failed test panics")]
-
 use interlock_core::machine::Machine;
 use serde_json::{Value, json};
 

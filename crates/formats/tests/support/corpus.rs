@@ -1,7 +1,5 @@
 //! Cases of a format: a file, and beside it all that is said about it.
 
-#![expect(clippy::unwrap_used, reason = "a failed test panics")]
-
 use std::{
     fs,
     path::{Path, PathBuf},

@@ -1,9 +1,4 @@
 //! A client that speaks with a server in the same process.
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a failed test panics")]
-#![expect(
-    clippy::indexing_slicing,
-    reason = "absent keys of a JSON value are null"
-)]
 
 use interlock_formats::{NoWorkflows, check};
 use interlock_lsp::{Position, Server, Text};

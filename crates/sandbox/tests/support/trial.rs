@@ -1,7 +1,5 @@
 //! One confined command in a throw-away folder, as root and as an ordinary user.
 
-#![expect(clippy::unwrap_used, reason = "a failed test panics")]
-
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write as _;

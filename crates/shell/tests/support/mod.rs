@@ -1,10 +1,5 @@
 //! What the tests of the reader share: a setting, a short form of the facts, a judge.
 
-#![expect(
-    clippy::panic,
-    reason = "a case file that cannot be read fails its test"
-)]
-
 use interlock_core::facts::{CommandClass, NetworkDirection, PathText, ShellFacts, SimpleCommand};
 use interlock_shell::{Dialect, ShellContext};
 

@@ -1,7 +1,5 @@
 //! The case files of the repository, each with the machine of its workflow.
 
-#![expect(clippy::unwrap_used, reason = "a failed test panics")]
-
 use std::{
     fs,
     path::{Path, PathBuf},

@@ -1,7 +1,5 @@
 //! A machine with a bit of everything, and lines that may be fed to it.
 
-#![expect(clippy::unwrap_used, reason = "a failed test panics")]
-
 use interlock_core::machine::Machine;
 use proptest::prelude::*;
 use serde_json::{Value, json};
