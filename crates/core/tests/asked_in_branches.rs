@@ -14,7 +14,7 @@ use interlock_core::{
 };
 use serde_json::json;
 
-use crate::support::started::started;
+use crate::support::{call::call, started::started};
 
 struct Played {
     machine: Machine,
@@ -64,18 +64,12 @@ impl Played {
         facts["writes"] = json!([{"path": "/p/a", "relative": "a", "place": "project", "by": tool, "removes": false,
             "recursive": false, "lines": null, "before": null}]);
         let reply = self.ask(CommandKind::Propose(Box::new(ToolCall {
-            id: CallId::new(id),
-            tool: tool.to_owned(),
-            common: None,
-            served_as: Vec::new(),
-            foreign: false,
             kind: CallKind::Edit,
             digest: Digest::new(format!("of {tool}")),
-            summary: String::new(),
-            agent: None,
             branch: Some(branch.to_owned()),
             prompts_in: Some("s".to_owned()),
             facts: serde_json::from_value(facts).unwrap(),
+            ..call(id, tool)
         })));
         assert!(matches!(reply, Reply::Ask(_)), "{branch} {id}: {reply:?}");
     }
@@ -167,18 +161,10 @@ fn a_call_that_runs_settles_no_question_of_another_branch() {
 /// A call of `Read` by an agent in a branch.
 fn reading(branch: Option<&str>, agent: Option<&str>, id: &str) -> CommandKind {
     CommandKind::Propose(Box::new(ToolCall {
-        id: CallId::new(id),
-        tool: "Read".to_owned(),
-        common: None,
-        served_as: Vec::new(),
-        foreign: false,
-        kind: CallKind::Other,
         digest: Digest::new(id),
-        summary: String::new(),
         agent: agent.map(AgentId::new),
         branch: branch.map(str::to_owned),
-        prompts_in: None,
-        facts: CallFacts::default(),
+        ..call(id, "Read")
     }))
 }
 

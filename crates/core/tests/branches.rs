@@ -2,18 +2,18 @@
 
 use interlock_core::{
     Decision, Reply, addressed,
-    call::{CallFacts, CallKind, ControlTool, ToolCall},
+    call::{CallKind, ControlTool, ToolCall},
     command::{AGENT, Command, CommandKind, TransitionRequest},
     decide,
     event::Event,
     evolve,
     machine::Machine,
-    names::{AgentId, CallId, Digest, FramePath},
+    names::{AgentId, FramePath},
     run::Run,
 };
 use serde_json::json;
 
-use crate::support::started::started;
+use crate::support::{call::call, started::started};
 
 /// A fork into the branches `a` and `b`; those named in `nested` fork again, into `c` and `d`.
 fn machine(nested: &[&str]) -> Machine {
@@ -44,18 +44,9 @@ fn machine(nested: &[&str]) -> Machine {
 
 fn proposes(machine: &Machine, run: &Run, kind: CallKind, agent: Option<&str>) -> Decision {
     let call = ToolCall {
-        id: CallId::new(agent.unwrap_or("main")),
-        tool: "Read".to_owned(),
-        common: None,
-        served_as: Vec::new(),
-        foreign: false,
         kind,
-        digest: Digest::new("d"),
-        summary: String::new(),
         agent: agent.map(AgentId::new),
-        branch: None,
-        prompts_in: None,
-        facts: CallFacts::default(),
+        ..call(agent.unwrap_or("main"), "Read")
     };
     let kind = CommandKind::Propose(Box::new(call));
     decide(machine, run, &Command { at_ms: 1, kind })

@@ -6,12 +6,11 @@ use interlock_core::{
     command::{Command, CommandKind},
     decide,
     machine::Machine,
-    names::{CallId, Digest},
     refusal::Refusal,
 };
 use serde_json::{Value, json};
 
-use crate::support::started::started;
+use crate::support::{call::call, started::started};
 
 /// Judges a call with these facts under this policy; returns the code of a refusal, or nothing.
 fn judged(policy: &Value, kind: CallKind, tool: &str, given: &Value) -> String {
@@ -34,18 +33,9 @@ fn refused(policy: &Value, kind: CallKind, tool: &str, given: &Value) -> Option<
         facts[key] = value.clone();
     }
     let call = ToolCall {
-        id: CallId::new("c"),
-        tool: tool.to_owned(),
-        common: None,
-        served_as: Vec::new(),
-        foreign: false,
         kind,
-        digest: Digest::new("d"),
-        summary: String::new(),
-        agent: None,
-        branch: None,
-        prompts_in: None,
         facts: serde_json::from_value(facts).unwrap(),
+        ..call("c", tool)
     };
     let command = CommandKind::Propose(Box::new(call));
     match decide(

@@ -1,5 +1,6 @@
 //! What several of the tests use.
 
+pub(crate) mod call;
 pub(crate) mod choice;
 pub(crate) mod event_names;
 pub(crate) mod started;

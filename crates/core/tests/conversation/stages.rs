@@ -15,6 +15,7 @@ use interlock_core::{
 use serde_json::{Value, json};
 
 use super::{Driven, end, machine, to};
+use crate::support::call::call as any_call;
 
 impl Driven {
     fn stage(&mut self, command: StageCommand) -> Reply {
@@ -151,17 +152,9 @@ fn stage_with(calls: Vec<MessageCall>) -> Driven {
 fn proposed(id: &CallId, tool: &str, digest: &str) -> StageCommand {
     StageCommand::Propose(Box::new(ToolCall {
         id: id.clone(),
-        tool: tool.to_owned(),
-        common: None,
         served_as: vec![tool.to_owned()],
-        foreign: false,
-        kind: CallKind::Other,
         digest: Digest::new(digest),
-        summary: String::new(),
-        agent: None,
-        branch: None,
-        prompts_in: None,
-        facts: CallFacts::default(),
+        ..any_call("", tool)
     }))
 }
 
