@@ -143,6 +143,8 @@ const COMMANDS = {
 
   async inside() {
     await page.waitForSelector('nav');
+    // Most pages are loaded when somebody opens them.
+    await page.waitForSelector('main h1');
     const kept = await page.evaluate(() => ({
       storage: localStorage.length + sessionStorage.length,
       cookies: document.cookie,
