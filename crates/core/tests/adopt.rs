@@ -260,3 +260,12 @@ fn a_version_without_the_called_machine_is_refused() {
     assert!(matches!(reply, Reply::Refused(_)), "{reply:?}");
     assert_eq!(driven.run, before);
 }
+
+#[test]
+fn a_run_of_steps_moves_to_a_version_of_steps_only() {
+    let mut driven = Driven::start(first());
+    let mut guarded = first();
+    guarded.durable = false;
+    assert!(matches!(driven.adopt(&guarded), Reply::Refused(_)));
+    assert_eq!(driven.adopt(&first()), Reply::Accepted);
+}

@@ -3,7 +3,7 @@
 use interlock_core::{
     Reply,
     call::{CallFacts, CallKind, CallResult, ToolCall},
-    command::{Answer, Command, CommandKind},
+    command::{Answer, Command, CommandKind, TransitionRequest},
     decide,
     event::{Event, Merged, PromptEnd},
     evolve,
@@ -264,4 +264,37 @@ fn a_yes_in_one_branch_is_none_in_another() {
     // The same call, with the same arguments, is asked about there.
     played.proposes("b", "c2", "Write");
     assert_eq!(played.waiting(), ["b"]);
+}
+
+#[test]
+fn what_a_called_machine_asked_is_void_once_it_has_returned() {
+    let machine: Machine = serde_json::from_value(json!({
+        "id": "m", "initial": "call", "limits": interlock_core::machine::Limits::default(),
+        "states": {
+            "call": {"activity": {"call": {"machine": "sub"}}, "on": {"done": {"transitions": [{"target": {"state": "work"}, "approval": {}}]}}},
+            "work": {"on": {}},
+        },
+        "machines": {"sub": {"id": "sub", "initial": "s", "states": {"s": {
+            "policy": {"allowed_tools": ["Read"], "on_denied": "ask"},
+            "on": {"GO": {"transitions": [{"target": {"end": "success"}}]}},
+        }}}},
+    }))
+    .unwrap();
+    let run = started(&machine);
+    let mut played = Played { machine, run };
+    let asked = played.ask(CommandKind::Propose(Box::new(call("c1", "Write"))));
+    assert!(matches!(asked, Reply::Ask(_)), "{asked:?}");
+    assert_eq!(played.waiting(), ["sub"]);
+    let go = TransitionRequest {
+        event: "GO".to_owned(),
+        data: Default::default(),
+        branch: None,
+        agent: None,
+        by: "agent".to_owned(),
+        approved_by: None,
+    };
+    assert_eq!(played.ask(CommandKind::Transition(go)), Reply::Accepted);
+    // Only the transition of the state that had called it waits.
+    assert_eq!(played.waiting(), [""]);
+    assert!(played.run.requests.is_empty());
 }

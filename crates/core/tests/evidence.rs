@@ -393,3 +393,52 @@ fn a_result_without_an_id_is_of_the_newest_call_that_may_still_end() {
         assert_eq!(open, left, "{steps}");
     }
 }
+
+#[test]
+fn what_a_client_saw_written_counts_where_nobody_saw_the_line_write() {
+    for (steps, wrote) in [
+        ("+line1 >line1 <line1?:0 -line1:src/a", true),
+        ("+line1 >line1 <line1:0 -line1:src/a", false),
+    ] {
+        let (run, _) = play(steps);
+        assert_eq!(run.last_write.is_some(), wrote, "{steps}");
+    }
+}
+
+#[test]
+fn files_that_changed_before_a_call_make_older_evidence_stale_alone() {
+    let machine = machine();
+    let (run, _) = play("+check1 -check1 +line1 >line1 <line1:0 +other");
+    let begun = |id: &str| {
+        let mut calls = run.calls.iter();
+        calls
+            .find(|call| call.id.as_str() == id)
+            .map(|call| call.begun_seq)
+    };
+    for (before, stales) in [("line1", 1), ("other", 2)] {
+        let kind = CommandKind::ReportFiles {
+            files: vec!["a".to_owned()],
+            before: Some(CallId::new(before)),
+        };
+        let decision = decide(&machine, &run, &Command { at_ms: 1, kind });
+        let after = decision.events.iter().fold(run.clone(), evolve);
+        assert_eq!(
+            after.last_write,
+            begun(before).map(|seq| seq - 1),
+            "{before}"
+        );
+        let stale = after
+            .evidence
+            .values()
+            .filter(|seen| seen.is_before_an_edit(&after));
+        assert_eq!(stale.count(), stales, "{before}");
+    }
+    // The line is the oldest there is: nothing stands that the change could make stale.
+    let (run, _) = play("+line1 >line1 <line1:0");
+    let kind = CommandKind::ReportFiles {
+        files: vec!["a".to_owned()],
+        before: Some(CallId::new("line1")),
+    };
+    let decision = decide(&machine, &run, &Command { at_ms: 1, kind });
+    assert_eq!(decision.events, []);
+}

@@ -258,3 +258,20 @@ fn a_called_machine_has_interrupts_of_its_own() {
     assert_eq!(raised(false, true), "work");
     assert_eq!(raised(false, false), "work");
 }
+
+#[test]
+fn a_no_raises_nothing_while_another_match_is_handled() {
+    let machine = reviewed();
+    let run = wrote(&machine, started(&machine), "1", "one");
+    let run = sends(&machine, wrote(&machine, run, "2", "two"), "OK");
+    let no = CommandKind::Reject(Answer {
+        by: "ana".to_owned(),
+        ..Answer::default()
+    });
+    let decision = decide(&machine, &run, &Command { at_ms: 1, kind: no });
+    let names: Vec<&str> = decision.events.iter().map(|event| event.name()).collect();
+    assert_eq!(names.len(), 1, "{names:?}");
+    let run = decision.events.iter().fold(run, evolve);
+    assert_eq!(run.root.at.as_str(), "one");
+    assert_eq!(run.root.line.queue.len(), 1);
+}

@@ -5,9 +5,12 @@
 )]
 
 use interlock_core::{
-    event::{AllowSource, CallRecord, Event},
+    event::{
+        About, AllowSource, ApprovalKind, CallRecord, Event, PendingGrant, PromptEnd, VoidReason,
+    },
     evolve,
     names::{CallId, Digest, FramePath},
+    refusal::{Code, Refusal},
     run::Run,
     substance::ReportRead,
 };
@@ -193,4 +196,125 @@ fn a_write_ages_evidence_whether_its_call_counts_against_a_limit_or_not() {
             assert_eq!(stale, writes, "counts: {counts}, at its end");
         }
     }
+}
+
+/// Begins a call that a person is asked about: it runs once its line is started.
+fn asked(run: Run, id: &str, kind: &str) -> Run {
+    let call = CallRecord {
+        id: CallId::new(id),
+        tool: "Bash".to_owned(),
+        digest: Digest::new(id),
+        summary: String::new(),
+        agent: None,
+    };
+    let grant = PendingGrant {
+        call,
+        refusal: Refusal::new(Code::ToolNotAllowed, "it is not listed"),
+        marks: serde_json::from_value(marks(kind)).unwrap(),
+        then: None,
+    };
+    let opened = Event::RequestOpened {
+        path: FramePath::root(),
+        about: About::Call(Box::new(grant)),
+        question: Digest::new(id),
+        prompt: None,
+        approval: ApprovalKind::Person,
+        at_ms: 1,
+    };
+    evolve(run, &opened)
+}
+
+fn runs(run: Run, id: &str) -> Run {
+    let confined = Event::LineConfined {
+        call: CallId::new(id),
+        level: "files".to_owned(),
+        not_held: Vec::new(),
+        settles: true,
+    };
+    evolve(run, &confined)
+}
+
+#[test]
+fn a_call_that_waited_for_a_person_is_beside_others_once_it_runs() {
+    let overlapped = |run: &Run, id: &str| {
+        let mut calls = run.calls.iter();
+        calls
+            .find(|call| call.id.as_str() == id)
+            .unwrap()
+            .overlapped
+    };
+    let waits = asked(begins(begun(), "other", "line"), "t", "tests");
+    assert!(!overlapped(&waits, "t"), "it does not run yet");
+    assert!(overlapped(&runs(waits, "t"), "t"));
+    // Another that tests is beside one that begins late, too.
+    let waits = asked(begins(begun(), "t", "tests"), "late", "line");
+    assert!(!overlapped(&waits, "t"));
+    assert!(overlapped(&runs(waits, "late"), "t"));
+    let alone = runs(asked(begun(), "t", "tests"), "t");
+    assert!(!overlapped(&alone, "t"));
+}
+
+#[test]
+fn of_reports_with_as_many_tests_the_first_is_the_baseline() {
+    let ran = |run: Run, id: &str, digest: &str, exit: i64| {
+        let counts = json!({"digest": digest, "passed": 5, "failed": 0, "skipped": 0});
+        let checked = json!({"reports": [{"source": source(), "read": {"tests": counts}}]});
+        ends_with(begins(run, id, "tests"), id, exit, json!([]), checked)
+    };
+    let run = ran(ran(begun(), "t1", "first", 0), "t2", "second", 0);
+    assert_eq!(run.baselines[KEY].digest, Digest::new("first"));
+}
+
+#[test]
+fn what_began_before_a_person_approved_is_no_baseline_from_then_on() {
+    let accepted = Event::ProjectAccepted {
+        by: "ana".to_owned(),
+    };
+    let run = evolve(begins(begun(), "t", "tests"), &accepted);
+    let run = ends(run, "t", 5);
+    assert!(run.baselines.is_empty());
+    let run = ends(begins(run, "t2", "tests"), "t2", 5);
+    assert_eq!(run.baselines[KEY].after, run.approved);
+}
+
+#[test]
+fn a_report_of_a_run_whose_end_is_not_known_is_no_baseline() {
+    let counts = json!({"digest": "d", "passed": 5, "failed": 0, "skipped": 0});
+    let checked = json!({"reports": [{"source": source(), "read": {"tests": counts}}]});
+    for (proves, known) in [(true, true), (false, false)] {
+        let mut marks = marks("tests");
+        marks["evidence"][0]["proves_exit"] = json!(proves);
+        let run = ends_with(
+            begins_with(begun(), "t", marks),
+            "t",
+            1,
+            json!([]),
+            checked.clone(),
+        );
+        assert_eq!(run.baselines.contains_key(KEY), known, "{proves}");
+    }
+}
+
+#[test]
+fn so_many_calls_and_answers_are_remembered_and_no_more() {
+    let mut run = begun();
+    for number in 0..257 {
+        run = begins(run, &number.to_string(), "reads");
+    }
+    let kept: Vec<&str> = run.calls.iter().map(|call| call.id.as_str()).collect();
+    assert_eq!((kept.len(), kept[0], kept[255]), (256, "1", "256"));
+    let mut run = begun();
+    for number in 0..33 {
+        run = asked(run, &number.to_string(), "reads");
+        let open = run.requests[0].clone();
+        let voided = Event::RequestVoided {
+            path: open.path.clone(),
+            id: open.id(),
+            question: open.question.clone(),
+            why: VoidReason::Prompt(PromptEnd::TurnOver),
+            at_ms: 1,
+        };
+        run = evolve(run, &voided);
+    }
+    assert_eq!(run.settled.len(), 32);
 }

@@ -324,3 +324,14 @@ fn another_call_is_another_question() {
     played.ask(CommandKind::Propose(Box::new(other)));
     assert_eq!(pending(&played.machine, &played.run).len(), 2);
 }
+
+#[test]
+fn an_assertion_from_before_the_question_is_no_yes() {
+    let mut played = Played::new();
+    played.sends("SHIP", None);
+    let asked = pending(&played.machine, &played.run)[0].request.seq;
+    for seq in [asked - 1, asked] {
+        let yes = played.yes_at(seq);
+        assert_eq!(played.refused(yes), Code::PasskeyInvalid, "{seq}");
+    }
+}

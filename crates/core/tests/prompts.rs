@@ -546,3 +546,35 @@ fn a_question_is_another_with_any_other_data() {
         digest(&json!({"a": 3, "b": {"c": 2, "d": 1}}))
     );
 }
+
+#[test]
+fn a_yes_is_of_the_question_that_was_asked_and_of_no_other_there() {
+    let mut played = Played::new();
+    let mut request = ship(None, None);
+    let first = question(&played.machine, &played.run, &request)
+        .unwrap()
+        .digest;
+    request.data = serde_json::from_value(json!({"v": 2})).unwrap();
+    let second = question(&played.machine, &played.run, &request)
+        .unwrap()
+        .digest;
+    assert_ne!(first, second);
+    played.asks("s", None, "t1");
+    let prompt = prompt("s", None, "t2");
+    let asking = CommandKind::AskInPrompt {
+        request: request.clone(),
+        prompt,
+    };
+    played.ask(asking);
+    let open = played.open();
+    request.approved_by = Some(Consent {
+        by: "ana".to_owned(),
+        question: second,
+    });
+    let decision = played.ask(CommandKind::Transition(request));
+    let answered = decision.events.iter().find_map(|event| match event {
+        Event::RequestAnswered { id, .. } => Some(id.to_string()),
+        _ => None,
+    });
+    assert_eq!(answered.as_ref(), open.get(1));
+}

@@ -2,19 +2,20 @@
 
 use interlock_core::{
     Reply,
-    attempt::{FinishReason, MessageCall, MessageCallKind, ModelMessage, Usage},
+    attempt::{CallStatus, FinishReason, MessageCall, MessageCallKind, ModelMessage, Usage},
     call::{CallFacts, CallKind, CallResult, ToolCall, WrittenPath},
     command::{
-        ActivityOutcome, Answer, AvailableTool, Command, CommandKind, EffectSettlement,
+        ActivityOutcome, Answer, AvailableTool, CALLS_MAX, Command, CommandKind, EffectSettlement,
         EffectStatus, StageCommand, TransitionRequest,
     },
     decide, effects,
-    event::Event,
+    event::{Event, NoAnswer},
     evolve,
-    machine::Machine,
+    machine::{Machine, Outcome},
     names::{CallId, Digest, FramePath, RunId},
     pending::pending,
     run::{DurableRun, Run},
+    stage::{Step, step},
 };
 use serde_json::json;
 
@@ -64,19 +65,7 @@ impl Stage {
             by: "ana".to_owned(),
             durable: Some(DurableRun::default()),
         });
-        let calls = tools.iter().map(|tool| MessageCall {
-            tool: (*tool).to_owned(),
-            digest: Digest::new(format!("of {tool}")),
-            kind: MessageCallKind::Tool { reads: reads(tool) },
-        });
-        let message = ModelMessage {
-            digest: Digest::new("m"),
-            finish: FinishReason::ToolCalls,
-            calls: calls.collect(),
-            answer: None,
-            usage: Usage::default(),
-            ms: 1,
-        };
+        let message = Stage::message(tools);
         let there = TOOLS.iter().map(|(name, _)| AvailableTool::own(name));
         for command in [
             StageCommand::Begin {
@@ -92,6 +81,23 @@ impl Stage {
             assert_eq!(stage.asks(command), Reply::Accepted);
         }
         stage
+    }
+
+    /// A message of the model that calls these tools.
+    fn message(tools: &[&str]) -> ModelMessage {
+        let calls = tools.iter().map(|tool| MessageCall {
+            tool: (*tool).to_owned(),
+            digest: Digest::new(format!("of {tool}")),
+            kind: MessageCallKind::Tool { reads: reads(tool) },
+        });
+        ModelMessage {
+            digest: Digest::new("m"),
+            finish: FinishReason::ToolCalls,
+            calls: calls.collect(),
+            answer: None,
+            usage: Usage::default(),
+            ms: 1,
+        }
     }
 
     fn ask(&mut self, command: CommandKind) -> Reply {
@@ -138,15 +144,15 @@ impl Stage {
             .clone()
     }
 
-    /// Proposes the call at `at`.
-    fn proposes(&mut self, at: usize, tool: &str) -> Reply {
+    /// The call at `at`, as it is proposed.
+    fn call(&self, at: usize, tool: &str) -> ToolCall {
         let mut facts = json!(CallFacts::default());
         facts["only_reads"] = json!(reads(tool));
         if !reads(tool) {
             facts["writes"] = json!([{"path": "/p/a", "relative": "a", "place": "project", "by": tool, "removes": false,
                 "recursive": false, "lines": null, "before": null}]);
         }
-        let call = ToolCall {
+        ToolCall {
             id: self.id(at),
             tool: tool.to_owned(),
             common: None,
@@ -159,7 +165,11 @@ impl Stage {
             branch: None,
             prompts_in: None,
             facts: serde_json::from_value(facts).unwrap(),
-        };
+        }
+    }
+
+    fn proposes(&mut self, at: usize, tool: &str) -> Reply {
+        let call = self.call(at, tool);
         self.asks(StageCommand::Propose(Box::new(call)))
     }
 
@@ -470,4 +480,131 @@ fn while_a_person_is_asked_the_time_of_the_attempt_stands_still() {
     assert!(stage.events(6_000, CommandKind::Advance).is_empty());
     let late = stage.events(6_001, CommandKind::Advance);
     assert_eq!(outcome(&late), Some("timeout"));
+}
+
+#[test]
+fn nothing_is_next_for_the_stage_of_a_run_that_is_over() {
+    let mut stage = Stage::called(&["Read"]);
+    let next = |stage: &Stage| step(&stage.machine, &stage.run, &FramePath::root());
+    assert_eq!(next(&stage), Some(Step::Propose(0)));
+    // Another line may have ended the run while this stage was at work.
+    let over = Event::RunEnded {
+        outcome: Outcome::Failure,
+        cause: None,
+    };
+    stage.run = evolve(stage.run, &over);
+    assert_eq!(next(&stage), None);
+}
+
+#[test]
+fn a_message_has_so_many_calls_and_no_more() {
+    let stage = Stage::called(&[&["Read"; CALLS_MAX][..], &["Edit"]].concat());
+    let calls = &stage.run.root.stay.stage_attempt().unwrap().calls;
+    let taken = calls
+        .iter()
+        .filter(|call| call.status == CallStatus::Waiting);
+    assert_eq!((taken.count(), calls.len()), (CALLS_MAX, CALLS_MAX + 1));
+}
+
+#[test]
+fn nobody_answers_until_the_time_for_an_answer_is_over() {
+    for (at_ms, closes) in [(60_000, false), (60_001, true)] {
+        let mut stage = Stage::called(&["Write"]);
+        assert!(matches!(stage.proposes(0, "Write"), Reply::Ask(_)));
+        stage.events(at_ms, CommandKind::Advance);
+        assert_eq!(stage.run.requests.is_empty(), closes, "{at_ms}");
+    }
+}
+
+/// Begins an attempt of a stage with this text for its body; tells the digest of what the model is given, or the code of its end.
+fn begun_with(body: &serde_json::Value, context: &serde_json::Value) -> Result<Digest, String> {
+    let mut stage = Stage::called(&[]);
+    let mut machine = json!(stage.machine);
+    machine["states"]["s"]["activity"]["stage"]["body"] = body.clone();
+    machine["context"] = context.clone();
+    stage.machine = serde_json::from_value(machine).unwrap();
+    stage.run = Run::new(RunId::new("r"));
+    stage.accept(CommandKind::Start {
+        input: Default::default(),
+        by: "ana".to_owned(),
+        durable: Some(DurableRun::default()),
+    });
+    let begins = CommandKind::Stage {
+        path: FramePath::root(),
+        attempt: 1,
+        command: StageCommand::Begin { tools: Vec::new() },
+    };
+    let events = stage.events(2, begins);
+    let given = events.iter().find_map(|event| match event {
+        Event::StageStarted { body, .. } => Some(body.clone()),
+        _ => None,
+    });
+    given.ok_or_else(|| outcome(&events).unwrap_or_default().to_owned())
+}
+
+#[test]
+fn the_text_of_a_stage_knows_its_attempt_and_has_a_limit() {
+    let hole = |key: &str| json!({"hole": {"key": key}});
+    let own = json!([hole("stage"), {"plain": "/"}, hole("attempt"), {"plain": "/"}, hole("run")]);
+    assert_eq!(begun_with(&own, &json!({})), Ok(Digest::of("s/1/r")));
+    for (bytes, fits) in [(262_143, true), (262_144, true), (262_145, false)] {
+        let text = "x".repeat(bytes);
+        let found = begun_with(&json!([hole("v")]), &json!({"v": text}));
+        assert_eq!(found.is_ok(), fits, "{bytes}");
+    }
+}
+
+#[test]
+fn only_what_the_stage_itself_asked_is_closed() {
+    let mut stage = Stage::called(&["Write"]);
+    let mut machine = json!(stage.machine);
+    machine["states"]["fork"] = json!({
+        "activity": {"parallel": {"over": {"branches": {
+            "x": {"initial": "s", "terminal": ""}, "y": {"initial": "s", "terminal": ""},
+        }}, "join": "settled"}},
+        "on": {"done": {"branched": false, "transitions": [{"target": {"state": "end"}}]}},
+    });
+    machine["initial"] = json!("fork");
+    stage.machine = serde_json::from_value(machine).unwrap();
+    let (message, call) = (Stage::message(&["Write"]), stage.call(0, "Write"));
+    stage.run = Run::new(RunId::new("r"));
+    stage.accept(CommandKind::Start {
+        input: Default::default(),
+        by: "ana".to_owned(),
+        durable: Some(DurableRun::default()),
+    });
+    let paths = ["x", "y"].map(|name| FramePath::root().child(name));
+    let asks = |stage: &mut Stage, path: &FramePath, command: StageCommand| {
+        stage.ask(CommandKind::Stage {
+            path: path.clone(),
+            attempt: 1,
+            command,
+        })
+    };
+    for path in &paths {
+        let there = TOOLS.iter().map(|(name, _)| AvailableTool::own(name));
+        for command in [
+            StageCommand::Begin {
+                tools: there.collect(),
+            },
+            StageCommand::CallModel {
+                provider: "p".to_owned(),
+                model: "m".to_owned(),
+                request: Digest::new("r"),
+            },
+            StageCommand::Message(Box::new(message.clone())),
+        ] {
+            assert_eq!(asks(&mut stage, path, command), Reply::Accepted);
+        }
+        let frame = stage.run.frame(path).unwrap();
+        let id = frame.stay.stage_attempt().unwrap().calls[0].id.clone();
+        let proposed = StageCommand::Propose(Box::new(ToolCall { id, ..call.clone() }));
+        assert!(matches!(asks(&mut stage, path, proposed), Reply::Ask(_)));
+    }
+    let why = NoAnswer::Timeout;
+    let closes = StageCommand::CloseGrant { why };
+    assert_eq!(asks(&mut stage, &paths[1], closes), Reply::Accepted);
+    let waiting = pending(&stage.machine, &stage.run);
+    let waiting: Vec<&FramePath> = waiting.iter().map(|one| one.path()).collect();
+    assert_eq!(waiting, [&paths[0]]);
 }

@@ -107,3 +107,25 @@ fn after_a_no_it_stands_with_the_note() {
         );
     }
 }
+
+#[test]
+fn where_there_is_no_conversation_nobody_is_told_and_nothing_is_edited() {
+    let asked = json!({"approval_before": {"message": plain("begin?")}});
+    let one = task(&plain("one"), &json!({"done": end()}), &asked);
+    let mut driven = Driven::start(machine(&json!({}), &json!({"one": one}), &json!({})));
+    let text = || Some("other".to_owned());
+    for (message, edit) in [(text(), None), (None, text()), (text(), text())] {
+        let reply = driven.ask(CommandKind::Approve(Answer {
+            by: "ana".to_owned(),
+            message,
+            edit,
+            ..Answer::default()
+        }));
+        let Reply::Refused(refusal) = reply else {
+            panic!("{reply:?}");
+        };
+        assert_eq!(refusal.code.as_str(), "invalid_arguments");
+    }
+    driven.accept(answer(true, None));
+    assert_eq!(driven.running()[0].0, "one");
+}

@@ -126,6 +126,12 @@ fn branches_that_failed_go_on_no_more_at_once_than_they_may() {
         order.push(path);
     }
     assert_eq!(order, ["par/z", "par/x", "par/y"]);
+    let starts = |event: &&Event| matches!(event, Event::EffectStarted { .. });
+    assert_eq!(
+        driven.log.iter().filter(starts).count(),
+        7,
+        "each start is in the log"
+    );
     assert_eq!(running_paths(&driven), ["handler"]);
 }
 
@@ -249,4 +255,42 @@ fn what_a_branch_captured_before_it_failed_is_there_in_the_handler() {
         driven.running(),
         [("handler".to_owned(), "what y found".to_owned())]
     );
+}
+
+#[test]
+fn a_branch_that_failed_stays_so_in_another_version() {
+    let whole = fork("settled", 3, &json!({ "done": to("handler") }));
+    let mut driven = Driven::start(whole.clone());
+    driven.failed("par/x", 4, "");
+    driven.accept(CommandKind::Adopt {
+        machine: Box::new(serde_json::from_value(whole).unwrap()),
+        by: "ana".to_owned(),
+    });
+    assert_eq!(running_paths(&driven), ["par/y", "par/z"]);
+    driven.done("par/y", "");
+    driven.done("par/z", "");
+    assert_eq!(driven.code(), Some(4));
+}
+
+#[test]
+fn a_branch_that_another_cut_off_goes_on_within_the_machine_that_it_had_called() {
+    let mut whole = fork("fail_fast", 2, &json!({ "done": to("handler") }));
+    whole["states"]["par/y"] = json!({
+        "activity": { "call": { "machine": "sub" } }, "on": { "done": end() },
+    });
+    let sub = json!({
+        "one": task(&plain("one"), &json!({ "done": to("two") }), &json!({})),
+        "two": task(&plain("two"), &json!({ "done": end() }), &json!({})),
+    });
+    whole["machines"]["sub"] = called("sub", &sub);
+    let mut driven = Driven::start(whole);
+    let within = driven.running().into_iter().find(|(_, it)| it == "one");
+    driven.done(&within.unwrap().0, "");
+    driven.failed("par/x", 5, "");
+    assert_eq!(driven.code(), Some(5));
+    driven.accept(CommandKind::Reopen {
+        by: "ana".to_owned(),
+    });
+    let commands: Vec<String> = driven.running().into_iter().map(|(_, it)| it).collect();
+    assert_eq!(commands, ["x", "two"]);
 }

@@ -226,3 +226,22 @@ fn a_failed_item_is_passed_over_where_nothing_else_handles_it() {
         assert_eq!(driven.code(), code, "goes on: {goes_on}");
     }
 }
+
+#[test]
+fn a_loop_goes_on_in_another_version_only_over_the_same_machine() {
+    let body = json!({ "step": task(&key("item"), &json!({ "done": end() }), &json!({})) });
+    let whole = each(false, &body, &json!({ "done": to("after") }));
+    let mut other = whole.clone();
+    other["machines"]["other"] = called("other", &body);
+    other["states"]["list/each"]["activity"]["parallel"]["over"]["lines"]["machine"] =
+        json!("other");
+    for (version, fits) in [(&whole, true), (&other, false)] {
+        let mut driven = Driven::start(whole.clone());
+        driven.done("list", "a\nb");
+        let reply = driven.ask(CommandKind::Adopt {
+            machine: Box::new(serde_json::from_value(version.clone()).unwrap()),
+            by: "ana".to_owned(),
+        });
+        assert_eq!(reply == Reply::Accepted, fits, "{reply:?}");
+    }
+}

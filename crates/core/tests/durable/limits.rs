@@ -148,3 +148,14 @@ fn calls_are_counted_along_the_way_to_where_they_stand() {
         assert_eq!(running, ["beside", deepest]);
     }
 }
+
+#[test]
+fn a_wait_ends_as_soon_as_its_time_is_over() {
+    let states = json!({"rest": {"activity": {"wait": {"wait_ms": 500}}, "on": {"done": end()}}});
+    for (at_ms, ends) in [(1_499, false), (1_500, true), (9_000, true)] {
+        let mut driven = Driven::start(machine(&json!({}), &states, &json!({})));
+        driven.at_ms = at_ms;
+        driven.accept(CommandKind::Advance);
+        assert_eq!(driven.code() == Some(0), ends, "{at_ms}");
+    }
+}
