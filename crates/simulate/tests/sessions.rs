@@ -12,14 +12,20 @@ mod ended;
 mod lines;
 mod session;
 mod source;
+mod steps;
 mod varied;
 
 use std::collections::BTreeSet;
 
-use interlock_testkit::found::compare;
+use interlock_testkit::{dice::Dice, found::compare};
 use source::Material;
 
 use crate::support::case_files::{self, case_files, root};
+
+/// Machines of steps that are made up.
+const STEPS: u64 = 128;
+/// Machines in a line of their list.
+const IN_A_LINE: u64 = 8;
 
 /// Returns all sessions of a workflow.
 fn sessions(material: &Material) -> String {
@@ -39,4 +45,23 @@ fn sessions_made_up_for_each_workflow_come_to_what_they_did() {
     }
     let list = root().join("crates/simulate/tests/data/sessions.txt");
     compare(&list, &found).unwrap();
+}
+
+#[test]
+fn sessions_of_made_up_machines_of_steps_come_to_what_they_did() {
+    let mut found = Vec::new();
+    for first in (0..STEPS).step_by(usize::try_from(IN_A_LINE).unwrap()) {
+        let numbers = first..first + IN_A_LINE;
+        let text: String = numbers.map(of_steps).collect();
+        found.push((format!("steps/{first}"), text));
+    }
+    let list = root().join("crates/simulate/tests/data/sessions_of_steps.txt");
+    compare(&list, &found).unwrap();
+}
+
+/// Returns the session of a made-up machine.
+fn of_steps(number: u64) -> String {
+    let machine = steps::machine(&mut Dice::of("steps", number));
+    let material = Material::of_steps(&format!("steps/{number}"), &machine);
+    session::play(&material, number)
 }

@@ -7,7 +7,7 @@ use interlock_core::{
     command::{ActivityOutcome, Answer},
     machine::{Machine, Object},
 };
-use interlock_simulate::{InputLine, Scenario, call, input::ToolLine};
+use interlock_simulate::{InputLine, Scenario, call, cases::Case, input::ToolLine};
 use serde_json::{Value, json};
 
 use crate::sessions::case_files::Cased;
@@ -31,30 +31,49 @@ pub(crate) struct Material {
     /// Patterns of frozen files.
     pub(crate) frozen: Vec<String>,
     pub(crate) states: Vec<Value>,
+    /// Whether its sessions may play machines that differ from it.
+    pub(crate) may_differ: bool,
 }
 
 impl Material {
     pub(crate) fn of(cased: &Cased) -> Self {
+        let mut all = Self::with_cases(&cased.name, &cased.machine, &cased.file.cases);
+        all.prepare();
+        all
+    }
+
+    /// A machine of steps without cases: its programs print lines, or fail with the codes that are handled.
+    pub(crate) fn of_steps(name: &str, machine: &Machine) -> Self {
+        let mut all = Self::with_cases(name, machine, &[]);
+        let printed = ["a\nb\nc", "", "one", "yes", "2"].map(|text| json!(text));
+        all.outcomes = printed.map(ActivityOutcome::done).to_vec();
+        // A change might have a fork begin with itself, which no format lets a file say.
+        all.may_differ = false;
+        all.prepare();
+        all
+    }
+
+    fn with_cases(name: &str, machine: &Machine, cases: &[Case]) -> Self {
         let mut scenario = Scenario::default();
-        for case in &cased.file.cases {
+        for case in cases {
             scenario.level = case.level.unwrap_or(scenario.level);
             if scenario.input.is_empty() {
                 scenario.input.clone_from(&case.input);
             }
         }
-        let steps = cased.file.cases.iter().flat_map(|case| &case.steps);
-        let mut all = Self {
-            name: cased.name.clone(),
+        let steps = cases.iter().flat_map(|case| &case.steps);
+        Self {
+            name: name.to_owned(),
             machine: Machine {
                 hash: "own".to_owned(),
-                ..cased.machine.clone()
+                ..machine.clone()
             },
             scenario,
             lines: steps.map(|step| step.line.clone()).collect(),
             calls: Vec::new(),
             facts: Vec::new(),
             events: Vec::new(),
-            data: values_of(&cased.machine),
+            data: values_of(machine),
             answers: vec![Answer {
                 by: "ana".to_owned(),
                 ..Answer::default()
@@ -62,7 +81,13 @@ impl Material {
             outcomes: Vec::new(),
             frozen: Vec::new(),
             states: Vec::new(),
-        };
+            may_differ: true,
+        }
+    }
+
+    /// Takes what its lines say, and what every workflow may be told.
+    fn prepare(&mut self) {
+        let all = self;
         for line in all.lines.clone() {
             all.take(line);
         }
@@ -101,7 +126,6 @@ impl Material {
         });
         let states = machine.get("states").and_then(Value::as_object);
         all.states = states.map_or_else(Vec::new, |all| all.values().cloned().collect());
-        all
     }
 
     fn take(&mut self, line: InputLine) {
