@@ -1,4 +1,4 @@
-//! What people are asked, and what they said.
+//! Requests to people, and their answers.
 
 use serde::{Deserialize, Serialize};
 
