@@ -328,7 +328,7 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         again: bool,
     },
-    /// The error that a transition of a stage handles, as templates see it.
+    /// A stage failed, and a transition handles the error, which templates can read.
     StageFailed {
         /// Path of the frame concerned.
         path: FramePath,
@@ -372,7 +372,7 @@ pub enum Event {
         /// Call for which the client asks in its own prompt; `None`: it does not ask.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         prompt: Option<PromptCall>,
-        /// What an approval has to come with.
+        /// What an approval requires besides a person's answer.
         #[serde(default, skip_serializing_if = "is_default")]
         approval: ApprovalKind,
         /// Time in milliseconds since 1970.

@@ -16,7 +16,7 @@ use crate::{
 pub(crate) static REPORT: Table = Table {
     name: "a report",
     key: "report",
-    doc: "Where the command writes its report, by format.",
+    doc: "The path of the command's report, by format.",
     open: false,
     choice: Choice::OneOf(&[&["junit"], &["tap"], &["json"]]),
     fields: &[
