@@ -226,7 +226,7 @@ impl Reader<'_, '_> {
             .error(
                 node.span,
                 "invalid_pattern",
-                format!("`{text}` is no valid pattern: {reason}"),
+                format!("`{text}` is not a valid pattern: {reason}"),
             )
             .help("use `*` within a segment, `**` for any depth, `?`, `[...]` and `{a,b}`");
     }
