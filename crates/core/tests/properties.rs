@@ -13,7 +13,7 @@ use interlock_core::{
 };
 use reference::Reference;
 
-const SEQUENCES: u64 = 8_000;
+const SEQUENCES: u64 = 4_000;
 const COMMANDS_MAX: u64 = 24;
 
 #[expect(
