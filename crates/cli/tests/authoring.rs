@@ -360,7 +360,7 @@ fn an_edit_changes_one_place_and_shows_it() {
     assert_eq!(output.status.code(), Some(0), "{output:?}");
     let said = String::from_utf8(output.stderr).unwrap();
     assert!(
-        said.contains("flow.test.yaml` names `draft`, too"),
+        said.contains("flow.test.yaml` also names `draft`"),
         "{said}"
     );
     let renamed = text.replace("draft", "writing");
