@@ -467,3 +467,30 @@ fn before_its_branches_begin_an_output_is_meant_by_the_name_of_its_state_alone()
         assert_eq!(state, is_meant.then(|| "a".to_owned()), "{of:?}");
     }
 }
+
+#[test]
+fn once_one_of_its_branches_is_at_work_an_output_is_edited_no_more() {
+    let branch = |name: &str| json!({ "initial": name, "terminal": "end" });
+    let states = json!({
+        "a": { "on": to("after") },
+        "after": {
+            "activity": { "parallel": { "over": { "branches": { "b": branch("b"), "c": branch("c") } }, "join": "converge", "merge": "conversation" } },
+            "data": null, "on": to("end"),
+        },
+        "b": { "on": to("end"), "approval_before": { "message": [], "no": "cancels" } },
+        "c": { "on": to("end"), "approval_before": { "message": [], "no": "cancels" } },
+        "end": end(),
+    });
+    let mut driven = Driven::begin(machine("a", false, states), "go");
+    driven.ends(None, "begun");
+    let line = FramePath::root().child("b");
+    let may = |driven: &Driven| output_before(&driven.machine, &driven.run, &line, None).is_some();
+    assert!(may(&driven));
+    let yes = Answer {
+        by: "ana".to_owned(),
+        path: Some("c".to_owned()),
+        ..Answer::default()
+    };
+    assert_eq!(driven.ask(CommandKind::Approve(yes)), Reply::Accepted);
+    assert!(!may(&driven));
+}
