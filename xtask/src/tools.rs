@@ -107,6 +107,8 @@ const PROGRAMS: &[(&str, &str)] = &[
     ("file", "file"),
     ("gcc", "gcc"),
     ("gdb", "gdb"),
+    ("go", "golang-go"),
+    ("gotestsum", "gotestsum"),
     ("ip", "iproute2"),
     ("java", "default-jre-headless"),
     ("jq", "jq"),

@@ -1,6 +1,9 @@
 //! The placement of a session that refuses the fewest calls: a shortest path over calls and states.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::{
+    collections::{BTreeMap, VecDeque},
+    rc::Rc,
+};
 
 use indexmap::IndexMap;
 use interlock_prove::FreeAct;
@@ -42,7 +45,7 @@ pub(crate) struct Path {
     /// Its steps, from the start on.
     pub(crate) steps: Vec<Step>,
     /// The calls that are refused wherever the run may have been, and what each was told where.
-    pub(crate) everywhere: Vec<(usize, Vec<(u32, Told)>)>,
+    pub(crate) everywhere: Vec<(usize, Refusals)>,
     /// Whether the run could have ended after the last call, without another refusal.
     pub(crate) can_end: bool,
     /// Whether more states were there than are followed.
@@ -50,6 +53,9 @@ pub(crate) struct Path {
     /// Whether the recording says which transitions were asked for.
     pub(crate) recorded: bool,
 }
+
+/// What a call that passes nowhere was told at each node.
+type Refusals = Vec<(u32, Rc<Told>)>;
 
 /// The steps that lead to where a session may be after a call, by place.
 type Front = IndexMap<u32, Vec<u32>>;
@@ -72,7 +78,7 @@ pub(crate) fn align(
     calls: &[JudgedCall],
     options: Options,
 ) -> Path {
-    let recorded = calls.iter().any(|call| call.asks.is_some());
+    let recorded = calls.iter().any(|call| call.made.asks.is_some());
     let mut aligner = Aligner {
         nodes,
         rules,
@@ -200,14 +206,11 @@ impl Aligner<'_> {
     }
 
     /// Lets a call happen wherever the session may be; the second value says where and why, if no place lets it pass.
-    fn call(&mut self, front: &Front, call: &JudgedCall) -> (Front, Option<Vec<(u32, Told)>>) {
-        let mut said: BTreeMap<(u32, u32), (u32, Told)> = BTreeMap::new();
+    fn call(&mut self, front: &Front, call: &JudgedCall) -> (Front, Option<Refusals>) {
+        let mut said: BTreeMap<(u32, u32), (u32, Rc<Told>)> = BTreeMap::new();
         let mut next = Front::new();
         let mut passes = false;
-        let writes = call
-            .call
-            .as_ref()
-            .is_ok_and(|call| !call.facts.writes.is_empty());
+        let writes = call.made.writes();
         for number in front.values().flatten().copied() {
             let Some(step) = self.step(number).copied() else {
                 continue;
@@ -224,17 +227,14 @@ impl Aligner<'_> {
             let key = (node.judged, own);
             let is_over = node.is_over();
             let told = match said.get(&key) {
-                Some((_, told)) => told.clone(),
+                Some((_, told)) => Rc::clone(told),
                 None => {
                     let told = told(self.nodes, step.node, call, self.options);
-                    self.rules.told(
-                        &self
-                            .nodes
-                            .get(step.node)
-                            .map_or_else(Vec::new, |node| standing(&node.run)),
-                        &told,
-                    );
-                    said.insert(key, (step.node, told.clone()));
+                    let at = self.nodes.get(step.node);
+                    if let (Some(refusal), Some(at)) = (&told.refusal, at) {
+                        self.rules.refused(&standing(&at.run), refusal.code);
+                    }
+                    said.insert(key, (step.node, Rc::clone(&told)));
                     told
                 }
             };

@@ -1,5 +1,7 @@
 //! What a call is told at a node, and where it leads.
 
+use std::rc::Rc;
+
 use interlock_core::{
     Reply,
     call::CallResult,
@@ -34,14 +36,50 @@ const fn now(kind: CommandKind) -> Command {
     Command { at_ms: 0, kind }
 }
 
-/// Asks the engine about a call where a node stands.
-pub(crate) fn told(nodes: &mut Nodes, node: u32, call: &JudgedCall, options: Options) -> Told {
+/// Answers that are remembered at once; after that all are forgotten.
+const REMEMBERED_MAX: usize = 65_536;
+
+/// Asks the engine about a call where a node stands, unless it was asked about the same call in a run judged alike.
+pub(crate) fn told(nodes: &mut Nodes, node: u32, call: &JudgedCall, options: Options) -> Rc<Told> {
+    // What limits have counted matters where one call may use up several at once.
+    let own = nodes.counts_files && call.made.writes();
+    let key = Question {
+        call: call.made.number,
+        judged: nodes.get(node).map(|node| node.judged),
+        node: own.then_some(node),
+        ok: call.ok,
+        exit: exit(call, options),
+        bytes: if nodes.counts_bytes { call.bytes } else { 0 },
+    };
+    if let Some(known) = nodes.told.get(&key) {
+        return Rc::clone(known);
+    }
+    let told = Rc::new(asked(nodes, node, call, options));
+    if nodes.told.len() >= REMEMBERED_MAX {
+        nodes.told.clear();
+    }
+    nodes.told.insert(key, Rc::clone(&told));
+    told
+}
+
+/// All that an answer hangs on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct Question {
+    call: u32,
+    judged: Option<u32>,
+    node: Option<u32>,
+    ok: bool,
+    exit: Option<i64>,
+    bytes: u64,
+}
+
+fn asked(nodes: &mut Nodes, node: u32, call: &JudgedCall, options: Options) -> Told {
     let plain = |verdict| Told {
         verdict,
         refusal: None,
         change: None,
     };
-    let (Some(proposal), Some(at)) = (&call.proposal, nodes.get(node)) else {
+    let (Some(proposal), Some(at)) = (&call.made.proposal, nodes.get(node)) else {
         return plain(Verdict::NotJudged);
     };
     if at.is_over() {
@@ -73,7 +111,7 @@ fn change(nodes: &mut Nodes, events: &[Event], call: &JudgedCall, options: Optio
     let [Event::CallAllowed { path, marks, .. }] = events else {
         return None;
     };
-    if call.asks.is_some() {
+    if call.made.asks.is_some() {
         return None;
     }
     let bytes = if nodes.counts_bytes { call.bytes } else { 0 };
@@ -123,8 +161,8 @@ pub(crate) fn performed(
     call: &JudgedCall,
     options: Options,
 ) -> Option<(u32, Vec<Event>)> {
-    let proposed = call.call.as_ref().ok()?;
-    let proposal = call.proposal.as_ref()?;
+    let proposed = call.made.call.as_ref().ok()?;
+    let proposal = call.made.proposal.as_ref()?;
     let mut run = nodes.get(node)?.run.clone();
     let mut all = Vec::new();
     let mut reply = apply(nodes, &mut run, &mut all, proposal);
@@ -142,7 +180,7 @@ pub(crate) fn performed(
     if reply != Reply::Accepted {
         return None;
     }
-    if let Some((event, data)) = &call.asks {
+    if let Some((event, data)) = &call.made.asks {
         let request = TransitionRequest {
             event: event.clone(),
             data: data.clone(),

@@ -21,6 +21,7 @@ pub use report::{Backtest, Placed, Refused, Stay, Stop};
 pub use rules::Rules;
 pub use verdict::Verdict;
 
+use calls::Calls;
 use interlock_core::machine::Machine;
 use interlock_sessions::Session;
 use interlock_simulate::Scenario;
@@ -30,6 +31,7 @@ use nodes::Nodes;
 /// A workflow that sessions are placed in.
 #[derive(Debug)]
 pub struct Backtester {
+    calls: Calls,
     nodes: Nodes,
     rules: Rules,
     options: Options,
@@ -42,6 +44,7 @@ impl Backtester {
     /// Says what of it cannot be followed yet.
     pub fn new(machine: &Machine, options: Options) -> Result<Self, String> {
         Ok(Self {
+            calls: Calls::default(),
             nodes: Nodes::new(machine)?,
             rules: Rules::of(machine),
             options,
@@ -52,7 +55,7 @@ impl Backtester {
     ///
     /// Pure: the same session in the same place gives the same answer.
     pub fn place(&mut self, session: &Session, scenario: &Scenario) -> Backtest {
-        let calls = calls::judged(session, scenario);
+        let calls = self.calls.of(session, scenario);
         let path = align::align(&mut self.nodes, &mut self.rules, &calls, self.options);
         let placed = (path, self.options);
         report::of(&mut self.nodes, &mut self.rules, session, &calls, placed)

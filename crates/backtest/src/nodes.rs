@@ -6,6 +6,8 @@ use indexmap::{IndexMap, IndexSet, map::Entry};
 use interlock_core::{machine::Machine, run::Run};
 use interlock_prove::{AbstractState, Abstraction, FreeAct};
 
+use crate::follow::{Question, Told};
+
 /// Runs of one machine, each by a number.
 #[derive(Debug)]
 pub(crate) struct Nodes {
@@ -18,6 +20,8 @@ pub(crate) struct Nodes {
     /// What calls have brought about that change no file, by the node and the number of the change.
     pub(crate) steps: IndexMap<(u32, u32), u32>,
     pub(crate) changes: IndexSet<Vec<u8>>,
+    /// What calls were told.
+    pub(crate) told: IndexMap<Question, Rc<Told>>,
     /// Whether some state counts the bytes of results.
     pub(crate) counts_bytes: bool,
     /// Whether a write may lead to another state.
@@ -71,6 +75,7 @@ impl Nodes {
             places: IndexSet::new(),
             steps: IndexMap::new(),
             changes: IndexSet::new(),
+            told: IndexMap::new(),
             counts_bytes,
             interrupts,
             counts_files,

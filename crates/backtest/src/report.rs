@@ -1,5 +1,7 @@
 //! What comes of placing a session.
 
+use std::rc::Rc;
+
 use indexmap::IndexMap;
 use interlock_core::{
     command::{AGENT, Command, CommandKind, TransitionRequest},
@@ -14,7 +16,7 @@ use interlock_sessions::Session;
 use crate::{
     align::{How, Path},
     calls::JudgedCall,
-    follow::{performed, told},
+    follow::{Told, performed, told},
     nodes::{Nodes, standing},
     options::Options,
     rules::Rules,
@@ -150,7 +152,7 @@ pub(crate) fn of(
     let last = path.steps.last().map(|step| step.cost).unwrap_or_default();
     let mut not_judged = IndexMap::new();
     for call in calls {
-        if let Err(why) = &call.call {
+        if let Err(why) = &call.made.call {
             *not_judged.entry(*why).or_default() += 1;
         }
     }
@@ -192,14 +194,10 @@ fn place(
 ) -> Placed {
     let states = nodes.get(from).map(|node| standing(&node.run));
     let refusal = match verdict {
-        Verdict::Deny | Verdict::Ask => told(nodes, from, call, options).refusal,
+        Verdict::Deny | Verdict::Ask => told(nodes, from, call, options).refusal.clone(),
         Verdict::Allow | Verdict::NotJudged => None,
     };
-    let writes = call
-        .call
-        .as_ref()
-        .is_ok_and(|call| !call.facts.writes.is_empty());
-    let moves = writes && nodes.interrupts || call.asks.is_some();
+    let moves = call.made.writes() && nodes.interrupts || call.made.asks.is_some();
     if verdict == Verdict::Allow && moves {
         note_raised(nodes, rules, from, call, options);
     }
@@ -233,7 +231,7 @@ fn note_raised(
 }
 
 fn everywhere(nodes: &Nodes, path: &Path) -> Vec<Refused> {
-    let one = |(index, told): &(usize, Vec<(u32, crate::follow::Told)>)| {
+    let one = |(index, told): &(usize, Vec<(u32, Rc<Told>)>)| {
         let because = told.iter().filter_map(|(node, told)| {
             let refusal = told.refusal.clone()?;
             // Where the run was over before, the call shows only that it was not yet.

@@ -7,8 +7,6 @@ use interlock_core::{
     refusal::Code,
 };
 
-use crate::follow::Told;
-
 /// Which rules of a workflow mattered.
 #[derive(Debug, Default)]
 pub struct Rules {
@@ -63,10 +61,9 @@ impl Rules {
         }
     }
 
-    pub(crate) fn told(&mut self, states: &[String], told: &Told) {
-        let Some(refusal) = &told.refusal else { return };
+    pub(crate) fn refused(&mut self, states: &[String], code: Code) {
         for state in states {
-            let key = (state.clone(), refusal.code.as_str());
+            let key = (state.clone(), code.as_str());
             *self.refused.entry(key).or_default() += 1;
         }
     }

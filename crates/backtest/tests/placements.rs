@@ -217,6 +217,41 @@ fn an_exit_code_that_is_missing_is_not_0() {
     assert_eq!((found.fewest, found.exits_unknown), (0, 1));
 }
 
+/// Calls with the same arguments are read once, and each ends as it ended.
+#[test]
+fn the_same_line_counts_by_how_it_ended() {
+    let found = check(
+        "edit a.py
+         make test = 2
+         make test = 0
+         git push = 0",
+        "[`READY`] fixing: allow
+         [] fixing: allow
+         [] fixing: allow
+         [`DONE`, `APPROVE`, a person says yes] pushing: allow",
+    );
+    assert_eq!(found.fewest, 0);
+}
+
+/// The same call is another one in another project.
+#[test]
+fn each_session_is_judged_where_it_took_place() {
+    let mut tester = Backtester::new(&machine(&bugfix()), Options::default()).unwrap();
+    let session = session("edit a.py\nmake test = 0\ngit push = 0");
+    let elsewhere = Scenario {
+        project_root: "/elsewhere".to_owned(),
+        ..Scenario::default()
+    };
+    for (scenario, fewest) in [
+        (Scenario::default(), 0),
+        (elsewhere, 1),
+        (Scenario::default(), 0),
+    ] {
+        let found = tester.place(&session, &scenario);
+        assert_eq!(found.fewest, fewest, "{}", ledger(&found));
+    }
+}
+
 /// It is cheaper to give up one call early than many later.
 #[test]
 fn the_fewest_refusals_are_found_not_the_latest() {

@@ -3,7 +3,7 @@
 use anyhow::{Context as _, Result, bail};
 
 /// Those that take minutes: measured only where the folder of the peers is named.
-const PEERS: &[&str] = &["steps", "pipeline", "checkers"];
+const PEERS: &[&str] = &["steps", "pipeline", "checkers", "mine"];
 
 /// Which programs are measured, and what of them.
 #[derive(Debug, Default)]

@@ -19,11 +19,22 @@ use crate::{arguments::Arguments, sample::median, table::Table};
 /// Calls of each session.
 const CALLS: usize = 400;
 const SESSIONS: usize = 50;
+/// Parts of the project that the sessions work in: as few as people work in, or one for each.
+const PARTS: [usize; 2] = [7, SESSIONS];
 /// For as many calls as 20,000 a second are.
 const PER_CALL: Duration = Duration::from_micros(50);
 
 pub(crate) fn sessions(_: &Arguments, table: &mut Table) -> Result<()> {
-    let files: Vec<String> = (0..SESSIONS).map(transcript).collect();
+    for parts in PARTS {
+        of_parts(parts, table)?;
+    }
+    Ok(())
+}
+
+/// Measures sessions that work in so many parts of the project: calls are made again in the same part alone.
+fn of_parts(parts: usize, table: &mut Table) -> Result<()> {
+    let sessions = 0..SESSIONS;
+    let files: Vec<String> = sessions.map(|one| transcript(one, one % parts)).collect();
     let bytes: usize = files.iter().map(String::len).sum();
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../workflows");
     for name in ["bugfix", "release"] {
@@ -54,7 +65,7 @@ pub(crate) fn sessions(_: &Arguments, table: &mut Table) -> Result<()> {
             times.push(took / each);
             let second = f64::from(each) / took.as_secs_f64();
             said = format!(
-                "backtest: {name}, {calls} calls in {} sessions ({} MB, read in {} ms), {refused} refused, {second:.0} calls a second; a call",
+                "backtest: {name}, {calls} calls in {} sessions, {parts} parts ({} MB, read in {} ms), {refused} refused, {second:.0} calls a second; a call",
                 sessions.len(),
                 bytes / 1_000_000,
                 reading.as_millis(),
@@ -66,16 +77,12 @@ pub(crate) fn sessions(_: &Arguments, table: &mut Table) -> Result<()> {
 }
 
 /// Writes a session as Claude Code does: looking, editing, testing, again and again.
-fn transcript(session: usize) -> String {
+fn transcript(session: usize, part: usize) -> String {
     let mut text = String::new();
     for index in 0..CALLS {
         let id = format!("toolu_{session}_{index}");
-        let file = format!(
-            "/project/src/part{}/module_{}.rs",
-            session % 7,
-            (index / 5) % 23
-        );
-        let (tool, input, result) = call(index, &file);
+        let file = format!("/project/src/part{part}/module_{}.rs", (index / 5) % 23);
+        let (tool, input, result) = call(index, part, &file);
         let at = format!(
             "2026-01-{:02}T{:02}:{:02}:{:02}.000Z",
             session % 28 + 1,
@@ -107,7 +114,7 @@ fn transcript(session: usize) -> String {
 }
 
 /// The tool, its arguments, and what it returned.
-fn call(index: usize, file: &str) -> (&'static str, Value, Value) {
+fn call(index: usize, part: usize, file: &str) -> (&'static str, Value, Value) {
     let shell = |line: String| {
         let returned = json!({"stdout": "x".repeat(600), "stderr": "", "interrupted": false});
         (
@@ -130,7 +137,7 @@ fn call(index: usize, file: &str) -> (&'static str, Value, Value) {
             ("Edit", input, json!({"filePath": file}))
         }
         7 => shell("cargo test".to_owned()),
-        8 => shell(format!("ls -la src/part{}", index % 7)),
-        _ => shell(format!("rg -n 'needle_{index}' src tests")),
+        8 => shell(format!("ls -la src/part{part}/{}", index % 7)),
+        _ => shell(format!("rg -n 'needle_{part}_{index}' src tests")),
     }
 }

@@ -15,6 +15,7 @@ mod engine;
 mod gateway;
 mod log;
 mod memory;
+mod mine;
 mod models;
 mod process;
 mod prove;
@@ -58,6 +59,7 @@ const MEASUREMENTS: &[Measurement] = &[
     ("steps", durable::peers),
     ("pipeline", stages::langgraph),
     ("checkers", prove::checkers::beside),
+    ("mine", mine::pm4py),
 ];
 
 fn main() -> Result<ExitCode> {

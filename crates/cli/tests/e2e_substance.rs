@@ -1,6 +1,8 @@
 //! Evidence of substance with the real Claude Code, npm and Node's own test runner: an agent that takes
 //! every shortcut to passing tests is refused, and one that mends the code is not.
 
+mod suites;
+
 use interlock_testkit::{
     claude::{Session, Version},
     interlock::Interlock,

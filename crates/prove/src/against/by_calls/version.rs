@@ -36,6 +36,10 @@ struct Known {
     run: Run,
     /// Its number where what was used up of limits does not count.
     plain: u32,
+    /// What was seen of each key of evidence.
+    words: Box<[u32]>,
+    /// Everything else that tells it from others, but for what was used up.
+    rest: Box<[u32]>,
     /// What its parts have used up, as the atlas numbers it.
     used: Box<[u32]>,
     leaves: Rc<[Leaf]>,
@@ -74,7 +78,7 @@ impl Version {
 
     /// Numbers a run; one that rules treat alike and that has used up as much has the same number.
     pub(super) fn add(&mut self, run: Run) -> u32 {
-        let state = self.side.atlas.state(&self.side.model, &run);
+        let mut state = self.side.atlas.state(&self.side.model, &run);
         let plain = state.packed();
         let mut key = plain.to_vec();
         key.extend(&state.used);
@@ -85,9 +89,12 @@ impl Version {
         let plain = number(&mut self.plain, plain);
         let leaves = leaves(&run).into_iter();
         let leaves = leaves.filter_map(|path| standing(&run, &path)).collect();
+        let words = std::mem::take(&mut state.words).into_boxed_slice();
         let known = Known {
             run,
             plain,
+            words,
+            rest: state.packed(),
             used: state.used.into(),
             leaves,
             events: None,
@@ -110,6 +117,12 @@ impl Version {
     /// Returns its number where what was used up of limits does not count.
     pub(super) fn plain(&self, run: u32) -> u32 {
         self.known(run).map_or(u32::MAX, |known| known.plain)
+    }
+
+    /// Returns what was seen of each key of evidence, and what else tells the run from others.
+    pub(super) fn parts(&self, run: u32) -> (&[u32], &[u32]) {
+        let known = self.known(run);
+        known.map_or((&[], &[]), |known| (&known.words, &known.rest))
     }
 
     /// Tells whether a run that is like another but for its limits has used up no more of each than that one.
