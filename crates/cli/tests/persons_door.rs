@@ -573,3 +573,99 @@ fn the_mark_of_a_run_kept_elsewhere_is_looked_up_where_it_is_kept() {
     let held = world.hook(&told(SESSION), &elsewhere);
     assert_eq!(held.status.code(), Some(2), "{held:?}");
 }
+
+/// What a person does, with the token or at a terminal.
+const PERSONS: &[&str] = &[
+    "send DONE --run RUN",
+    "approve RUN --yes",
+    "reject RUN",
+    "pause RUN",
+    "resume RUN",
+    "cancel RUN",
+    "token RUN",
+    "token RUN --revoke",
+    "tools RUN --accept server tool",
+    "doctor --accept",
+    "doctor --forget RUN",
+    "run --resume RUN",
+];
+/// What a person does at a terminal.
+const AT_A_TERMINAL: &[&str] = &[
+    "token",
+    "token --revoke",
+    "console --no-open",
+    "demo --console --no-open",
+    "passkey add mine",
+    "passkey remove mine",
+];
+/// What anybody does who is below no guarded agent.
+const OUTSIDE: &[&str] = &[
+    "start workflow.json",
+    "init claude-code --yes",
+    "new work --yes",
+    "edit workflow.json rename-state b c",
+    "export RUN --output run.html",
+    "serve --listen 127.0.0.1:0",
+    "run workflow.json",
+    "passkey list",
+];
+
+#[test]
+fn each_door_is_closed_to_whoever_is_no_person() {
+    let world = World::free();
+    let other = world.interlock().start("workflow.json").unwrap();
+    let before = world.interlock().events(&other).unwrap().len();
+    let line = |command: &str| command.replace("RUN", &other);
+    let refused = |command: &str, token: Option<&str>| {
+        let mut called = world.room.command(INTERLOCK);
+        called.args(line(command).split(' ')).stdin(Stdio::null());
+        called.env_remove("INTERLOCK_TOKEN");
+        if let Some(token) = token {
+            called.env("INTERLOCK_TOKEN", token);
+        }
+        let output = called.output().unwrap();
+        assert!(!output.status.success(), "{command}: {output:?}");
+        stderr(&output)
+    };
+    let unknown = "0".repeat(world.token.len());
+    for command in PERSONS {
+        let said = refused(command, None);
+        assert!(
+            said.contains("only a person may do this"),
+            "{command}: {said}"
+        );
+        let said = refused(command, Some(&unknown));
+        assert!(
+            said.contains("is not the token in use"),
+            "{command}: {said}"
+        );
+    }
+    for command in AT_A_TERMINAL {
+        for token in [None, Some(world.token.as_str())] {
+            let said = refused(command, token);
+            assert!(
+                said.contains("only a person at a terminal"),
+                "{command}: {said}"
+            );
+        }
+    }
+    // Below an agent neither the token nor anything else opens a door.
+    let doors: Vec<&str> = [PERSONS, AT_A_TERMINAL, OUTSIDE].concat();
+    let calls: Vec<String> = doors
+        .iter()
+        .map(|door| {
+            let called = format!("'{INTERLOCK}' {}", line(door));
+            format!(
+                "echo '= {door}' >&2; INTERLOCK_TOKEN={} {called}",
+                world.token
+            )
+        })
+        .collect();
+    let said = below_a_client(&world, &calls.join("; "));
+    let told: Vec<&str> = said.split("= ").skip(1).collect();
+    assert_eq!(told.len(), doors.len(), "{said}");
+    for told in told {
+        assert!(told.contains("below an agent"), "{told}");
+    }
+    assert_eq!(world.interlock().events(&other).unwrap().len(), before);
+}
