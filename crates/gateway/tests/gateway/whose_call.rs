@@ -9,7 +9,7 @@ use interlock_core::{
     command::CommandKind,
     names::{CallId, Digest, RunId},
 };
-use interlock_gateway::govern::{CallDecision, Caller, Governor};
+use interlock_gateway::govern::{CallDecision, Caller, Governor, SessionPolicy as _};
 use interlock_project::Servers;
 use interlock_store::NotedTool;
 use serde_json::json;
