@@ -288,7 +288,7 @@ fn what_is_written_in_another_way_is_valid_for_bash() {
         let Some(line) = Line::new(text) else {
             return;
         };
-        let is_shown = |number: &usize| (at + number) % SHOWN == 0;
+        let is_shown = |number: &usize| (at + number).is_multiple_of(SHOWN);
         let spelled = (0..SPELLINGS.len())
             .filter(is_shown)
             .filter_map(|number| line.written(SPELLINGS.get(number)?));

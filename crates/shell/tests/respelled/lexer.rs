@@ -216,9 +216,8 @@ impl Lexer<'_> {
                     }
                 }
             };
-            if matches!(kind, Kind::Redirect) && self.line.get(start..self.at)?.ends_with("<<")
-                || matches!(kind, Kind::Redirect) && self.line.get(start..self.at)?.ends_with("<<-")
-            {
+            let text = self.line.get(start..self.at)?;
+            if matches!(kind, Kind::Redirect) && (text.ends_with("<<") || text.ends_with("<<-")) {
                 pending.push(tokens.len());
             }
             tokens.push(Token {

@@ -98,8 +98,8 @@ pub(super) fn no_blanks(line: &Line<'_>, edits: &mut Edits) {
         let is_word =
             |token: &Token| matches!(token.kind, Kind::Word(_) | Kind::Test(_) | Kind::Arithmetic);
         let (left, right) = (line.of(before), line.of(after));
-        let joins = !(is_word(before) && is_word(after))
-            && !(RESERVED.contains(&left) || RESERVED.contains(&right))
+        let is_reserved = RESERVED.contains(&left) || RESERVED.contains(&right);
+        let joins = !(is_reserved || is_word(before) && is_word(after))
             // A number would become that of the redirection.
             && !(matches!(after.kind, Kind::Redirect)
                 && (left.ends_with(|c: char| c.is_ascii_digit() || c == '}')
