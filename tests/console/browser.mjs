@@ -340,6 +340,8 @@ const COMMANDS = {
     await tabTo(name, 'A');
     await page.keyboard.press('Enter');
     await page.waitForSelector(`main h1:text-is("${name}")`);
+    // A change of the page moves the focus to its heading, also where the page is loaded late.
+    await page.waitForFunction(() => document.activeElement === document.querySelector('main h1'));
     await page.waitForSelector('.cm-content');
     await page.waitForSelector('svg [role=treeitem]');
     return {};

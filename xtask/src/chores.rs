@@ -30,7 +30,7 @@ const CHORES: &[Chore] = &[
     Chore {
         name: "test",
         arguments: "[--quick|--whole]",
-        about: "all that a change must pass, with today's part of the real clients; --quick: without them; --whole: all",
+        about: "all that a change must pass, of the tests with real clients today's part; --quick: without them; --whole: all",
         run: test::run,
     },
     Chore {

@@ -80,12 +80,13 @@ pub(crate) fn run(arguments: &[&str]) -> Result<ExitCode> {
     );
     steps.command("edit", edits);
     // Every trick at every level of the kernel's help, every row with bash, every case through every client's hook,
-    // and everything that stands beside the hooks of a real client.
+    // every run of models with each provider, and everything that stands beside the hooks of a real client.
     for (package, test) in [
         ("interlock", "kernel_alone"),
         ("interlock-simulate", "shell_tables"),
         ("interlock-prove", "mutants"),
         ("interlock", "corpus_through_hook"),
+        ("interlock", "model_runs"),
         ("interlock", "e2e_clients"),
     ] {
         let mut whole = tools::tests_of(package, test);

@@ -6,7 +6,9 @@ use anyhow::{Context as _, Result, bail};
 
 use crate::{console, lint, setup, steps::Steps, tools};
 
-/// The tests that `--quick` leaves out, by what their names begin with: they run real clients, or take long.
+/// The tests that run real clients, browsers and servers, or every trick in a kernel, by what their names begin with.
+///
+/// They take longer than all others together: each day has its part of them, and `--quick` leaves them out.
 const END_TO_END: &[&str] = &[
     "e2e_",
     "hook_process::",
@@ -16,19 +18,17 @@ const END_TO_END: &[&str] = &[
     "mcp_load::",
     "packages::",
 ];
-/// The tests with real clients, of which each day has its part where not all are asked for.
-const CLIENTS: &str = "kind(test) & test(/^e2e_/) & not test(/^e2e_console::/)";
-/// In so many days each of [`CLIENTS`] is played once.
-const PARTS: u64 = 2;
+/// In so many days each of [`END_TO_END`] is played once.
+const PARTS: u64 = 4;
 /// What `interlock test` plays.
 const CASES: &[&str] = &["tests/cases", "workflows"];
 
 /// How much is played.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Played {
-    /// Everything but what takes long.
+    /// Everything but [`END_TO_END`].
     Quick,
-    /// Everything, and today's part of the tests with real clients.
+    /// Everything, of [`END_TO_END`] today's part.
     Part,
     Whole,
 }
@@ -72,18 +72,15 @@ fn tests(steps: &mut Steps, played: Played) -> Result<()> {
                 .args(["--test-threads", &threads.to_string(), "-E", filter]);
             run
         };
+        let end_to_end = format!("kind(test) & test(/^({})/)", END_TO_END.join("|"));
         match played {
-            Played::Quick => {
-                let left_out = END_TO_END.join("|");
-                let filter = format!("not (kind(test) & test(/^({left_out})/))");
-                steps.command("tests", run(&filter));
-            }
+            Played::Quick => steps.command("tests", run(&format!("not ({end_to_end})"))),
             Played::Part => {
-                steps.command("tests", run(&format!("not ({CLIENTS})")));
+                steps.command("tests", run(&format!("not ({end_to_end})")));
                 let part = tools::days_since_1970()? % PARTS + 1;
-                let mut clients = run(CLIENTS);
-                clients.args(["--partition", &format!("hash:{part}/{PARTS}")]);
-                steps.command("clients", clients);
+                let mut todays = run(&end_to_end);
+                todays.args(["--partition", &format!("hash:{part}/{PARTS}")]);
+                steps.command("end to end", todays);
             }
             Played::Whole => steps.command("tests", run("all()")),
         }

@@ -156,7 +156,7 @@ impl App {
 
 /// Returns the program's own absolute path.
 pub(crate) fn program() -> Result<PathBuf, Failure> {
-    let path = std::env::current_exe().context("the program's own path is not known")?;
+    let path = std::env::current_exe().context("the path of this program is unknown")?;
     Ok(absolute(&path))
 }
 

@@ -1,4 +1,4 @@
-//! What the command line may hold. The table of commands; help, man page and completions come from it.
+//! The command line. Help, the manual page and completions are generated from these types.
 
 mod backtest;
 mod compare;
@@ -30,8 +30,8 @@ pub(crate) use workflows::{
 
 /// A state machine between an AI agent and its tools.
 ///
-/// A workflow file says which phases the work has, what may be done in each, and what must hold
-/// before it moves on. The machine decides; the model only asks.
+/// A workflow file defines the phases of the work, what the agent may do in each phase, and which conditions must hold
+/// before it moves on. The state machine decides; the model can only ask.
 #[derive(Debug, Parser)]
 #[command(
     name = "interlock",
@@ -93,7 +93,7 @@ The exit code is 1 if a client that looks guarded is not.")]
 
 Existing files are never overwritten. The workflow is checked and its cases are run before it is written.")]
     New(NewArgs),
-    /// Check workflow files for errors, and for anything that can never work.
+    /// Check workflow files for errors, and for rules that can never work.
     #[command(after_help = "Examples:
   interlock check                   every workflow of the project
   interlock check .interlock/workflows/bugfix.yaml
@@ -149,7 +149,7 @@ which state: it is placed where the fewest calls are refused. Nothing runs and n
 Exit codes: 0 nothing is refused, 1 a call is refused, 2 usage, 3 nothing is refused, but not everything could be read
 or judged.")]
     Backtest(BacktestArgs),
-    /// Propose a workflow from sessions that really happened.
+    /// Propose a workflow from recorded sessions.
     #[command(after_help = "Examples:
   interlock mine > .interlock/workflows/mined.yaml      from the sessions of this project
   interlock mine recordings/ --name work --holdout
@@ -197,7 +197,7 @@ for a person.")]
         #[command(subcommand)]
         command: FsCommand,
     },
-    /// Change one part of a workflow file and leave every other byte as it is.
+    /// Change one part of a workflow file and leave every other byte unchanged.
     #[command(after_help = "Examples:
   interlock edit bugfix add-state review '{\"allowed_tools\": [\"Read\"]}' --after testing
   interlock edit bugfix add-transition testing PASS review
@@ -226,9 +226,9 @@ it is listed with file, line and column, nothing is written, and the exit code i
   interlock graph --run 01j --format dot | dot -Tpng -o run.png
   interlock graph release --run friday      the run `friday` of the workflow `release`")]
     Graph(GraphArgs),
-    /// Hold the next session of an agent client, such as Claude Code, to a workflow.
+    /// Start a run that guards the next session of an agent client, such as Claude Code.
     #[command(
-        after_help = "The next session of this project is held to the run. Use `interlock run` for a workflow of steps.
+        after_help = "The run guards the next session of this project. Use `interlock run` for a workflow of steps.
 
 Examples:
   interlock start bugfix
@@ -238,7 +238,7 @@ Examples:
     Start(StartArgs),
     /// Run a workflow of steps: Interlock starts its programs, models and agents itself.
     #[command(
-        after_help = "Use `interlock start` for a workflow that holds an agent client.
+        after_help = "Use `interlock start` for a workflow that guards an agent client.
 
 Examples:
   interlock run hello               .flowstate/hello.yaml, or .flowstate/hello/index.yaml
@@ -287,7 +287,7 @@ cancelled."
 A run of steps continues at its current state: a pause ends if its condition holds, and a state that failed
 or was cancelled runs again. The exit codes are those of `interlock run`.")]
     Resume(ResumeArgs),
-    /// End a run for good.
+    /// End a run permanently.
     Cancel(RunArgs),
     /// Show what happened in a run.
     #[command(after_help = "Examples:
@@ -333,7 +333,7 @@ Exit codes: 0 no difference, 1 a difference, 2 usage.")]
     /// Show every run, every open request and the log of one run, live in a terminal.
     #[command(after_help = "Keys: a approves, r rejects with a note, ? shows all keys, q quits.")]
     Watch,
-    /// Open the console: a web page on this machine with every run and every open request.
+    /// Open the console: a local web page with every run and every open request.
     #[command(after_help = "Examples:
   interlock console
   interlock console --no-open       print the address and open no browser
@@ -374,7 +374,7 @@ Once an endpoint is configured, runs are sent while they go on.")]
 `add` and `remove` need a terminal, and are refused while a run guards an agent. A transition with `approval: passkey`
 is approved on the page of `interlock console`; `interlock log RUN --verify` checks the signatures again.")]
     Passkey(PasskeyArgs),
-    /// Create a token for your own scripts, or one that holds an agent to a run.
+    /// Create a token for your own scripts, or one that binds an agent to a run.
     #[command(after_help = "Examples:
   interlock token                   a token for INTERLOCK_TOKEN; the previous one becomes void
   interlock token 01j               a bearer token for `interlock serve`, good until the run ends
@@ -403,7 +403,7 @@ An agent is held to a run by a bearer token of `interlock token RUN`, or by the 
 Exit code: that of the line; 126 if nothing was started."
     )]
     Exec(ExecArgs),
-    /// Keep the runs of a team in a PostgreSQL database (a program of its own, installed beside this one).
+    /// Keep the runs of a team in a PostgreSQL database (a separate program, installed beside this one).
     #[command(after_help = "Examples:
   interlock shared init --database postgres://interlock@db.example/interlock
   interlock shared doctor
@@ -413,7 +413,7 @@ Exit code: that of the line; 126 if nothing was started."
 The program is `interlock-shared`: build it with `cargo build --release -p interlock-shared`, and put it beside
 `interlock`. This help is all there is until then.")]
     Shared {
-        /// What is passed on to it.
+        /// The arguments for that program.
         #[arg(
             trailing_var_arg = true,
             allow_hyphen_values = true,

@@ -129,7 +129,7 @@ pub(crate) fn object(option: &str, text: Option<&str>) -> Result<Object, Failure
         return Ok(Object::new());
     };
     serde_json::from_str(text)
-        .map_err(|error| Failure::usage(anyhow::anyhow!("`{option}` wants a JSON object: {error}")))
+        .map_err(|error| Failure::usage(anyhow::anyhow!("`{option}` needs a JSON object: {error}")))
 }
 
 /// Returns the time, in milliseconds since 1970.

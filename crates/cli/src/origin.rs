@@ -78,7 +78,7 @@ pub(crate) fn load_again(app: &App, begun: &Origin, project: Option<&str>) -> Re
     let source = library.open(&file.name)?;
     let loaded = live::load_source(app, &library, &source)?;
     if !loaded.machine.durable {
-        return Err(anyhow::anyhow!("`{}` is no workflow of steps any more", file.name).into());
+        return Err(anyhow::anyhow!("`{}` is no longer a workflow of steps", file.name).into());
     }
     let origin = of_loaded(directory, &loaded, begun.clean_on_end);
     Ok(Now {

@@ -163,7 +163,12 @@ fn a_folder_is_checked_whole() {
     assert!(said.contains("failed flows/deep/bad.yaml"), "{said}");
     assert!(said.contains("failed flows/broken.yaml"), "{said}");
     assert!(!said.contains("package.json"), "{said}");
-    refused(&room, &["check", ".interlock"], 2, &["no workflow lies in"]);
+    refused(
+        &room,
+        &["check", ".interlock"],
+        2,
+        &["there is no workflow in"],
+    );
 }
 
 #[test]
@@ -355,7 +360,7 @@ fn an_edit_changes_one_place_and_shows_it() {
     assert_eq!(output.status.code(), Some(0), "{output:?}");
     let said = String::from_utf8(output.stderr).unwrap();
     assert!(
-        said.contains("flow.test.yaml` names `draft`, too"),
+        said.contains("flow.test.yaml` also names `draft`"),
         "{said}"
     );
     let renamed = text.replace("draft", "writing");
@@ -414,7 +419,7 @@ fn an_edit_that_is_refused_says_where_and_writes_nothing() {
         &room,
         &["edit", "flow.yaml", "add-state", "x", "[1]"],
         2,
-        &["no JSON object"],
+        &["not a JSON object"],
     );
     refused(
         &room,

@@ -209,7 +209,7 @@ fn mistakes_are_usage_errors() {
         ),
         (
             &["backtest", "fix.json", "nowhere"],
-            "`nowhere` is no file, no folder and no run",
+            "`nowhere` is not a file, a folder or a run",
         ),
         (
             &["backtest", "fix.json", ".", "--client", "vi"],

@@ -2,7 +2,7 @@
 //!
 //! What the corpus says of tool calls is asked of `interlock hook CLIENT`, with that
 //! client's tools and words, everything else of the command line. Claude Code is asked
-//! all of it, each other client the files of its turn: of both every third file, the
+//! all of it, each other client the files of its turn: of both every sixth file, the
 //! others on the next days; `cargo xtask soak` asks all. Left out is what a hook cannot be
 //! told: branches of a tool call, tools of another client, activities, and paths only a
 //! simulation reports; CodeMie files; and of a client what it does not tell.
@@ -39,11 +39,11 @@ use clients::{Speaks as _, Telling};
 const INTERLOCK: &str = env!("CARGO_BIN_EXE_interlock");
 const WORKERS: usize = 4;
 /// One file in so many is played.
-const PLAYED: usize = 3;
+const PLAYED: usize = 6;
 /// Fewer would mean that the corpus is no longer played here.
-const PLAYED_MIN: usize = 100;
+const PLAYED_MIN: usize = 50;
 /// The same for each other client.
-const SAMPLED_MIN: usize = 10;
+const SAMPLED_MIN: usize = 5;
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")

@@ -91,7 +91,7 @@ fn hooks_that_are_switched_off_refuse_the_start() {
     assert_eq!(output.status.code(), Some(1));
     let said = said(&output);
     assert!(
-        said.contains("the hooks of `claude` cannot be made active"),
+        said.contains("the hooks of `claude` cannot be activated"),
         "{said}"
     );
     assert!(said.contains("`disableAllHooks` is set in"), "{said}");

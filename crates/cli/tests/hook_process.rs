@@ -11,6 +11,7 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use interlock_testkit::dice::Dice;
 use interlock_testkit::interlock::{Interlock, before_tool};
 use interlock_testkit::room::Room;
 use serde_json::{Value, json};
@@ -140,7 +141,7 @@ fn a_denial_that_nobody_reads_is_exit_code_2() {
 #[test]
 fn a_killed_hook_loses_nothing_that_was_acknowledged() {
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
-    let mut random = Random::from_environment();
+    let mut dice = dice();
     let room = Room::new().unwrap();
     let interlock = Interlock::new(INTERLOCK, &room);
     let run = start(&room, KILLS * 2);
@@ -156,7 +157,7 @@ fn a_killed_hook_loses_nothing_that_was_acknowledged() {
     for number in 0..KILLS {
         let id = format!("toolu_killed_{number}_");
         let mut child = interlock.hook(&reading(&room, &id)).unwrap();
-        thread::sleep(random.below(whole * 3 / 2));
+        thread::sleep((whole * 3 / 2).mul_f64(dice.part()));
         // It may have ended by itself.
         drop(child.kill());
         match answer(&child.wait_with_output().unwrap()) {
@@ -224,32 +225,18 @@ fn find_id(value: &Value) -> Option<String> {
     }
 }
 
-/// A small generator (SplitMix64) whose seed is printed and can be given again.
-struct Random(u64);
-
-impl Random {
-    /// Takes the seed from `INTERLOCK_TEST_SEED`, else from the clock.
-    fn from_environment() -> Random {
-        let given = std::env::var("INTERLOCK_TEST_SEED")
-            .ok()
-            .map(|seed| seed.parse().unwrap());
-        let clock = || {
-            SystemTime::now()
-                .duration_since(UNIX_EPOCH)
-                .unwrap()
-                .subsec_nanos()
-        };
-        let seed = given.unwrap_or_else(|| u64::from(clock()));
-        eprintln!("INTERLOCK_TEST_SEED={seed}");
-        Random(seed)
-    }
-
-    fn below(&mut self, limit: Duration) -> Duration {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        let parts = u32::try_from((mixed >> 31) & 0xffff).unwrap();
-        limit * parts / 0xffff
-    }
+/// Choices whose seed is printed and can be given again by `INTERLOCK_TEST_SEED`; else the clock gives it.
+fn dice() -> Dice {
+    let given = std::env::var("INTERLOCK_TEST_SEED")
+        .ok()
+        .map(|seed| seed.parse().unwrap());
+    let clock = || {
+        SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .unwrap()
+            .subsec_nanos()
+    };
+    let seed = given.unwrap_or_else(|| u64::from(clock()));
+    eprintln!("INTERLOCK_TEST_SEED={seed}");
+    Dice::of_seed(seed)
 }

@@ -251,7 +251,7 @@ fn all_clients_are_put_in_and_taken_out_again() {
         assert_eq!(files(&room), before);
         let again = out(&call(&room, &[&["init", "--remove"], scope].concat()), 0);
         assert!(
-            again.starts_with("nothing of Interlock's is there"),
+            again.starts_with("there is nothing of Interlock to remove"),
             "{again}"
         );
     }

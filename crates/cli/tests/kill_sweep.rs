@@ -15,7 +15,7 @@ use std::{
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
-use interlock_testkit::{interlock::Interlock, room::Room, sample, terminal};
+use interlock_testkit::{dice::Dice, interlock::Interlock, room::Room, sample, terminal};
 use serde_json::Value;
 
 const INTERLOCK: &str = env!("CARGO_BIN_EXE_interlock");
@@ -118,16 +118,8 @@ fn seed() -> u64 {
 
 /// Chooses when point `at` is killed, and when it is killed again after it was taken up.
 fn delays(seed: u64, at: usize, took: Duration) -> [Duration; 2] {
-    let mut state = seed ^ (at as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    [(); 2].map(|()| {
-        // SplitMix64.
-        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = state;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^= mixed >> 31;
-        took.mul_f64(f64::from(u32::try_from(mixed >> 32).unwrap()) / f64::from(u32::MAX))
-    })
+    let mut dice = Dice::of("kill", seed ^ at as u64);
+    [(); 2].map(|()| took.mul_f64(dice.part()))
 }
 
 /// One run in a room of its own.

@@ -46,10 +46,14 @@ fn each(area: &str, cases_min: usize) {
     let next = AtomicUsize::new(0);
     let work = || {
         let mut wrong = Vec::new();
-        while let Some(file) = files.get(next.fetch_add(1, Ordering::Relaxed)) {
+        loop {
+            let number = next.fetch_add(1, Ordering::Relaxed);
+            let Some(file) = files.get(number) else {
+                break;
+            };
             let name = file.file_stem().unwrap().to_string_lossy().into_owned();
             let found = match Case::read(&fs::read_to_string(file).unwrap()) {
-                Ok(case) => play::with_each_provider(&case),
+                Ok(case) => play::with_todays_providers(&case, number),
                 Err(error) => vec![format!("is no case: {error}")],
             };
             wrong.extend(found.iter().map(|found| format!("{name}: {found}")));

@@ -199,7 +199,7 @@ fn a_notifier_that_fails_changes_no_verdict() {
     );
     assert_eq!(
         seen[1],
-        "warn `no-such-program` is not found outside of the project"
+        "warn `no-such-program` was not found outside the project"
     );
 }
 

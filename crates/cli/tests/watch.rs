@@ -306,7 +306,7 @@ fn without_a_terminal_it_says_so() {
     let room = room();
     let output = watch(&room).stdin(Stdio::null()).output().unwrap();
     assert_eq!(output.status.code(), Some(2));
-    assert!(String::from_utf8_lossy(&output.stderr).contains("wants a terminal"));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("needs a terminal"));
     let half = terminal::output(&mut watch(&room)).unwrap();
     assert_eq!(half.status.code(), Some(2), "its output is no terminal");
 }

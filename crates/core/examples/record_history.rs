@@ -14,15 +14,16 @@
 #[path = "../tests/properties/generate.rs"]
 mod generate;
 
-use generate::{Dice, command, machine};
+use generate::{command, machine};
 use interlock_core::{decide, evolve, names::RunId, run::Run};
+use interlock_testkit::dice::Dice;
 
 fn main() {
     let seed = std::env::args()
         .nth(1)
         .and_then(|seed| seed.parse().ok())
         .expect("name a seed");
-    let mut dice = Dice::new(seed);
+    let mut dice = Dice::of_seed(seed);
     let machine = machine(&mut dice);
     let mut run = Run::new(RunId::new("r"));
     for step in 0..60 {

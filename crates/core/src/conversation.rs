@@ -1,4 +1,4 @@
-//! The conversation that the lines of a run carry: what templates see of it, what a model is told, when it is too long.
+//! The conversation that a region carries: its values for templates, its text for models, and its length.
 
 mod before;
 
@@ -18,14 +18,14 @@ use crate::{
     run::{Frame, Run},
 };
 
-/// Bytes that count as one token.
+/// Number of bytes that count as one token.
 const TOKEN_BYTES: usize = 4;
-/// What a model is told where a stage has no task.
+/// Text sent to a model if a stage has no task.
 const NO_TASK: &str = "-";
-/// Tokens of one text that a model is sent, where the workflow allows no longer conversation.
+/// Maximum number of tokens of one text sent to a model, unless the workflow allows longer conversations.
 const SENT_TOKENS: u64 = 50_000;
 
-/// Cuts a text of a conversation to what a model is sent of it, with a notice; the log keeps all.
+/// Truncates a text of a conversation for a model, with a notice; the log keeps all of it.
 #[must_use]
 pub fn sent(machine: &Machine, text: String) -> String {
     let tokens_max = condensing(machine).map_or(SENT_TOKENS, |limits| limits.tokens_max);
@@ -36,7 +36,7 @@ fn condensing(machine: &Machine) -> Option<&Condensing> {
     machine.conversation.as_ref()?.condensing.as_ref()
 }
 
-/// Returns the code of the failure where a text of a stage cannot be filled.
+/// Returns the code of the failure if a text of a stage cannot be filled.
 pub(crate) const fn text_fault(machine: &Machine) -> &'static str {
     match machine.conversation {
         Some(_) => "template_error",
@@ -44,7 +44,7 @@ pub(crate) const fn text_fault(machine: &Machine) -> &'static str {
     }
 }
 
-/// Returns what templates see beside the context; `None`: the machine has no conversation.
+/// Returns the values that templates see besides the context; `None`: the machine has no conversation.
 #[must_use]
 pub fn beside(machine: &Machine, run: &Run, path: &FramePath) -> Option<Beside> {
     let rules = machine.conversation.as_ref()?;
@@ -78,10 +78,10 @@ pub fn beside(machine: &Machine, run: &Run, path: &FramePath) -> Option<Beside> 
     })
 }
 
-/// Completes the task of a stage as the model is told it.
+/// Completes the task of a stage for its model.
 ///
-/// `filled` is the task with its holes filled. A line names the item that a
-/// task says nothing of, and one each file that came with the run.
+/// `filled` is the task with its holes filled. One line is added for the item, if the task does not mention it,
+/// and one for each file that was attached to the run.
 pub(crate) fn complete_task(
     machine: &Machine,
     run: &Run,
@@ -117,7 +117,7 @@ fn templates(text: &Text) -> impl Iterator<Item = &Template> {
     })
 }
 
-/// Tells whether the conversation is to be condensed before the stage of `frame` sees it.
+/// Tells whether the conversation must be condensed before the stage of `frame` sees it.
 pub(crate) fn is_too_long(machine: &Machine, frame: &Frame) -> bool {
     let sees = |stage: &ModelStage| stage.history;
     let (Some(condensing), Some(dialogue), true) = (
@@ -130,7 +130,7 @@ pub(crate) fn is_too_long(machine: &Machine, frame: &Frame) -> bool {
     condense::is_due(&dialogue.history, condensing)
 }
 
-/// Returns the conversation that the stage at `path` sees, oldest message first; empty: none.
+/// Returns the conversation that the stage at `path` sees, oldest message first; it may be empty.
 #[must_use]
 pub fn seen_history<'r>(machine: &Machine, run: &'r Run, path: &FramePath) -> &'r [Message] {
     let Some(frame) = run.frame(path) else {
@@ -143,9 +143,9 @@ pub fn seen_history<'r>(machine: &Machine, run: &'r Run, path: &FramePath) -> &'
     }
 }
 
-/// Returns the model that the workflow wants for the stage at `path`; `None`: it names none.
+/// Returns the model that the workflow names for the stage at `path`; `None`: it names none.
 ///
-/// A state that sums up takes that of the assistant which spoke last on its line.
+/// A summarising state uses the model of the assistant that spoke last in its region.
 #[must_use]
 pub fn stage_model<'m>(machine: &'m Machine, run: &Run, path: &FramePath) -> Option<&'m str> {
     let frame = run.frame(path)?;
@@ -161,7 +161,7 @@ pub fn stage_model<'m>(machine: &'m Machine, run: &Run, path: &FramePath) -> Opt
     speaker.unwrap_or(state).model.as_deref()
 }
 
-/// Cuts a text after so many tokens, four bytes each, and says so.
+/// Truncates a text to a number of tokens, four bytes each, and says so in it.
 #[must_use]
 pub fn cut(text: String, tokens_max: u64) -> String {
     let max = usize::try_from(tokens_max).unwrap_or(usize::MAX);

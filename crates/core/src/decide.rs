@@ -1,4 +1,4 @@
-//! Answers a command against a run: events and a reply, or a refusal.
+//! Decides a command against a run: returns events and a reply, or a refusal.
 
 mod activities;
 mod adopt;
@@ -42,41 +42,41 @@ use crate::{
     run::{DurableRun, Frame, Phase, Run, RunKind},
 };
 
-/// Times that an agent is kept from ending its work without a transition in between.
+/// Maximum number of times that an agent is stopped from finishing without a transition in between.
 const FINISH_REFUSALS_MAX: u32 = 3;
 
-/// What a command brought about.
+/// The result of a command.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Decision {
-    /// What happened, to be appended and folded in this order; a refusal is recorded too.
+    /// Events to append and fold, in this order; a refusal is an event, too.
     pub events: Vec<Event>,
-    /// What the one who asked is told.
+    /// Reply to the caller.
     pub reply: Reply,
-    /// The frame that was addressed, where one was found.
+    /// Path of the frame that was addressed, if one was found.
     pub path: FramePath,
 }
 
-/// What the one who asked is told.
+/// The reply to the caller of a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reply {
-    /// Done, or the call may run.
+    /// The command is done, or the call may run.
     Accepted,
-    /// Taken to a person: the transition is pending.
+    /// The transition waits for a person.
     Pending {
-        /// What the person is asked.
+        /// Message shown to the person.
         message: String,
-        /// The id that names it.
+        /// Id of the request.
         id: ApprovalId,
     },
     /// The call needs a person's grant.
     Ask(Refusal),
-    /// No.
+    /// The command was refused.
     Refused(Refusal),
 }
 
-/// Answers `command` against `run` as it is.
+/// Decides `command` against `run`.
 ///
-/// Total and pure: same inputs, same decision; never panics.
+/// This function is total and pure: the same inputs give the same decision, and it never panics.
 #[must_use]
 pub fn decide(machine: &Machine, run: &Run, command: &Command) -> Decision {
     if let (CommandKind::Propose(call), Phase::Open) = (&command.kind, &run.phase) {
@@ -161,10 +161,10 @@ pub fn decide(machine: &Machine, run: &Run, command: &Command) -> Decision {
     }
 }
 
-/// What a command is told, or why not.
+/// The reply to a command, or a refusal.
 type Answered = Result<Reply, Refusal>;
 
-/// A decision in the making: events so far, and the run as they leave it.
+/// A decision in progress: the events so far, and the run after them.
 #[derive(Debug)]
 struct Work<'a> {
     machine: &'a Machine,
@@ -172,23 +172,23 @@ struct Work<'a> {
     events: Vec<Event>,
     at_ms: u64,
     path: FramePath,
-    /// Frames to be carried on with, the next one last.
+    /// Frames to continue with, the next one last.
     due: Vec<FramePath>,
     settling: bool,
-    /// Transitions taken by the run itself since something was done.
+    /// Number of transitions that the run took by itself since the last effect.
     moves: usize,
-    /// Items of loops started by this command.
+    /// Number of items of loops started by this command.
     items_started: u32,
 }
 
 impl<'a> Work<'a> {
-    /// Records an event and folds it at once.
+    /// Records an event and folds it into the run.
     fn emit(&mut self, event: Event) {
         evolve::fold(&mut self.run, &event);
         self.events.push(event);
     }
 
-    /// Returns the frame at `path` and the machine it runs in.
+    /// Returns the frame at `path` and its machine.
     fn stand(&self, path: &FramePath) -> Result<(&Frame, &'a Machine), Refusal> {
         let frame = self.run.frame(path).ok_or_else(|| no_frame(path))?;
         let machine = self
@@ -204,7 +204,7 @@ impl<'a> Work<'a> {
         Ok((frame, state_of(machine, frame)?))
     }
 
-    /// Tells whether the frame at `path` is there and no branch around it has ended.
+    /// Tells whether the frame at `path` exists and no branch around it has ended.
     fn is_open(&self, path: &FramePath) -> bool {
         let mut frame = &self.run.root;
         for name in path.names() {
@@ -216,7 +216,7 @@ impl<'a> Work<'a> {
         !self.run.is_over()
     }
 
-    /// Returns what guards of the machine are evaluated against in `frame`.
+    /// Returns the values that guards of the machine are evaluated against in `frame`.
     const fn scope<'s>(&'s self, machine: &'s Machine, frame: &'s Frame) -> Scope<'s> {
         Scope {
             machine,
@@ -225,7 +225,7 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// Refuses what a run does not take that has not begun, is over or is paused.
+    /// Refuses commands to a run that has not begun, has ended or is paused.
     fn open_and_going(&self) -> Result<(), Refusal> {
         self.open()?;
         match &self.run.paused {
@@ -293,7 +293,7 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// A sub-agent has stopped: what it left unfinished is free for others.
+    /// Releases the branch of a sub-agent that has stopped, so that others can continue its work.
     fn release_agent(&mut self, agent: &AgentId) -> Answered {
         if self.run.phase == Phase::Open {
             self.assume_all_of(agent)?;
@@ -306,9 +306,9 @@ impl<'a> Work<'a> {
         Ok(Reply::Accepted)
     }
 
-    /// Refuses the end of the agent's work while the workflow wants more of it.
+    /// Refuses to let the agent finish while the workflow requires more work.
     ///
-    /// Never for ever: after [`FINISH_REFUSALS_MAX`] refusals without a transition the agent may end.
+    /// After [`FINISH_REFUSALS_MAX`] refusals without a transition, the agent may finish.
     fn end_of_work(&mut self) -> Answered {
         let waits = self.run.paused.is_some() || !pending(self.machine, &self.run).is_empty();
         let is_free = self.machine.finish.is_optional()
@@ -366,7 +366,7 @@ impl<'a> Work<'a> {
     }
 }
 
-/// A frame that the run or its machine no longer has.
+/// Makes the refusal for a frame that the run or its machine no longer has.
 fn no_frame(path: &FramePath) -> Refusal {
     Refusal::new(
         Code::UnknownBranch,

@@ -1,4 +1,4 @@
-//! Derives what must be done now from where a run is.
+//! Derives the effects that must be performed now from the state of a run.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::{
     run::{Frame, Run, Running, RunningAt},
 };
 
-/// Returns what is to be done for each frame, in the order of the frames.
+/// Returns the effect due for each frame, in the order of the frames.
 #[must_use]
 pub fn effects(machine: &Machine, run: &Run) -> Vec<Effect> {
     if run.paused.is_some() {
@@ -30,7 +30,7 @@ pub fn effects(machine: &Machine, run: &Run) -> Vec<Effect> {
 
 /// Returns the files that the texts of the state at `path` still need, by absolute path.
 ///
-/// With `files` read so far; empty: a [`crate::command::CommandKind::Supply`] has all it needs.
+/// `files` are those read so far. If the result is empty, a [`crate::command::CommandKind::Supply`] is complete.
 #[must_use]
 pub fn missing_files(machine: &Machine, run: &Run, path: &FramePath, files: &Files) -> Vec<String> {
     match filled(machine, run, path, files) {
@@ -39,12 +39,12 @@ pub fn missing_files(machine: &Machine, run: &Run, path: &FramePath, files: &Fil
     }
 }
 
-/// Fills the texts of the state at `path` with the values of this moment, whatever they were at its entry.
+/// Fills the texts of the state at `path` with current values, not with those at the state's entry.
 ///
-/// `None`: the state is not there, or has no texts.
+/// `None`: the run is not in that state, or the state has no texts.
 ///
 /// # Errors
-/// A file lacks, see [`missing_files`], or a text cannot be filled.
+/// A file is missing (see [`missing_files`]), or a text cannot be filled.
 pub fn fill_now(
     machine: &Machine,
     run: &Run,
@@ -57,7 +57,7 @@ pub fn fill_now(
     }
 }
 
-/// Fills the texts of the state at `path`; `None`: the state is not there.
+/// Fills the texts of the state at `path`; `None`: the run is not in that state.
 fn filled(
     machine: &Machine,
     run: &Run,
@@ -113,14 +113,14 @@ fn effect(machine: &Machine, run: &Run, path: &FramePath) -> Option<Effect> {
     not_started(run, frame, state, effect)
 }
 
-/// Returns when the time of a task is over; `None`: it has no bound, or waits for a person's word.
+/// Returns the deadline of a task; `None`: it has no time limit, or waits for a person.
 pub(crate) fn late_ms(state: &State, running: &Running) -> Option<u64> {
     let bounded = matches!(state.activity, Activity::Task(_)) && running.at != RunningAt::Lost;
     let limit = state.timeout_ms.filter(|_| bounded)?;
     Some(running.since_ms.saturating_add(limit))
 }
 
-/// Tells whether a stage waits for a person's word on one of its calls.
+/// Tells whether a stage waits for a person's answer about one of its calls.
 #[must_use]
 pub fn asks(frame: &Frame) -> bool {
     let calls = frame
@@ -140,7 +140,7 @@ const fn started(state: &State) -> EffectStatus {
     }
 }
 
-/// Fills in an effect whose start is no event: files are to be read, or the run is not durable.
+/// Completes an effect whose start is not an event: files are to be read, or the run is not durable.
 fn not_started(run: &Run, frame: &Frame, state: &State, mut effect: Effect) -> Option<Effect> {
     match &state.activity {
         Activity::Wait { wait_ms } => {

@@ -1,4 +1,4 @@
-//! Folds an event into a run: the only way a run changes.
+//! Folds an event into a run. A run changes in no other way.
 
 mod activities;
 mod attempts;
@@ -31,14 +31,14 @@ use crate::{
     run::{Confined, Frame, Handling, Pause, Phase, Region, Run, RunKind, ShellLine, Stay},
 };
 
-/// Returns `run` as it is after `event`. Total; knows no machine.
+/// Returns `run` after `event`. This function is total and needs no machine.
 #[must_use]
 pub fn evolve(mut run: Run, event: &Event) -> Run {
     fold(&mut run, event);
     run
 }
 
-/// Makes `run` what it is after `event`.
+/// Applies `event` to `run`.
 pub(crate) fn fold(run: &mut Run, event: &Event) {
     apply(run, event);
     run.seq += 1;
@@ -322,7 +322,7 @@ fn merge(frame: &mut Frame, data: &Object) {
     }
 }
 
-/// Puts what a person said where the agent is told.
+/// Stores a person's note where the agent will see it.
 fn enter_note(run: &mut Run, path: &FramePath, note: Option<&str>) {
     if let Some(frame) = run.frame_mut(path) {
         frame.stay.note = note.map(str::to_owned);

@@ -1,4 +1,4 @@
-//! The texts of a state, filled with what they name when it is entered.
+//! The texts of a state, filled with values when the state is entered.
 
 use interlock_expr::{
     number::{Side, compare_text},
@@ -11,20 +11,20 @@ use crate::{
     run::Frame,
 };
 
-/// Characters that the reason of a pause may have.
+/// Maximum number of characters of the reason for a pause.
 const REASON_MAX: usize = 500;
 
-/// What filling the texts of a state came to.
+/// Result of filling the texts of a state.
 pub(crate) enum Filled {
     /// The state has no texts.
     Nothing,
-    /// What the work is given, and the file its output goes to.
+    /// Input of the effect, and the file that its output is written to.
     Work(Value, Option<String>),
-    /// What was found out by looking at a value.
+    /// Result of testing a value.
     Tested(String, Option<String>),
 }
 
-/// Returns the kind of what is carried out for an activity; of one that nobody carries out, files are read.
+/// Returns the kind of an activity's effect; for an activity without one, it is reading files.
 pub(crate) fn kind_of(activity: &Activity) -> EffectKind {
     match activity {
         Activity::Task(task) => EffectKind::from(&task.kind),
@@ -80,16 +80,16 @@ pub(crate) fn fill(
     }
 }
 
-/// No file was read.
+/// Used if no file has been read.
 static NO_FILES: Files = Files::new();
-/// What paths are resolved against in a run that has no folders.
+/// Places that paths are resolved against in a run without folders.
 static NO_PLACES: Places = Places {
     run_dir: String::new(),
     project: String::new(),
     home: String::new(),
 };
 
-/// Returns what the texts of `frame` are filled from, besides files and a conversation.
+/// Returns the values that fill the texts of `frame`, besides files and a conversation.
 pub(crate) fn sources<'a>(frame: &'a Frame, places: Option<&'a Places>) -> Sources<'a> {
     Sources {
         context: &frame.line.context,
@@ -100,7 +100,7 @@ pub(crate) fn sources<'a>(frame: &'a Frame, places: Option<&'a Places>) -> Sourc
     }
 }
 
-/// Returns the absolute path of the file that the output of a state goes to.
+/// Returns the absolute path of the file that the output of a state is written to.
 pub(crate) fn file_of(
     state: &State,
     sources: &Sources<'_>,
@@ -124,7 +124,7 @@ fn wrong(reason: String) -> MissingInput {
     })
 }
 
-/// Looks at a value; the output is text.
+/// Tests a value; the result is text.
 fn look(test: &Test, sources: &Sources<'_>) -> Result<String, MissingInput> {
     let name = if matches!(test.op, TestOp::Value | TestOp::Empty | TestOp::NotEmpty) {
         "value"

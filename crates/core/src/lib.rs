@@ -1,11 +1,11 @@
 //! The interlock engine: a deterministic state machine between an agent and its tools.
 //!
-//! Three pure functions hold the whole behaviour: [`decide`] answers a
-//! command, [`evolve`] folds an event, [`effects`] says what must be done now.
-//! No input or output, no clock, no randomness, no async.
+//! Three pure functions contain the whole behaviour: [`decide`] decides a command, [`evolve`] folds an event, and
+//! [`effects`] returns the effects that must be performed now. The crate uses no input or output, no clock, no randomness
+//! and no async code.
 //!
-//! What a machine and a run are, and how a call is judged, stands in crates below. Their modules are here too, so that
-//! whoever asks the engine needs no other crate.
+//! Machines, runs and verdicts are defined in crates below this one. Their modules are exported here, too, so that
+//! users of the engine need no other crate.
 
 pub mod conversation;
 pub mod stage;

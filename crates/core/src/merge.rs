@@ -1,10 +1,10 @@
-//! What regions bring together: the one place that merges.
+//! Merges the results of regions. No other module does.
 //!
-//! A merge is worked out once, when it is decided, and stands in the event that joins: to fold a log again
-//! needs none of these rules, so that a change of them never rewrites what an old log means.
+//! A merge is computed once, when it is decided, and recorded in the event that joins the regions. Folding a log does not
+//! use these rules, so that changing them never changes the meaning of an old log.
 //!
-//! Branches of a fork give what they changed, branches of steps what they captured, regions with a
-//! conversation their context, their messages and their outputs.
+//! Branches of a fork contribute the keys they changed, and branches of steps the keys they captured. Regions with a
+//! conversation contribute their contexts, messages and outputs.
 
 use std::{collections::BTreeSet, sync::Arc};
 
@@ -33,7 +33,7 @@ pub(crate) fn branches(machine: &Machine, frame: &Frame, rule: Merge, outcome: O
     context
 }
 
-/// Merges what succeeded branches changed, in the order written.
+/// Merges the changes of successful branches, in the order written.
 fn changed(frame: &Frame) -> Object {
     let mut merged = Object::new();
     for region in succeeded(frame) {
@@ -46,7 +46,7 @@ fn changed(frame: &Frame) -> Object {
     merged
 }
 
-/// Merges what branches captured, in the order written; failed ones too.
+/// Merges the captured keys of all branches, including failed ones, in the order written.
 fn captured(frame: &Frame) -> Object {
     let mut merged = Object::new();
     for region in &frame.regions {
@@ -59,7 +59,7 @@ fn captured(frame: &Frame) -> Object {
     merged
 }
 
-/// Puts together what the stages of all branches handed in, as the stages are written.
+/// Merges the results that the stages of all branches submitted, in the order of the stages.
 fn upstream(machine: &Machine, frame: &Frame) -> Value {
     let of = |frame: &Frame| {
         let upstream = frame.line.context.get(UPSTREAM);
@@ -87,7 +87,7 @@ fn upstream(machine: &Machine, frame: &Frame) -> Value {
     Value::Object(ordered)
 }
 
-/// Merges regions that wait at one state: the first of them goes on with what they all have.
+/// Merges regions that wait at one state; the first of them continues with the result.
 pub(crate) fn converging(holder: &Frame, names: &[&str]) -> Merged {
     let arrived: Vec<&Region> = (holder.regions.iter().map(AsRef::as_ref))
         .filter(|region: &&Region| names.contains(&region.name.as_str()))
@@ -96,7 +96,7 @@ pub(crate) fn converging(holder: &Frame, names: &[&str]) -> Merged {
     merge_regions(holder, &arrived, Value::Array(outputs), true)
 }
 
-/// Merges the regions of a fork that have all ended: the output is a list of theirs, or that of a single one.
+/// Merges the regions of a fork that have all ended: the output is the list of their outputs, or that of a single region.
 pub(crate) fn fork(holder: &Frame) -> Merged {
     let ended: Vec<&Region> = succeeded(holder).collect();
     let output = match ended.as_slice() {
@@ -106,7 +106,7 @@ pub(crate) fn fork(holder: &Frame) -> Merged {
     merge_regions(holder, &ended, output, false)
 }
 
-/// Merges the regions of items, in the order of the items; with `collects`, a failed one is listed with its error.
+/// Merges the regions of items, in the order of the items; with `collects`, a failed region contributes its error.
 pub(crate) fn items(holder: &Frame, collects: bool) -> Merged {
     let counts: Vec<&Region> = succeeded(holder).collect();
     let outputs = holder
@@ -173,12 +173,12 @@ fn task_of(frame: &Frame) -> Value {
         .map_or(Value::Null, |dialogue| dialogue.task.clone())
 }
 
-/// Returns the last output of a region as it stands in a list of several.
+/// Returns the last output of a region as an entry of a list.
 fn listed(frame: &Frame) -> Value {
     Conversation::listed(&task_of(frame))
 }
 
-/// Tells whether two values are the same, numbers by what they are worth.
+/// Tells whether two values are equal; numbers are compared by value.
 fn is_same(one: Option<&Value>, other: Option<&Value>) -> bool {
     match (one, other) {
         (Some(one), Some(other)) => deep_equal(one, other),
@@ -186,7 +186,7 @@ fn is_same(one: Option<&Value>, other: Option<&Value>) -> bool {
     }
 }
 
-/// Merges what regions wrote, in their order: the last writer of a key wins, appended lists are joined.
+/// Merges the keys that regions wrote, in order: the last writer of a key wins, and appended lists are joined.
 fn context(before: &Arc<Object>, regions: &[&Region]) -> Object {
     let mut merged: Object = before.as_ref().clone();
     for region in regions {
@@ -225,7 +225,7 @@ fn context(before: &Arc<Object>, regions: &[&Region]) -> Object {
     merged
 }
 
-/// Appends to `so_far` what a region has appended to `base`.
+/// Appends to `so_far` the values that a region appended to `base`.
 fn join_lists(so_far: Option<&Value>, base: Option<&Value>, value: &Value) -> Option<Value> {
     let list = |value: Option<&Value>| match value {
         None => Some(Vec::new()),
@@ -254,7 +254,7 @@ fn join_lists(so_far: Option<&Value>, base: Option<&Value>, value: &Value) -> Op
     Some(Value::Array(so_far))
 }
 
-/// Returns the assistant's state that spoke last, in the order of the regions.
+/// Returns the state of the assistant that spoke last, in the order of the regions.
 fn last_spoken(before: Option<&Conversation>, regions: &[&Region]) -> Option<StateName> {
     let spoke = |dialogue: Option<&Conversation>| dialogue?.last_speaker.clone();
     let newest = regions
@@ -264,7 +264,7 @@ fn last_spoken(before: Option<&Conversation>, regions: &[&Region]) -> Option<Sta
     newest.or_else(|| spoke(before))
 }
 
-/// Names the messages of the conversation that follows: those before, then what each region has said, in their order.
+/// Lists the messages of the merged conversation: the earlier ones, then those of each region, in order.
 fn messages(before: Option<&Conversation>, regions: &[&Region]) -> Vec<MessageRange> {
     let before: &[Message] = before.map_or(&[], |dialogue| dialogue.history.as_slice());
     let mut cleared = !regions.is_empty();

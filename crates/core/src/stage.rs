@@ -1,7 +1,7 @@
-//! What is to be done next for a model stage.
+//! The next step of a model stage.
 //!
-//! One attempt goes Setup, Init, Act, Assert, Exit, Next. [`step`] says what
-//! whoever carries the stage out does next; it answers with a [`StageCommand`](crate::command::StageCommand).
+//! An attempt passes through Setup, Init, Act, Assert, Exit and Next. [`step`] returns what the runner must do next; the
+//! runner reports back with a [`StageCommand`](crate::command::StageCommand).
 
 use crate::{
     attempt::CallStatus,
@@ -12,31 +12,31 @@ use crate::{
     run::{Run, RunningAt},
 };
 
-/// What is to be done next for a stage.
+/// The next step of a stage.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Step {
-    /// The tools that are there are to be told: [`StageCommand::Begin`](crate::command::StageCommand::Begin).
+    /// Report the available tools: [`StageCommand::Begin`](crate::command::StageCommand::Begin).
     Begin,
-    /// A model is to be called: [`StageCommand::CallModel`](crate::command::StageCommand::CallModel), then its end.
+    /// Call a model: [`StageCommand::CallModel`](crate::command::StageCommand::CallModel), then report its result.
     Model {
-        /// The number of the message to come, from 1.
+        /// Number of the message to come, from 1.
         turn: u32,
-        /// Whether the call is in the log already, and its end is not.
+        /// Whether the log already has the call, but not its result.
         logged: bool,
     },
-    /// The conversation is too long, and is to be condensed first: [`StageCommand::Condensed`](crate::command::StageCommand::Condensed).
+    /// Condense the conversation, which is too long: [`StageCommand::Condensed`](crate::command::StageCommand::Condensed).
     Condense,
-    /// The model is called again at this time, in milliseconds since 1970, and not before.
+    /// Call the model again at this time, in milliseconds since 1970.
     Wait(u64),
-    /// The call at this place of the last message is to be judged: [`StageCommand::Propose`](crate::command::StageCommand::Propose).
+    /// Propose the call at this position in the last message: [`StageCommand::Propose`](crate::command::StageCommand::Propose).
     Propose(usize),
-    /// The calls at these places run, or are to be run again after a crash: [`StageCommand::Record`](crate::command::StageCommand::Record).
+    /// Run the calls at these positions, or run them again after a crash: [`StageCommand::Record`](crate::command::StageCommand::Record).
     Run(Vec<usize>),
-    /// A person is asked about the call at this place.
+    /// Wait for a person's answer about the call at this position.
     Person(usize),
 }
 
-/// Returns what is to be done next for the stage of the frame at `path`; `None`: none is under way there.
+/// Returns the next step for the stage of the frame at `path`; `None`: no attempt is in progress there.
 #[must_use]
 pub fn step(machine: &Machine, run: &Run, path: &FramePath) -> Option<Step> {
     let frame = run.frame(path)?;
@@ -81,10 +81,10 @@ pub fn step(machine: &Machine, run: &Run, path: &FramePath) -> Option<Step> {
     })
 }
 
-/// Why a model is not called where [`is_spent`] holds.
+/// Message for a model call that is refused because [`is_spent`] is true.
 pub(crate) const SPENT: &str = "the run has spent what it may on models: no further call is made";
 
-/// Tells whether the run has spent what it may on models.
+/// Tells whether the run has spent its budget for models.
 pub(crate) fn is_spent(machine: &Machine, run: &Run) -> bool {
     let budget = machine.stages.as_ref().map(|rules| rules.budget);
     let budget = budget.unwrap_or_default();

@@ -7,13 +7,14 @@ mod generate;
 mod history;
 mod reference;
 
-use generate::{Dice, command, machine};
+use generate::{command, machine};
 use interlock_core::{
     Reply, command::CommandKind, decide, event::Event, evolve, names::RunId, run::Run,
 };
+use interlock_testkit::dice::Dice;
 use reference::Reference;
 
-const SEQUENCES: u64 = 8_000;
+const SEQUENCES: u64 = 4_000;
 const COMMANDS_MAX: u64 = 24;
 
 #[expect(
@@ -28,12 +29,12 @@ fn setting(name: &str, default: u64) -> u64 {
 }
 
 fn play(seed: u64) {
-    let mut dice = Dice::new(seed);
+    let mut dice = Dice::of_seed(seed);
     let machine = machine(&mut dice);
     let mut run = Run::new(RunId::new("r"));
     let mut reference = Reference::new(&machine);
     let mut events = Vec::new();
-    for step in 0..=dice.below(COMMANDS_MAX) {
+    for step in 0..=dice.number_below(COMMANDS_MAX) {
         let command = command(&mut dice, &machine, step);
         let decision = decide(&machine, &run, &command);
         assert_eq!(

@@ -17,6 +17,7 @@ use std::{
 use interlock_edit::{Operation, Refusal, Why, edit};
 use interlock_formats::{NoWorkflows, Source, Tree};
 
+use interlock_testkit::dice::Dice;
 use operations::Random;
 
 /// Operations tried; `INTERLOCK_EDITS` tries another number.
@@ -38,7 +39,9 @@ fn an_edit_changes_what_it_says_and_no_comment_elsewhere() {
         if done + shown.len() >= count {
             break;
         }
-        let mut random = Random(seed * 7 + 1);
+        let mut random = Random {
+            dice: Dice::of_seed(seed),
+        };
         let plain = &corpus[usize::try_from(seed).unwrap() % corpus.len()];
         let source = if seed % 3 == 0 {
             plain.clone()
@@ -169,16 +172,16 @@ fn with_comments(source: &Source, random: &mut Random) -> Source {
     let mut text = String::new();
     for (number, line) in source.text.lines().enumerate() {
         let mut with = String::new();
-        if random.below(5) == 0 {
+        if random.dice.below(5) == 0 {
             let indent = line.len() - line.trim_start().len();
             with += &format!("{}# above {number}\n", &line[..indent]);
         }
         with += line;
-        if random.below(6) == 0 {
+        if random.dice.below(6) == 0 {
             with += &format!("  # behind {number}");
         }
         with.push('\n');
-        if random.below(9) == 0 {
+        if random.dice.below(9) == 0 {
             with.push('\n');
         }
         let rest: Vec<&str> = source.text.lines().skip(number + 1).collect();

@@ -1,4 +1,4 @@
-//! Which frame a command is for.
+//! Finds the frame that a command is for.
 
 use crate::{
     machine::Machine,
@@ -7,21 +7,21 @@ use crate::{
     run::{Frame, Run},
 };
 
-/// The frame a command is for, and the sub-agent to be bound first.
+/// The frame that a command is for, and the sub-agent to bind first.
 #[derive(Debug)]
 pub struct Address {
     /// Path of the frame.
     pub path: FramePath,
-    /// Sub-agent that is bound first; `None`: nobody.
+    /// Sub-agent that is bound first; `None`: no sub-agent.
     pub bind: Option<Bind>,
 }
 
-/// A sub-agent and the frame it is to hold.
+/// A sub-agent and the frame that it works in.
 #[derive(Debug)]
 pub struct Bind {
     /// The sub-agent.
     pub agent: AgentId,
-    /// Path of the frame that it is to hold.
+    /// Path of the frame.
     pub path: FramePath,
 }
 
@@ -30,7 +30,7 @@ impl Address {
         Self { path, bind: None }
     }
 
-    /// Binds `agent`, where there is one, to the frame itself.
+    /// Binds `agent`, if there is one, to the frame itself.
     fn binding(path: FramePath, agent: Option<&AgentId>) -> Self {
         let bind = agent.map(|agent| Bind {
             agent: agent.clone(),
@@ -40,13 +40,14 @@ impl Address {
     }
 }
 
-/// Finds the frame for a command of `agent` that may name a `branch`.
+/// Finds the frame for a command of `agent`, which may name a `branch`.
 ///
-/// A named branch wins, then the branch the sub-agent is bound to, then the
-/// first free one. What a sub-agent holds is nobody else's, be it a sibling or
-/// the main agent, until it stops or its branch ends.
+/// A named branch takes precedence, then the branch that the sub-agent is bound to, then the first free branch.
+/// While a sub-agent is bound to a branch, neither another sub-agent nor the main agent can use it. The binding
+/// lasts until the sub-agent stops or the branch ends.
 ///
 /// # Errors
+/// No open branch has that name, or another sub-agent works there.
 /// No open branch has that name, or another sub-agent works there.
 pub fn locate(
     machine: &Machine,
@@ -101,7 +102,7 @@ fn locate_named(
     Ok(Address::binding(path, newcomer))
 }
 
-/// Finds the frame that a person means, whoever works there.
+/// Finds the frame that a person names, whoever works there.
 ///
 /// # Errors
 /// No open branch has that name.
@@ -110,14 +111,14 @@ pub fn locate_for_person(run: &Run, branch: Option<&str>) -> Result<FramePath, R
     first_open(run.frame(&path), &path).ok_or_else(|| none_open(run))
 }
 
-/// Finds the frame that holds the open branches, for what belongs to none of them.
+/// Finds the frame above the open branches, for commands that belong to none of them.
 #[must_use]
 pub fn above_branches(run: &Run) -> Option<FramePath> {
     let leaf = run.open_leaves().into_iter().next()?;
     leaf.split_last().map(|(above, _)| above)
 }
 
-/// Binds a sub-agent that had stopped to what it left, where nobody took it.
+/// Binds a sub-agent that had stopped to its previous branch, if nobody else has taken it.
 fn returning(run: &Run, agent: Option<&AgentId>, bound: &FramePath) -> Option<Bind> {
     let agent = agent.filter(|agent| run.away.contains(*agent))?;
     Some(Bind {
@@ -126,14 +127,14 @@ fn returning(run: &Run, agent: Option<&AgentId>, bound: &FramePath) -> Option<Bi
     })
 }
 
-/// Returns the first open frame at or below `path` that no other sub-agent holds.
+/// Returns the first open frame at or below `path` to which no other sub-agent is bound.
 fn first_free(run: &Run, path: &FramePath, agent: Option<&AgentId>) -> Option<FramePath> {
     let leaves = run.open_leaves();
     let mut below = leaves.into_iter().filter(|leaf| path.holds(leaf));
     below.find(|leaf| holder(run, leaf).is_none_or(|holder| Some(holder) == agent))
 }
 
-/// Returns the sub-agent at work that holds the frame at `leaf`.
+/// Returns the active sub-agent that is bound to the frame at `leaf`.
 fn holder<'r>(run: &'r Run, leaf: &FramePath) -> Option<&'r AgentId> {
     let mut at_work = run
         .agents
@@ -159,7 +160,7 @@ fn held(run: &Run, path: &FramePath, name: &str) -> Refusal {
     )
 }
 
-/// Tells whether branches are open somewhere in the run.
+/// Tells whether any branches of the run are open.
 #[must_use]
 pub fn in_fork(machine: &Machine, run: &Run) -> bool {
     fn forks(machine: &Machine, frame: &Frame) -> bool {
@@ -182,9 +183,9 @@ fn first_open(frame: Option<&Frame>, path: &FramePath) -> Option<FramePath> {
     open.find_map(|region| first_open(Some(&region.frame), &path.child(&region.name)))
 }
 
-/// Finds the open frame that a branch name such as `outer/inner` means.
+/// Finds the open frame that a branch name such as `outer/inner` refers to.
 ///
-/// Names of called machines may be left out: a call has one frame below it.
+/// Names of called machines may be left out, because a call has exactly one frame below it.
 fn named(run: &Run, name: &str) -> Result<FramePath, Refusal> {
     let unknown = || {
         let open: Vec<String> = run
@@ -236,7 +237,7 @@ fn none_open(run: &Run) -> Refusal {
     Refusal::new(Code::UnknownBranch, text)
 }
 
-/// Finds the frame that a command of `agent` that may name a `branch` is for.
+/// Finds the frame for a command of `agent`, which may name a `branch`.
 ///
 /// # Errors
 /// No open branch has that name, or the sub-agent works in another.

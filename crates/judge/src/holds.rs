@@ -1,4 +1,4 @@
-//! Evaluates guards, with three values: what cannot be told stays so under `not`, `any` and `all`.
+//! Evaluates guards with three values: an unknown result remains unknown under `not`, `any` and `all`.
 
 mod evidence;
 mod substance;
@@ -22,37 +22,37 @@ use crate::{
     run::{Frame, Run},
 };
 
-/// How deep guards may be composed of guards.
+/// Maximum nesting of guards.
 pub const DEPTH_MAX: usize = 64;
 
-/// Characters of a condition that are told.
+/// Maximum number of characters of a condition in messages.
 const CONDITION_MAX: usize = 200;
 
 /// A guard that does not hold.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unmet {
-    /// The guard's name, or what it compares.
+    /// Name of the guard, or a description of its comparison.
     pub guard: String,
-    /// What it saw and what it wanted, as one clause.
+    /// What the guard saw and what it requires, as one clause.
     pub reason: String,
-    /// The top-level context key it read, if it read one.
+    /// Top-level context key that the guard read, if it read one.
     pub key: Option<String>,
-    /// Whether it could not be evaluated at all.
+    /// Whether the guard could not be evaluated.
     pub unreadable: bool,
 }
 
-/// What guards are evaluated against.
+/// The values that guards are evaluated against.
 #[derive(Debug, Clone, Copy)]
 pub struct Scope<'a> {
-    /// The machine the frame runs in; defines the named guards.
+    /// Machine of the frame, which defines the named guards.
     pub machine: &'a Machine,
-    /// The run, for evidence.
+    /// Run, for evidence.
     pub run: &'a Run,
-    /// The frame, for its context and its output.
+    /// Frame, for its context and output.
     pub frame: &'a Frame,
 }
 
-/// Returns every guard of `guards` that does not hold, in order; none: they hold.
+/// Returns every guard of `guards` that does not hold, in order; an empty list if all hold.
 #[must_use]
 pub fn unmet<'a>(scope: Scope<'a>, guards: &'a [GuardRef]) -> Vec<Unmet> {
     let mut evaluation = Evaluation::new(scope);
@@ -62,7 +62,7 @@ pub fn unmet<'a>(scope: Scope<'a>, guards: &'a [GuardRef]) -> Vec<Unmet> {
         .collect()
 }
 
-/// Returns the guards of `rule` that cannot be evaluated, up to the transition whose guards hold.
+/// Returns the guards of `rule` that cannot be evaluated, up to the first transition whose guards hold.
 #[must_use]
 pub fn unreadable(scope: Scope<'_>, rule: &Rule) -> Vec<Unmet> {
     let mut found = Vec::new();
@@ -76,7 +76,7 @@ pub fn unreadable(scope: Scope<'_>, rule: &Rule) -> Vec<Unmet> {
     found
 }
 
-/// Returns what the expressions of `rule` saw, up to the transition that is taken.
+/// Returns the conditions of `rule` with the values that they saw, up to the transition taken.
 #[must_use]
 pub fn conditions(scope: Scope<'_>, rule: &Rule, taken: usize) -> Vec<SeenCondition> {
     let asked = rule.transitions.iter().take(taken + 1);
@@ -100,7 +100,7 @@ fn looked_at(frame: &Frame, guard: &ExpressionGuard) -> SeenCondition {
     })
 }
 
-/// Calls `see` with the names that an expression sees behind the state of `frame`.
+/// Calls `see` with the names that an expression can use after the state of `frame`.
 fn after_state<T>(frame: &Frame, see: impl FnOnce(&AfterState<'_>) -> T) -> T {
     let parsed = frame.line.output.as_str().map(parse_output);
     see(&AfterState {
@@ -109,9 +109,9 @@ fn after_state<T>(frame: &Frame, see: impl FnOnce(&AfterState<'_>) -> T) -> T {
     })
 }
 
-/// Returns what `guards` read, in order: values of the context and the output, and evidence.
+/// Returns the values that `guards` read, in order: from the context, the output and the evidence.
 ///
-/// Evidence that counts since the last edit rests on that edit, too.
+/// Evidence that counts since the last edit also depends on that edit.
 #[must_use]
 pub fn read(scope: Scope<'_>, guards: &[GuardRef]) -> Vec<Value> {
     let mut seen = Vec::new();
@@ -156,7 +156,7 @@ fn read_guard(scope: Scope<'_>, guard: &Guard, seen: &mut Vec<Value>) {
     }
 }
 
-/// Returns the conditions of `guards` by themselves, in order, each named one once.
+/// Returns the simple conditions of `guards` in order, each named guard once.
 #[must_use]
 pub fn leaves<'a>(machine: &'a Machine, guards: &'a [GuardRef]) -> Vec<&'a Guard> {
     let mut found = with_parts(&machine.guards, guards);
@@ -164,7 +164,7 @@ pub fn leaves<'a>(machine: &'a Machine, guards: &'a [GuardRef]) -> Vec<&'a Guard
     found
 }
 
-/// Tells whether a piece of evidence holds now.
+/// Tells whether an evidence guard holds now.
 #[must_use]
 pub fn evidence_holds(scope: Scope<'_>, guard: &EvidenceGuard) -> bool {
     evidence::check(scope, guard).is_ok()
@@ -176,7 +176,7 @@ pub fn field_value(frame: &Frame, field: &FieldGuard) -> Option<Value> {
     read_field(frame, field).cloned()
 }
 
-/// Evaluates guards at one moment; what a named one said is remembered.
+/// Evaluates guards at one moment; remembers the results of named guards.
 struct Evaluation<'a> {
     scope: Scope<'a>,
     known: BTreeMap<&'a GuardName, Result<(), Unmet>>,
@@ -235,7 +235,7 @@ impl<'a> Evaluation<'a> {
         }
     }
 
-    /// What certainly does not hold decides; otherwise what is not known.
+    /// A guard that certainly does not hold decides; otherwise one with an unknown result does.
     fn check_all(&mut self, items: &'a [GuardRef], depth: usize) -> Result<(), Unmet> {
         let mut unknown = None;
         for item in items {
@@ -285,7 +285,7 @@ fn check_code(frame: &Frame, wanted: i64) -> Result<(), Unmet> {
     Err(Unmet::new("code", format!("it is {seen}, wanted {wanted}")))
 }
 
-/// Evaluates an expression; one without a value does not hold.
+/// Evaluates an expression; an expression without a value does not hold.
 fn check_expression(frame: &Frame, guard: &ExpressionGuard) -> Result<(), Unmet> {
     let shown: String = guard.text.chars().take(80).collect();
     match after_state(frame, |names| holds(&guard.expression, names)) {
@@ -308,7 +308,7 @@ impl Unmet {
         }
     }
 
-    /// Whether it holds cannot be told: neither it nor its negation lets a transition go.
+    /// Makes an unknown result: neither the guard nor its negation permits a transition.
     fn unknown(guard: impl Into<String>, reason: impl Into<String>) -> Self {
         Self {
             unreadable: true,
@@ -317,7 +317,7 @@ impl Unmet {
     }
 }
 
-/// Compares an output as people read it: without blanks at its ends, in any case.
+/// Compares an output after trimming, ignoring case.
 fn check_output(frame: &Frame, wanted: &str) -> Result<(), Unmet> {
     let folded = |text: &str| text.trim().to_lowercase();
     match frame.line.output.as_ref() {
@@ -414,9 +414,9 @@ fn ordered(seen: &Value, wanted: &Value) -> Option<Ordering> {
     }
 }
 
-/// Joins the first reasons and counts the rest: a refusal is read by a model.
+/// Joins the first reasons and counts the rest, because a model has to read the refusal.
 ///
-/// A reason may itself be one of several; each is cut, so that they do not grow with every level.
+/// A reason may itself join several; each one is truncated, so that they do not grow with every level.
 fn first_few(reasons: &[String]) -> String {
     const SHOWN: usize = 3;
     let shown: Vec<String> = reasons
@@ -431,7 +431,7 @@ fn first_few(reasons: &[String]) -> String {
     format!("{}{rest}", shown.join("; "))
 }
 
-/// Characters of one reason among several.
+/// Maximum number of characters of one reason among several.
 const REASON_MAX: usize = 240;
 
 fn cut(reason: &str) -> String {
@@ -441,12 +441,12 @@ fn cut(reason: &str) -> String {
     }
 }
 
-/// Writes a value in at most 60 characters.
+/// Formats a value in at most 60 characters.
 fn brief(value: &Value) -> String {
     clipped(value.to_string(), 60)
 }
 
-/// Cuts a text to `max` characters, the last three of which then say so.
+/// Truncates a text to `max` characters, the last three of which are an ellipsis.
 pub(crate) fn clipped(text: String, max: usize) -> String {
     if text.chars().count() <= max {
         return text;

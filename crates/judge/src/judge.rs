@@ -1,4 +1,4 @@
-//! Judges a tool call: the one checker behind hook, gateway, stage and simulation.
+//! Judges a tool call. Hooks, gateway, stages and simulation all use this one checker.
 //!
 //! The checks run in the order of the rows of [`judge`]; the first refusal wins.
 
@@ -32,20 +32,20 @@ use crate::{
     run::{Frame, Request, Run},
 };
 
-/// What a call is judged against.
+/// Everything that a call is judged against.
 #[derive(Debug, Clone, Copy)]
 pub struct JudgeContext<'a> {
-    /// The run's machine.
+    /// Machine of the run.
     pub(crate) machine: &'a Machine,
     /// The run.
     pub(crate) run: &'a Run,
-    /// The frame the call counts in.
+    /// Frame that the call counts in.
     pub(crate) frame: &'a Frame,
-    /// That frame's state.
+    /// State of that frame.
     pub(crate) state: &'a State,
     /// The call.
     pub(crate) call: &'a ToolCall,
-    /// The approval of exactly this call, which it may use up.
+    /// Approval of exactly this call, which the call may use.
     pub(crate) grant: Option<&'a Request>,
 }
 
@@ -68,33 +68,33 @@ impl<'a> JudgeContext<'a> {
         self.call
     }
 
-    /// Returns the approval of exactly this call, which it may use up.
+    /// Returns the approval of exactly this call, which the call may use.
     #[must_use]
     pub const fn grant(&self) -> Option<&'a Request> {
         self.grant
     }
 
-    /// Tells whether a shell line may write here.
+    /// Tells whether a shell line may write in this state.
     fn may_write(&self) -> bool {
         self.state.policy.stance() == crate::policy::Stance::Writing
     }
 }
 
-/// What a call is told.
+/// The answer to a proposed call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
-    /// It may run.
+    /// The call may run.
     Allow,
     /// A person is asked.
     Ask(Refusal),
-    /// It may not run.
+    /// The call may not run.
     Deny(Refusal),
 }
 
-/// The outcome of one check: go on, or this refusal.
+/// Result of one check: `Ok` to continue, or the refusal.
 pub(crate) type Check = Result<(), Refusal>;
 
-/// Judges `context.call`. Total: never panics.
+/// Judges `context.call`. This function is total and never panics.
 #[must_use]
 pub fn judge(context: JudgeContext<'_>) -> Verdict {
     let first = match context.call.kind {
@@ -107,7 +107,7 @@ pub fn judge(context: JudgeContext<'_>) -> Verdict {
     first.map_or_else(Verdict::Deny, |()| Verdict::Allow)
 }
 
-/// Judges a call that is neither one of Interlock's own tools nor one about the conversation.
+/// Judges a call that is neither one of Interlock's own tools nor one that only manages the conversation.
 fn judge_work(context: JudgeContext<'_>) -> Verdict {
     if let Err(refusal) = before_lists(context) {
         return Verdict::Deny(refusal);
@@ -132,27 +132,27 @@ fn judge_work(context: JudgeContext<'_>) -> Verdict {
     }
 }
 
-/// Checks what holds of every call, whoever makes it and whatever the state lists.
+/// Runs the checks that apply to every call, whoever makes it and whatever the state lists.
 ///
-/// A state's list (for a stage, the mode of its run) comes next, then [`contents`].
+/// The state's list (for a stage, the mode of its run) comes next, then [`contents`].
 pub(crate) fn before_lists(context: JudgeContext<'_>) -> Check {
     reachable(context)?;
     started(context)?;
     used_up(context)
 }
 
-/// Checks whether a call may be made where the run stands, and touches nothing that is protected.
+/// Checks that the run accepts calls now, and that the call touches nothing that is protected.
 fn reachable(context: JudgeContext<'_>) -> Check {
     untouchable(context)?;
     standing(context)
 }
 
-/// Judges a call that the workflow itself has written, in the frame at `path`.
+/// Judges a call that the workflow itself contains, in the frame at `path`.
 ///
-/// Nobody is asked: what a person would have to allow is refused.
+/// No person is asked: a call that would need an approval is refused.
 ///
 /// # Errors
-/// Why it may not run.
+/// The refusal says why the call may not run.
 pub fn judge_written(
     machine: &Machine,
     run: &Run,
@@ -232,7 +232,7 @@ fn standing(context: JudgeContext<'_>) -> Check {
     Ok(())
 }
 
-/// Checks that calls and bytes of results are not used up.
+/// Checks that the limits on calls and on bytes of results are not used up.
 fn used_up(context: JudgeContext<'_>) -> Check {
     let (policy, used) = (&context.state.policy, &context.frame.stay.used);
     let calls = (
@@ -282,7 +282,7 @@ fn not_listed(context: JudgeContext<'_>) -> Refusal {
     Refusal::new(Code::ToolNotAllowed, message)
 }
 
-/// Refuses what has to wait until a person has answered about a transition.
+/// Returns the refusal for calls and events that wait until a person has answered about a transition.
 #[must_use]
 pub fn awaits_approval(pending: &PendingTransition) -> Refusal {
     let PendingTransition { event, message, .. } = pending;
@@ -303,9 +303,9 @@ fn disallowed(context: JudgeContext<'_>) -> Check {
     )
 }
 
-/// Refuses what would start something that nothing holds, where the state has rules to hold it to.
+/// Refuses a call that would start an unconfined process, if the state has rules to enforce.
 ///
-/// A workflow that lists the tool by its own name has taken that on.
+/// A workflow that lists the tool by its own name has accepted that.
 fn started(context: JudgeContext<'_>) -> Check {
     let policy = &context.state.policy;
     let Some(why) = &context.call.facts.unheld else {
@@ -329,7 +329,7 @@ fn started(context: JudgeContext<'_>) -> Check {
     )
 }
 
-/// Checks what the call would do: shell rules, environment, where its tool may write, edit rules.
+/// Checks the effects of the call: shell rules, environment, places that its tool may write, edit rules.
 fn contents(context: JudgeContext<'_>, granted: bool) -> Check {
     secrets::check(context)?;
     if let Some(facts) = &context.call.facts.shell {
@@ -344,7 +344,7 @@ fn contents(context: JudgeContext<'_>, granted: bool) -> Check {
     edits(context)
 }
 
-/// Refuses a tool what a shell line of a state with rules may not do either: write outside the project.
+/// Refuses a tool's write outside the project, as for a shell line in a state with rules.
 fn outside(context: JudgeContext<'_>) -> Check {
     let facts = &context.call.facts;
     if facts.shell.is_some() || context.state.policy.stance() == Stance::Free {
@@ -413,7 +413,7 @@ fn edits(context: JudgeContext<'_>) -> Check {
     Ok(())
 }
 
-/// Returns the paths that count as files written: all of a tool's, a shell's inside the project.
+/// Returns the paths that count as written files: all those of a tool, and those of a shell line inside the project.
 fn counted_files(context: JudgeContext<'_>) -> impl Iterator<Item = &str> {
     let by_tool = context.call.facts.shell.is_none();
     context

@@ -1,7 +1,7 @@
-//! Whether a tool call may run, and whether a guard holds: read from a machine and a run, of which nothing is changed.
+//! Decides whether a tool call may run and whether a guard holds.
 //!
-//! [`judge()`] checks a call's facts against the policy of its state, [`holds`] evaluates guards, and [`address`] finds
-//! the frame that a command is for.
+//! This crate reads a machine and a run, and changes neither. [`judge()`] checks the facts of a call against the policy of
+//! its state, [`holds`] evaluates guards, and [`address`] finds the frame that a command is for.
 
 pub mod address;
 pub mod holds;

@@ -1,8 +1,8 @@
-//! One way to write a value, so that its digest does not depend on who wrote it.
+//! The canonical form of a JSON value, so that equal values have equal digests.
 
 use serde_json::Value;
 
-/// Orders the keys of every object: two clients may write them otherwise.
+/// Sorts the keys of every object, because clients write them in different orders.
 #[must_use]
 pub fn canonical(value: &Value) -> Value {
     match value {

@@ -1,4 +1,4 @@
-//! Why something failed.
+//! The cause of a failure.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -8,9 +8,9 @@ use serde_json::Value;
 pub struct Cause {
     /// Stable code, or the exit code of a program.
     pub code: Value,
-    /// One sentence.
+    /// One sentence that describes the failure.
     pub message: String,
-    /// Path of the state that failed, if it is not the one that ends; empty: not known.
+    /// Path of the state that failed, if another state reports it; empty: unknown.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub state: String,
     /// End of standard error, trimmed.
@@ -36,7 +36,7 @@ pub struct Passing {
 }
 
 impl Cause {
-    /// Pairs a code with its sentence.
+    /// Creates a cause from a code and its sentence.
     pub fn new(code: impl Into<Value>, message: impl Into<String>) -> Self {
         Self {
             code: code.into(),
@@ -45,7 +45,7 @@ impl Cause {
         }
     }
 
-    /// Returns the cause with only the end of each stream, without blanks at its ends.
+    /// Returns the cause with only the end of each stream, trimmed.
     #[must_use]
     pub fn shortened(mut self) -> Self {
         for stream in [&mut self.stderr, &mut self.stdout] {
@@ -72,10 +72,10 @@ impl Cause {
     }
 }
 
-/// Bytes kept of each stream of a failed program.
+/// Maximum number of bytes kept of each stream of a failed program.
 const END_BYTES: usize = 64 * 1024;
 
-/// Returns the last part of what a program wrote, without blanks at its ends.
+/// Returns the end of a program's output, trimmed.
 fn end_of(text: &str) -> &str {
     let text = text.trim_end();
     let from = text.ceil_char_boundary(text.len().saturating_sub(END_BYTES));

@@ -1,4 +1,4 @@
-//! What is left out where a value is written: it is there again when the value is read.
+//! Tests for default values, which serialization omits and deserialization restores.
 
 /// Tells whether a value is its default.
 pub fn is_default<T: Default + PartialEq>(value: &T) -> bool {

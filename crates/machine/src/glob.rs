@@ -1,4 +1,4 @@
-//! Patterns of paths: `*` within a segment, `**` any depth, `?`, `[...]`, `{a,b}`.
+//! Patterns of paths: `*` matches within a segment, `**` at any depth; `?`, `[...]` and `{a,b}` work as usual.
 
 use std::str::Chars;
 
@@ -6,7 +6,7 @@ use globset::{GlobBuilder, GlobSet};
 
 /// Tells whether `path`, relative to the project root, matches `pattern`.
 ///
-/// An invalid pattern matches nothing; loading a workflow refuses it.
+/// An invalid pattern matches nothing; loading a workflow rejects it.
 #[must_use]
 pub fn path_matches(pattern: &str, path: &str) -> bool {
     compile(pattern).is_ok_and(|matcher| matcher.is_match(path))
@@ -21,7 +21,7 @@ pub fn compile(pattern: &str) -> Result<GlobSet, String> {
     compile_plain(&pattern, true)
 }
 
-/// Writes `pattern` as the regular expression that it is matched by.
+/// Returns the regular expression that `pattern` is matched with.
 ///
 /// # Errors
 /// The pattern is not valid.
@@ -42,10 +42,10 @@ fn builder(pattern: &str, lenient: bool) -> GlobBuilder<'_> {
     builder
 }
 
-/// Compiles `pattern` as it is; `lenient`: an alternative between braces may be empty.
+/// Compiles `pattern` unchanged; `lenient` permits empty alternatives between braces.
 ///
 /// # Errors
-/// The pattern is not valid, or longer or deeper than any that means something.
+/// The pattern is not valid, or it exceeds the limits on length or nesting.
 pub fn compile_plain(pattern: &str, lenient: bool) -> Result<GlobSet, String> {
     if pattern.len() > PATTERN_BYTES_MAX {
         return Err(format!("it is longer than {PATTERN_BYTES_MAX} bytes"));
@@ -59,9 +59,9 @@ pub fn compile_plain(pattern: &str, lenient: bool) -> Result<GlobSet, String> {
     set.map_err(|error| error.kind().to_string())
 }
 
-/// Bytes of a pattern.
+/// Maximum length of a pattern in bytes.
 const PATTERN_BYTES_MAX: usize = 4_096;
-/// Braces within braces.
+/// Maximum nesting of braces.
 const BRACES_DEEP_MAX: usize = 10;
 
 fn braces_deep(pattern: &str) -> usize {
@@ -78,7 +78,7 @@ fn braces_deep(pattern: &str) -> usize {
     deepest
 }
 
-/// Keeps `/` out of every set of characters, which would otherwise leave its segment.
+/// Excludes `/` from every character set, because a set must not match across segments.
 fn without_slashes_in_sets(pattern: &str) -> Result<String, String> {
     let mut written = String::with_capacity(pattern.len() + 1);
     let mut letters = pattern.chars();
@@ -93,7 +93,7 @@ fn without_slashes_in_sets(pattern: &str) -> Result<String, String> {
     Ok(written)
 }
 
-/// Reads a set such as `[a-z]` or `[!x]` from behind its `[` to its `]`.
+/// Reads a set such as `[a-z]` or `[!x]`, from after its `[` up to its `]`.
 fn set(letters: &mut Chars<'_>) -> Result<String, String> {
     let negated = letters.as_str().starts_with(['!', '^']);
     if negated {

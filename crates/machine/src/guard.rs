@@ -1,4 +1,4 @@
-//! Guards: conditions on the context, on an output or on what was seen.
+//! Guards: conditions on the context, on an output or on evidence.
 
 use std::collections::BTreeSet;
 
@@ -21,20 +21,20 @@ pub enum Guard {
     Any(Vec<GuardRef>),
     /// The item does not hold.
     Not(Box<GuardRef>),
-    /// Interlock saw it happen.
+    /// Interlock has seen the call succeed.
     Evidence(EvidenceGuard),
-    /// The output is this text, without blanks at both ends and without regard to case.
+    /// The output equals this text after trimming, ignoring case.
     Output(String),
     /// The activity failed with this code.
     Code(i64),
-    /// The activity failed, and not because somebody cancelled it.
+    /// The activity failed, but nobody cancelled it.
     Uncancelled,
     /// An expression over the output and the context holds.
     Expression(ExpressionGuard),
 }
 
 impl Guard {
-    /// Returns the guards that this one is made of; none where it is made of no other.
+    /// Returns the guards that this guard is composed of; none for a simple guard.
     #[must_use]
     pub fn items(&self) -> &[GuardRef] {
         match self {
@@ -50,10 +50,10 @@ impl Guard {
     }
 }
 
-/// Returns `guards` and all that they are made of, in the order in which they are written.
+/// Returns `guards` and all their parts, in the order in which they are written.
 ///
-/// A guard with a name stands in it once, however often it is asked, so that the work is bounded
-/// by what the workflow writes.
+/// A named guard appears once, however often it is referenced, so that the work is bounded by the size
+/// of the workflow.
 #[must_use]
 pub fn with_parts<'a>(
     named: &'a IndexMap<GuardName, Guard>,
@@ -82,7 +82,7 @@ pub fn with_parts<'a>(
 pub struct ExpressionGuard {
     /// Text of the expression, as written.
     pub text: String,
-    /// What was read of it.
+    /// The parsed expression.
     pub expression: Expression,
 }
 
@@ -106,7 +106,7 @@ pub struct FieldGuard {
     pub from: Source,
     /// How it is compared.
     pub op: Op,
-    /// What it is compared with, null included; `None` for `exists` and `not_exists`.
+    /// The value to compare with, null included; `None` for `exists` and `not_exists`.
     #[serde(
         default,
         deserialize_with = "present",
@@ -115,7 +115,7 @@ pub struct FieldGuard {
     pub value: Option<Value>,
 }
 
-/// Reads a value that is there, null included: serde alone takes null for none.
+/// Reads a value that is present, null included: serde alone turns null into `None`.
 fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
     Value::deserialize(deserializer).map(Some)
 }
@@ -137,7 +137,7 @@ pub enum Source {
 pub enum Op {
     /// Deeply equal.
     Eq,
-    /// There, and not deeply equal.
+    /// Present, and not deeply equal.
     Neq,
     /// A number greater than the value.
     Gt,
@@ -149,9 +149,9 @@ pub enum Op {
     Lte,
     /// Deeply equal to an item of the value.
     In,
-    /// Text that holds the value, or a list with an item equal to it.
+    /// Text that contains the value, or a list with an item equal to it.
     Contains,
-    /// There, and not null.
+    /// Present, and not null.
     Exists,
     /// Missing, or null.
     NotExists,
@@ -179,21 +179,21 @@ impl Op {
 /// A call that must have been seen to succeed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EvidenceGuard {
-    /// What was called.
+    /// The call that must have succeeded.
     pub of: EvidenceOf,
-    /// After what it must have begun.
+    /// The point after which the call must have begun.
     #[serde(default)]
     pub since: Since,
     /// What the report of the command must say; `None`: its exit code suffices.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub report: Option<ReportGuard>,
-    /// Patterns of files that must be as they were at the run's start or at the last approval.
+    /// Patterns of files that must be unchanged since the run's start or the last approval.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub frozen: Vec<String>,
 }
 
 impl EvidenceGuard {
-    /// Makes a guard that asks for a call alone.
+    /// Creates a guard that requires only a call.
     #[must_use]
     pub const fn of(of: EvidenceOf, since: Since) -> Self {
         Self {
@@ -204,9 +204,9 @@ impl EvidenceGuard {
         }
     }
 
-    /// Returns the name under which a run keeps what it saw of this.
+    /// Returns the key under which a run stores the evidence for this guard.
     ///
-    /// One command may be asked for with several reports, each kept apart.
+    /// Two guards can require the same command with different reports; each has its own key.
     #[must_use]
     pub fn key(&self) -> String {
         let key = self.of.key();
@@ -219,7 +219,7 @@ impl EvidenceGuard {
         }
     }
 
-    /// Returns what is wanted beside the call, for people; `None`: nothing.
+    /// Describes what the guard requires besides the call, for people; `None`: nothing.
     #[must_use]
     pub fn substance_shown(&self) -> Option<String> {
         let mut parts = Vec::new();
@@ -234,7 +234,7 @@ impl EvidenceGuard {
     }
 }
 
-/// What an evidence guard wants to have seen.
+/// The call that an evidence guard requires.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EvidenceOf {
@@ -246,7 +246,7 @@ pub enum EvidenceOf {
         words: Vec<String>,
         /// The exit code it must have ended with.
         exit: i64,
-        /// Where it must have run, relative to the project root; `None`: at the root.
+        /// Directory in which it must have run, relative to the project root; `None`: the root.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         directory: Option<String>,
     },
@@ -259,21 +259,21 @@ pub enum EvidenceOf {
     },
 }
 
-/// After what a call must have begun to be evidence.
+/// The point after which a call must have begun to count as evidence.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Since {
     /// The last write that was allowed.
     #[default]
     LastEdit,
-    /// The entry of the state whose transition asks.
+    /// The entry of the state that the requested transition leaves.
     StateEntry,
     /// The start of the run.
     RunStart,
 }
 
 impl EvidenceOf {
-    /// Returns a command as it is told: with the directory it must have run in, where it names one.
+    /// Returns a command for messages, with its directory if the guard names one.
     #[must_use]
     pub fn command_shown(&self) -> Option<String> {
         match self {
@@ -287,7 +287,7 @@ impl EvidenceOf {
         }
     }
 
-    /// Returns the name under which a run keeps what it saw of this.
+    /// Returns the key under which a run stores the evidence for this call.
     #[must_use]
     pub fn key(&self) -> String {
         match self {

@@ -1,9 +1,9 @@
-//! Times as people read them.
+//! Times in a form for people.
 
 /// Milliseconds of a day.
 const DAY_MS: u64 = 86_400_000;
 
-/// Writes milliseconds since 1970 as a date and a time of day, UTC.
+/// Formats milliseconds since 1970 as a date and a time of day in UTC.
 #[must_use]
 pub fn utc(at_ms: u64) -> String {
     let (year, month, day) = date(at_ms / DAY_MS);
@@ -12,7 +12,7 @@ pub fn utc(at_ms: u64) -> String {
     format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02} UTC")
 }
 
-/// Returns year, month and day of a day since 1970, by Hinnant's algorithm.
+/// Converts a day since 1970 to year, month and day, with Hinnant's algorithm.
 const fn date(days: u64) -> (u64, u64, u64) {
     // Counted from 1 March of the year 0, so that the leap day comes last.
     let days = days + 719_468;

@@ -1,6 +1,6 @@
 //! What a workflow compiles to: states, transitions, guards, policies and limits.
 //!
-//! A machine is immutable, and the same whichever format it was written in. Nothing here knows a run.
+//! A machine is immutable and does not depend on the format of its workflow file. This crate knows nothing of runs.
 
 pub mod canonical;
 pub mod cause;

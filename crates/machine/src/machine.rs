@@ -1,6 +1,6 @@
 //! The machine: what a workflow file compiles to.
 //!
-//! Immutable, and the same whichever format it was written in. Knows no run.
+//! A machine is immutable and does not depend on the format of its workflow file. It knows nothing of runs.
 
 use indexmap::IndexMap;
 use interlock_expr::text::{Text, ValueTemplate};
@@ -40,7 +40,7 @@ pub use interlock_expr::Object;
 /// A compiled workflow.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Machine {
-    /// Id that the workflow file gives.
+    /// Id from the workflow file.
     pub id: MachineId,
     /// SHA-256 of the compiled content, lower-case hex; empty until sealed.
     #[serde(default)]
@@ -83,7 +83,7 @@ pub struct Machine {
     /// Rules for conversations; `None`: the run has none. Only the outermost machine's value counts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conversation: Option<ConversationRules>,
-    /// What models of states have besides their prompts. Only the outermost machine's value counts.
+    /// What each state's model has besides its prompt. Only the outermost machine's value counts.
     #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
     pub agents: IndexMap<StateName, AgentWork>,
 }
@@ -100,14 +100,14 @@ pub enum FinishRule {
 }
 
 impl FinishRule {
-    /// Tells whether this is the default.
+    /// Tells whether this is the default, [`Self::Optional`].
     #[must_use]
     pub const fn is_optional(&self) -> bool {
         matches!(self, Self::Optional)
     }
 }
 
-/// Limits of a run. Nothing is unbounded.
+/// Limits of a run. Every quantity that could grow without end has one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Limits {
     /// Depth of nested calls of machines.
@@ -167,7 +167,7 @@ pub struct State {
     /// Target of events that `on` does not have.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub safe_next: Option<StateName>,
-    /// State of the file that paths show instead of a generated one.
+    /// Name shown in paths if the state is generated: the state of the file that it belongs to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shown_as: Option<StateName>,
     /// Model that the activity should use.
@@ -193,7 +193,7 @@ pub struct State {
     /// A model stage has [`ModelStage::timeout_ms`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_ms: Option<u64>,
-    /// Whether the region of an item continues from here to the states written, instead of ending.
+    /// Whether the region of an item continues from here to the next states, instead of ending.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub keeps_item: bool,
     /// Whether only the root frame enters the state; regions that lead here end.
@@ -205,7 +205,7 @@ pub struct State {
     /// Approval that is needed before the state begins.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approval_before: Option<ApprovalBefore>,
-    /// What approvals in this state have to come with: of its entry, and of calls.
+    /// What approvals in this state require: of its entry, and of calls.
     #[serde(default, skip_serializing_if = "is_default")]
     pub approval: ApprovalKind,
     /// Code of every failure of the activity except cancellation; `None`: the failure's own.
@@ -422,23 +422,23 @@ pub struct ApprovalRule {
     /// Message shown to the person.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
-    /// What the approval has to come with.
+    /// What the approval requires besides a person's answer.
     #[serde(default, skip_serializing_if = "is_default")]
     pub kind: ApprovalKind,
 }
 
-/// What an approval has to come with.
+/// What an approval requires besides a person's answer.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ApprovalKind {
-    /// Nothing else; it can be given wherever a person is asked.
+    /// Nothing; the approval can be given wherever a person is asked.
     #[default]
     Person,
     /// An assertion of one of the person's passkeys.
     Passkey,
 }
 
-/// A detour that is taken when a file is written.
+/// A detour that a run takes when a file is written.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Interrupt {
     /// Pattern of paths relative to the project root.
@@ -463,7 +463,7 @@ impl Machine {
         key.map_or(Some(self), |key| self.machines.get(key))
     }
 
-    /// Returns the name that paths show for `state`.
+    /// Returns the name of `state` that paths show.
     #[must_use]
     pub fn shown<'a>(&'a self, state: &'a StateName) -> &'a StateName {
         self.states

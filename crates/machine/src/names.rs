@@ -1,4 +1,4 @@
-//! Names and ids, each a type of its own so that none passes for another.
+//! Names and ids; each has its own type, so that one cannot be used in place of another.
 
 use std::{borrow::Borrow, fmt};
 
@@ -13,7 +13,7 @@ macro_rules! names {
         pub struct $name(String);
 
         impl $name {
-            /// Takes the text as it is.
+            /// Creates the name from text, without checking it.
             pub fn new(text: impl Into<String>) -> Self {
                 Self(text.into())
             }
@@ -66,7 +66,7 @@ names! {
     AgentId
     /// SHA-256 of a tool call's name and arguments, in lower-case hex.
     Digest
-    /// Id of something that waits for a person, unique within its run, such as `a12`.
+    /// Id of a request to a person, unique within its run, such as `a12`.
     ApprovalId
 }
 
@@ -80,16 +80,16 @@ impl Digest {
 }
 
 impl ApprovalId {
-    /// Names what event number `seq` of the run asks.
+    /// Returns the id of the request that event number `seq` of the run opened.
     #[must_use]
     pub fn of(seq: u64) -> Self {
         Self(format!("a{seq}"))
     }
 }
 
-/// Where a frame stands in the tree of a run: branch and machine names, outermost first.
+/// Position of a frame in the tree of a run: branch and machine names, outermost first.
 ///
-/// The root frame has the empty path. Written with `/` between the names.
+/// The root frame has the empty path. Names are separated by `/`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct FramePath(Vec<String>);
@@ -109,7 +109,7 @@ impl FramePath {
         Self(names)
     }
 
-    /// Returns the path of the frame that holds this one and this one's name in it.
+    /// Returns the path of the frame above this one, and the name of this frame in it.
     #[must_use]
     pub fn split_last(&self) -> Option<(Self, &str)> {
         let (last, init) = self.0.split_last()?;

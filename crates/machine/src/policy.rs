@@ -6,14 +6,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::defaults::is_default;
 
-/// Tool calls that a state allows. A field left out restricts nothing.
+/// Tool calls that a state allows. A missing field restricts nothing.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Policy {
-    /// Allowed tools; `None`: all, empty: none. `*` is a wildcard.
+    /// Allowed tools; `None` allows all, an empty list none. `*` is a wildcard.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub allowed_tools: Option<Vec<String>>,
-    /// Tools denied even when allowed.
+    /// Tools that are denied even if `allowed_tools` lists them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub disallowed_tools: Vec<String>,
     /// How calls outside `allowed_tools` are answered.
@@ -34,10 +34,10 @@ pub struct Policy {
     /// Commands that a shell line may run; `None`: not restricted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub allowed_commands: Option<Vec<CommandEntry>>,
-    /// Commands whose programs may keep running when their line has ended.
+    /// Commands whose programs may keep running after their line has ended.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub background: Vec<CommandEntry>,
-    /// Whether shell lines may write although no writing tool is allowed.
+    /// Whether shell lines may write even if no writing tool is allowed.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub shell_writes: bool,
     /// Whether files, variables and stores that hold secrets may be read.
@@ -86,30 +86,30 @@ impl Secrets {
 
 /// One entry of `allowed_commands`.
 ///
-/// Kept as its text alone where blanks divide that into the words, as in nearly every entry: a
-/// machine is read again for each call.
+/// Serialized as its text alone if splitting that at blanks gives the words, as for nearly every
+/// entry: a machine is read again for each call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "KeptEntry", into = "KeptEntry")]
 pub struct CommandEntry {
-    /// Text of the entry, as written.
+    /// Text of the entry, as in the workflow file.
     pub text: String,
     /// Split as shell words, all literal; never empty.
     pub words: Vec<String>,
 }
 
 impl CommandEntry {
-    /// Tells whether the entry ends with ` *`, which allows every option behind its words.
+    /// Tells whether the entry ends with ` *`, which allows any options after its words.
     #[must_use]
     pub fn opens(&self) -> bool {
         self.text.trim_end().ends_with(" *")
     }
 }
 
-/// What an entry is kept as.
+/// Serialized form of an entry.
 #[derive(Serialize, Deserialize)]
 struct KeptEntry {
     text: String,
-    /// `None`: those that blanks divide the text into.
+    /// Words of the entry; `None`: the text split at blanks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     words: Option<Vec<String>>,
 }
@@ -130,13 +130,13 @@ impl From<KeptEntry> for CommandEntry {
     }
 }
 
-/// What a state allows shell lines to do; see `allowed_tools` and the shell rules.
+/// How far a state restricts shell lines; see `allowed_tools` and the shell rules.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Stance {
-    /// No rule restricts it.
+    /// No rule restricts shell lines.
     Free,
-    /// The shell is allowed and no writing tool is.
+    /// The shell is allowed, but no writing tool is.
     NoWrite,
     /// Every other state.
     Writing,
@@ -149,7 +149,7 @@ impl Policy {
         self.lists(names) && !self.disallows(names)
     }
 
-    /// Tells whether `allowed_tools` lists one of `names`, or lists nothing at all.
+    /// Tells whether `allowed_tools` lists one of `names`, or is absent.
     #[must_use]
     pub fn lists(&self, names: &[&str]) -> bool {
         self.allowed_tools
@@ -157,7 +157,7 @@ impl Policy {
             .is_none_or(|patterns| matches_any(patterns, names))
     }
 
-    /// Like [`Self::lists`], but other names of the same tool do not count.
+    /// Like [`Self::lists`], but ignores other names of the same tool.
     #[must_use]
     pub fn lists_as_written(&self, names: &[&str]) -> bool {
         self.allowed_tools
@@ -165,13 +165,13 @@ impl Policy {
             .is_none_or(|patterns| names.iter().any(|name| has(patterns, name)))
     }
 
-    /// Tells whether `disallowed_tools` has one of `names`.
+    /// Tells whether `disallowed_tools` contains one of `names`.
     #[must_use]
     pub fn disallows(&self, names: &[&str]) -> bool {
         matches_any(&self.disallowed_tools, names)
     }
 
-    /// Tells whether anything may write files under this policy.
+    /// Tells whether the policy permits writing files in any way.
     #[must_use]
     pub fn may_write(&self) -> bool {
         self.stance() == Stance::Free
@@ -179,7 +179,7 @@ impl Policy {
             || WRITERS.iter().any(|tool| self.lets_pass(&[tool]))
     }
 
-    /// Returns what the state allows shell lines to do.
+    /// Returns how far the state restricts shell lines.
     #[must_use]
     pub fn stance(&self) -> Stance {
         let restricts = self.allowed_tools.is_some()
@@ -199,7 +199,7 @@ impl Policy {
     }
 }
 
-/// Tells whether a pattern has one of `names`, or another name of the same tool.
+/// Tells whether a pattern matches one of `names`, or another name of the same tool.
 fn matches_any(patterns: &[String], names: &[&str]) -> bool {
     names
         .iter()
@@ -212,9 +212,9 @@ fn has(patterns: &[String], name: &str) -> bool {
         .any(|pattern| wildcard_matches(pattern, name))
 }
 
-/// Matches `name` against `pattern`, where `*` stands for any text, also none.
+/// Matches `name` against `pattern`, where `*` stands for any text, including none.
 ///
-/// Linear in the product of the lengths; no other character is special.
+/// Takes time linear in the product of the lengths; no other character is special.
 #[must_use]
 pub fn wildcard_matches(pattern: &str, name: &str) -> bool {
     let mut parts = pattern.split('*');

@@ -1,4 +1,4 @@
-//! Refusals: why not, as a stable code and a sentence.
+//! Refusals: a stable code with a sentence.
 
 use std::fmt;
 
@@ -7,14 +7,14 @@ use serde::{Deserialize, Serialize};
 /// Why a call was denied or a command rejected.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Refusal {
-    /// The stable word.
+    /// The stable code.
     pub code: Code,
-    /// One sentence for the agent, with what to do instead.
+    /// One sentence for the agent, which says what to do instead.
     pub message: String,
 }
 
 impl Refusal {
-    /// Pairs a code with its sentence.
+    /// Creates a refusal from a code and its sentence.
     pub fn new(code: Code, message: impl Into<String>) -> Self {
         Self {
             code,
@@ -25,7 +25,7 @@ impl Refusal {
 
 macro_rules! codes {
     ($($(#[$doc:meta])* $name:ident = $word:literal)*) => {
-        /// The stable words for why something was refused.
+        /// The stable codes of refusals.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
         #[serde(rename_all = "snake_case")]
         pub enum Code {
@@ -33,7 +33,7 @@ macro_rules! codes {
         }
 
         impl Code {
-            /// Returns the word.
+            /// Returns the code as text.
             #[must_use]
             pub const fn as_str(self) -> &'static str {
                 match self { $(Self::$name => $word,)* }
@@ -51,65 +51,65 @@ codes! {
     IterationLimit = "iteration_limit"
     /// The state's bytes of results are used up.
     ContextBudget = "context_budget"
-    /// A command of the line is not listed.
+    /// A command of the line has no entry in `allowed_commands`.
     CommandNotAllowed = "command_not_allowed"
-    /// The line writes where it may not.
+    /// The line writes a file that it may not write.
     ShellWrite = "shell_write"
-    /// What the line does cannot be known.
+    /// The effect of the line cannot be determined.
     ShellUnreadable = "shell_unreadable"
     /// The line uses a blocked variable.
     EnvBlocked = "env_blocked"
     /// The edit touches too many lines.
     EditTooLarge = "edit_too_large"
-    /// The state's files are used up.
+    /// The state's limit of files is used up.
     TooManyFiles = "too_many_files"
-    /// The call touches what an agent may never touch.
+    /// The call touches a protected thing.
     Protected = "protected"
     /// A person has to answer first.
     AwaitingApproval = "awaiting_approval"
-    /// The yes has to come with a passkey.
+    /// The approval requires a passkey.
     PasskeyRequired = "passkey_required"
-    /// The assertion of a passkey is not one for this yes.
+    /// The passkey assertion is not for this approval.
     PasskeyInvalid = "passkey_invalid"
     /// The run is paused.
     Paused = "paused"
-    /// A person said no to this call.
+    /// A person rejected this call.
     GrantDenied = "grant_denied"
     /// The state has no such event.
     UnknownEvent = "unknown_event"
     /// A guard does not hold.
     GuardFailed = "guard_failed"
-    /// No branch of the event has guards that hold.
+    /// The guards of every branch of the event fail.
     NoBranchMatched = "no_branch_matched"
     /// The run has ended.
     RunOver = "run_over"
-    /// There is nowhere to return to.
+    /// No interrupt led to this state, so it has nowhere to return to.
     NoReturn = "no_return"
     /// A key of the data is reserved.
     ReservedKey = "reserved_key"
     /// No open branch has this name.
     UnknownBranch = "unknown_branch"
-    /// Nothing waits for an answer.
+    /// No request waits for an answer.
     NothingPending = "nothing_pending"
-    /// A bound of the run is reached.
+    /// A limit of the run is reached.
     LimitExceeded = "limit_exceeded"
-    /// A run is open already.
+    /// Another run already guards the session.
     RunOpen = "run_open"
-    /// The agent is to bring the run to an end first.
+    /// The agent must bring the run to a final state before it finishes.
     FinishRequired = "finish_required"
     /// The arguments cannot be judged.
     InvalidArguments = "invalid_arguments"
     /// There is no such tool.
     UnknownTool = "unknown_tool"
-    /// One message has more calls than are looked at.
+    /// One message has more calls than are judged.
     TooManyCalls = "too_many_calls"
-    /// What was handed in does not fit its schema.
+    /// A submitted result does not match its schema.
     SchemaInvalid = "schema_invalid"
-    /// The run has spent what it may on models.
+    /// The run has spent its budget for models.
     Budget = "budget"
-    /// A file outside of the project was to be written.
+    /// The call would write a file outside the project.
     OutsideProject = "outside_project"
-    /// A secret was to be read.
+    /// The call would read a secret.
     SecretRead = "secret_read"
 }
 

@@ -1,15 +1,15 @@
-//! Evidence of substance: what the report of a test run says, and whether frozen files are as they were.
+//! Evidence beyond an exit code: the results in a test report, and whether frozen files are unchanged.
 //!
-//! Only facts and codes: reading files, and comparing one report with another, is done outside.
+//! This module holds only facts and codes. Reading files and comparing reports happens outside.
 
 use serde::{Deserialize, Serialize};
 
 use crate::names::Digest;
 
-/// Names that are kept of tests or files; the rest is counted.
+/// Maximum number of tests or files listed by name; the rest are only counted.
 pub const NAMED_MAX: usize = 5;
 
-/// How a report is written.
+/// Format of a test report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ReportFormat {
@@ -22,7 +22,7 @@ pub enum ReportFormat {
 }
 
 impl ReportFormat {
-    /// Returns the key under which workflow files name it.
+    /// Returns the key of the format in workflow files.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -33,64 +33,64 @@ impl ReportFormat {
     }
 }
 
-/// Where the report of a command is written, and how.
+/// Where a command writes its report, and in which format.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct ReportSource {
     /// Format of the report.
     pub format: ReportFormat,
-    /// The file, relative to the project root; the last part may have `*` for several files.
+    /// Path relative to the project root; the last segment may contain `*` for several files.
     pub path: String,
 }
 
-/// What a guard wants of a report.
+/// What a guard requires of a report.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReportGuard {
     /// The report.
     pub source: ReportSource,
     /// How many tests must have passed.
     pub passed: PassedAtLeast,
-    /// Whether each test of the baseline must still be there, and none be newly skipped.
+    /// Whether every test of the baseline must still exist, and none may be newly skipped.
     pub none_removed: bool,
 }
 
 impl ReportGuard {
-    /// Tells whether it compares with the report from the start.
+    /// Tells whether the guard compares the report with the baseline.
     #[must_use]
     pub fn compares(&self) -> bool {
         self.none_removed || self.passed == PassedAtLeast::Start
     }
 }
 
-/// How many tests must have passed.
+/// Minimum number of tests that must have passed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PassedAtLeast {
-    /// The number in the baseline.
+    /// The number of the baseline.
     Start,
-    /// This many.
+    /// This number.
     Count(u64),
 }
 
-/// What was seen of a line beside its exit code, by whoever ran it.
+/// What was checked of a shell line besides its exit code.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Checked {
     /// The reports that guards ask for.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub reports: Vec<SeenReport>,
-    /// Patterns whose files were not as they were, before or after; `None`: nobody looked.
+    /// Patterns whose files differed, before or after; `None`: nobody compared them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub frozen: Option<Vec<FrozenChange>>,
 }
 
 impl Checked {
-    /// Tells whether nothing was looked at.
+    /// Tells whether nothing was checked.
     #[must_use]
     pub fn is_nothing(&self) -> bool {
         *self == Self::default()
     }
 
-    /// Returns what was read of one report.
+    /// Returns the result of reading one report.
     #[must_use]
     pub fn report(&self, source: &ReportSource) -> Option<&ReportRead> {
         let mut reports = self.reports.iter();
@@ -100,16 +100,16 @@ impl Checked {
     }
 }
 
-/// A report after a run of its command.
+/// A report, read after its command has run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SeenReport {
     /// Report that was read.
     pub source: ReportSource,
-    /// What was read of it.
+    /// Result of reading it.
     pub read: ReportRead,
 }
 
-/// What was read of a report.
+/// Result of reading a report.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ReportRead {
@@ -126,7 +126,7 @@ pub enum ReportRead {
 }
 
 impl ReportRead {
-    /// Makes a problem without a line.
+    /// Creates a problem without a line.
     #[must_use]
     pub const fn problem(code: ReportProblem) -> Self {
         Self::Problem { code, line: None }
@@ -160,17 +160,17 @@ pub struct Against {
     pub skipped: Named,
 }
 
-/// A count of things, the first few by name.
+/// A count of things, with the names of the first few.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Named {
     /// Number of them.
     pub count: u64,
-    /// Names of the first few.
+    /// The first few names.
     pub names: Vec<String>,
 }
 
 impl Named {
-    /// Counts `all`, and keeps the first names.
+    /// Counts `all`, and keeps the first few names.
     pub fn of(all: impl IntoIterator<Item = String>) -> Self {
         let mut named = Self::default();
         for name in all {
@@ -203,11 +203,11 @@ impl Named {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ReportProblem {
-    /// There is no such file.
+    /// The file does not exist.
     Absent,
     /// The run of the command did not write it.
     Stale,
-    /// It is a link, a pipe or a directory, or has several names.
+    /// It is a link, a pipe or a directory, or it has several names.
     NoPlainFile,
     /// Its directory lies outside the project.
     Outside,
@@ -249,7 +249,7 @@ impl ReportProblem {
         Self::Overlapped,
     ];
 
-    /// Returns the code, and how it is said after the name of the report.
+    /// Returns the code, and the sentence that follows the name of the report.
     const fn words(self) -> (&'static str, &'static str) {
         match self {
             Self::Absent => ("absent", "is not there"),
@@ -277,13 +277,13 @@ impl ReportProblem {
         }
     }
 
-    /// Returns the code as `simulate` takes it.
+    /// Returns the code that `simulate` uses.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         self.words().0
     }
 
-    /// Says it after the name of the report.
+    /// Returns the sentence that follows the name of the report.
     #[must_use]
     pub const fn sentence(self) -> &'static str {
         self.words().1
@@ -316,7 +316,7 @@ pub enum FrozenProblem {
 }
 
 impl FrozenProblem {
-    /// Says it after the pattern.
+    /// Returns the sentence that follows the pattern.
     #[must_use]
     pub const fn sentence(self) -> &'static str {
         match self {
@@ -336,7 +336,7 @@ pub struct ReportBaseline {
     pub passed: u64,
     /// Number of tests that passed or failed.
     pub ran: u64,
-    /// Sequence number of the approval before it; `None`: there was none.
+    /// Sequence number of the approval that preceded it; `None`: there was none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after: Option<u64>,
 }

@@ -1,12 +1,12 @@
-//! Foreign text made safe to show: what would steer a terminal or the eye is written as its code.
+//! Makes foreign text safe to display: characters that control a terminal or mislead a reader are replaced by their codes.
 //!
-//! INVARIANT: the only place that knows which characters those are.
+//! INVARIANT: no other module knows which characters those are.
 
 use std::fmt::Write as _;
 
-/// Shows foreign text on one line; every character that [`steers`] is written as its code.
+/// Formats foreign text on one line; every character that [`steers`] is replaced by its code.
 ///
-/// A tab becomes blanks, a line break its code: nothing of it can look like a line of ours.
+/// A tab becomes blanks and a line break its code, so that no part of the text can pass for a line of ours.
 #[must_use]
 pub fn visible(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
@@ -19,7 +19,7 @@ pub fn visible(text: &str) -> String {
     shown
 }
 
-/// Shows foreign text as [`visible`] does, but keeps its lines and tabs.
+/// Formats foreign text as [`visible`] does, but keeps line breaks and tabs.
 #[must_use]
 pub fn visible_lines(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
@@ -32,7 +32,7 @@ pub fn visible_lines(text: &str) -> String {
     shown
 }
 
-/// Appends one character, or its code where it [`steers`].
+/// Appends one character, or its code if it [`steers`].
 pub fn push_visible(shown: &mut String, letter: char) {
     let code = u32::from(letter);
     // Writing to a string does not fail.
@@ -46,7 +46,7 @@ pub fn push_visible(shown: &mut String, letter: char) {
     };
 }
 
-/// Writes the characters of a JSON document that steer as JSON escapes; its value stays the same.
+/// Replaces the characters of a JSON document that steer by JSON escapes; its value stays the same.
 #[must_use]
 pub fn visible_json(document: String) -> String {
     // Only strings can hold one; a line break between values is no part of any.
@@ -68,7 +68,7 @@ pub fn visible_json(document: String) -> String {
     shown
 }
 
-/// Tells whether a character moves the cursor, changes how others are shown, or is not seen.
+/// Tells whether a character moves the cursor, changes how others are displayed, or is invisible.
 #[must_use]
 pub const fn steers(letter: char) -> bool {
     letter.is_ascii_control()
@@ -99,7 +99,7 @@ pub const fn steers(letter: char) -> bool {
         )
 }
 
-/// Returns a text as one line, visible: its lines follow each other with a blank between.
+/// Formats a text as [`visible`] does, with its lines joined by blanks.
 #[must_use]
 pub fn one_line(text: &str) -> String {
     let words: Vec<&str> = text.split(['\n', '\r', '\t']).map(str::trim).collect();

@@ -34,15 +34,15 @@ const BYTES_MAX: u64 = 1_048_576;
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
-    /// The workflow that holds every session of the project.
+    /// The workflow that guards every session of the project.
     pub workflow: Option<String>,
-    /// Which sessions of the project a run holds: its own session (default), or every one until it ends.
+    /// Which sessions of the project a run guards: its own session (default), or all sessions until it ends.
     pub hold: Hold,
     /// The durability of logs.
     pub store: StoreConfig,
-    /// How the kernel holds shell lines: [Confinement](confinement.md).
+    /// How the kernel confines shell lines: [Confinement](confinement.md).
     pub sandbox: SandboxConfig,
-    /// Commands that pass beyond what a state allows.
+    /// Commands that are allowed beyond what a state allows.
     pub shell: ShellConfig,
     /// Exceptions from the [protected things](guarantees.md#protected-things).
     pub protect: ProtectConfig,
@@ -60,9 +60,9 @@ pub struct Config {
     pub stages: StagesConfig,
     /// A provider of models: [Models](models.md#providers).
     pub providers: Providers,
-    /// Short names of models: each key stands for the `provider/name` that is its value.
+    /// Short names of models: each key is an alias for its value, a `provider/name`.
     pub models: IndexMap<String, String>,
-    /// The model for stages and assistants that name none.
+    /// The model of stages and assistants that name none.
     pub default_model: Option<String>,
     /// The price of a model, in US dollars per million tokens; NAME is its `provider/name`.
     pub prices: IndexMap<String, PriceConfig>,
@@ -74,7 +74,7 @@ pub struct Config {
     pub integrations: IndexMap<String, IntegrationConfig>,
     /// A folder or file outside the project that the tools of CodeMie files may touch.
     pub datasources: IndexMap<String, PlaceConfig>,
-    /// A text that is added to the prompts of CodeMie's assistants.
+    /// A text that is added to the prompts of CodeMie assistants.
     pub skills: IndexMap<String, PlaceConfig>,
 }
 
@@ -132,7 +132,7 @@ impl RequiredLevel {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ShellConfig {
-    /// Commands that change the machine or its privileges, allowed in states that write. They run without the kernel's rules.
+    /// Commands that change the machine or its privileges, allowed in states that write. They run unconfined.
     pub allow: Vec<String>,
     /// Programs that run the command in their arguments and do nothing else, such as `rtk`.
     pub transparent: Vec<String>,
@@ -142,7 +142,7 @@ pub struct ShellConfig {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ProtectConfig {
-    /// Protected paths that a guarded agent may change after all.
+    /// Protected paths that a guarded agent may change nevertheless.
     pub allow: Vec<String>,
 }
 
@@ -168,9 +168,9 @@ pub struct TelemetryConfig {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct NotifyConfig {
-    /// Whether the desktop shows a notification. Default: if there is a desktop.
+    /// Whether the desktop shows a notification. Default: `true` if there is a desktop.
     pub desktop: Option<bool>,
-    /// A program of yours with its arguments, started for each notification. It is told by variables.
+    /// A program of yours with its arguments, started for each notification. Environment variables describe the request.
     pub command: Vec<String>,
 }
 
@@ -178,7 +178,7 @@ pub struct NotifyConfig {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct StoreConfig {
-    /// What an acknowledged event survives: a killed process (default), or the loss of power, too.
+    /// What an acknowledged event survives: a killed process (default), or also a power loss.
     pub durability: Durability,
 }
 

@@ -1,4 +1,4 @@
-//! An attempt of a model stage in motion: the messages of the model, and what became of their calls.
+//! A stage attempt in progress: the model's messages, and the status of their calls.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -42,13 +42,13 @@ pub struct Submission {
 pub enum FinishReason {
     /// The model calls tools.
     ToolCalls,
-    /// The model was done.
+    /// The model finished its answer.
     Stop,
     /// The output limit was reached.
     Length,
     /// The provider refused to answer.
     Refused,
-    /// The provider gives another reason, or none.
+    /// The provider gave another reason, or none.
     Error,
 }
 
@@ -208,7 +208,7 @@ impl StageAttempt {
         }
     }
 
-    /// Returns the positions of the calls whose status `is` the one wanted.
+    /// Returns the positions of the calls whose status satisfies `is`.
     pub fn places(&self, is: impl Fn(&CallStatus) -> bool) -> Vec<usize> {
         let calls = self.calls.iter().enumerate();
         calls
@@ -217,12 +217,12 @@ impl StageAttempt {
             .collect()
     }
 
-    /// Returns the position of the first call whose status `is` the one wanted.
+    /// Returns the position of the first call whose status satisfies `is`.
     pub fn place(&self, is: impl Fn(&CallStatus) -> bool) -> Option<usize> {
         self.calls.iter().position(|call| is(&call.status))
     }
 
-    /// Tells whether the call at `next` may begin while those at `running` go on.
+    /// Tells whether the call at `next` may begin while those at `running` are still running.
     #[must_use]
     pub fn may_overlap(&self, running: &[usize], next: usize) -> bool {
         let reads = |at: &usize| {

@@ -1,4 +1,4 @@
-//! A proposed tool call, as the engine sees it.
+//! A proposed tool call, as the engine receives it.
 
 use interlock_tool_names::SHELL;
 use serde::{Deserialize, Serialize};
@@ -11,7 +11,7 @@ use crate::{
     substance::Checked,
 };
 
-/// A tool call that an agent proposes, with the facts a verdict needs.
+/// A tool call that an agent proposes, with the facts needed for a verdict.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolCall {
     /// Id of the call, unique within the run.
@@ -34,7 +34,7 @@ pub struct ToolCall {
     pub kind: CallKind,
     /// Digest of the tool's name and arguments.
     pub digest: Digest,
-    /// The arguments in one line, for people.
+    /// The arguments as one line, for people.
     pub summary: String,
     /// Sub-agent that proposes the call; `None`: the main agent.
     pub agent: Option<AgentId>,
@@ -143,7 +143,7 @@ pub struct CallFacts {
     /// Description of the file that the call would write outside its allowed places.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outside: Option<String>,
-    /// Why what the call starts would not be confined.
+    /// Why a process that the call starts would not be confined.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unheld: Option<String>,
     /// Paths that the call reads, relative to the project root if inside it.

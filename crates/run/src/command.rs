@@ -1,4 +1,4 @@
-//! Commands: what a run is asked.
+//! Commands: the input of a run.
 
 mod node;
 mod stage;
@@ -41,7 +41,7 @@ pub enum CommandKind {
         input: Object,
         /// Name of whoever starts the run.
         by: String,
-        /// What a durable run starts with; its input is used if the machine has a conversation.
+        /// What a durable run starts with; its `input` is used if the machine has a conversation.
         durable: Option<DurableRun>,
     },
     /// Judge a tool call.
@@ -101,7 +101,7 @@ pub enum CommandKind {
     Resume {
         /// Name of whoever asks.
         by: String,
-        /// Changes that the person has seen; where others are reported, the run stays paused. `None`: whatever is reported.
+        /// Changes that the person has seen; if others are reported, the run stays paused. `None`: all reported changes.
         seen: Option<Vec<ProtectedChange>>,
     },
     /// Report files of the project that changed since a check ended without a call that changed them.

@@ -1,7 +1,7 @@
-//! What the output of a state does to the context and to the conversation.
+//! How the output of a state changes the context and the conversation.
 //!
-//! One pure function, so that all of it is one event: after a crash all of it
-//! happened, or nothing.
+//! One pure function makes all changes, and one event records them: after a crash, either all of them
+//! or none have happened.
 
 use serde_json::Value;
 
@@ -14,9 +14,9 @@ pub use output::parse_output;
 
 /// Applies an output to the context and to the conversation.
 ///
-/// `text` is the output as it came, `output` what [`parse_output`] made of it, `said` the
-/// message that it is in the conversation. The order is conversation, clearing, removal of
-/// keys, what the output gives, `output_key`. Context and conversation never touch each other.
+/// `text` is the raw output, `output` the value that [`parse_output`] made of it, and `said` the message for
+/// the conversation. The steps are, in order: conversation, clearing, removal of keys, the contribution of
+/// the output, `output_key`. The context and the conversation do not affect each other.
 pub fn apply<M>(
     flags: &DataFlags,
     context: &mut Object,
@@ -53,9 +53,9 @@ pub fn apply<M>(
     }
 }
 
-/// Returns what an output gives to the context.
+/// Returns the keys that an output contributes to the context.
 ///
-/// An object gives its keys, a list its objects merged from left to right, anything else nothing.
+/// An object contributes its keys, a list its objects merged from left to right, and any other value nothing.
 #[must_use]
 pub fn contribution(output: &Value) -> Object {
     match output {
@@ -72,7 +72,7 @@ pub fn contribution(output: &Value) -> Object {
     }
 }
 
-/// Stores a value, or makes a list longer by it.
+/// Stores a value, or appends it to a list.
 fn put(context: &mut Object, key: String, value: Value, append: bool) {
     if !append {
         context.insert(key, value);

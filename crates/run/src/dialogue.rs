@@ -1,4 +1,4 @@
-//! What the lines of a run with a conversation carry along: what was said, and what they work on.
+//! What the regions of a run with a conversation carry: the messages, and the input of the next state.
 
 pub mod condense;
 mod items;

@@ -28,7 +28,7 @@ use crate::{
     substance::{Checked, FrozenChange},
 };
 
-/// Something that happened to a run. Holds all that `evolve` needs.
+/// Something that happened to a run, with everything that `evolve` needs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Event {
     /// The run began.
@@ -311,7 +311,7 @@ pub enum Event {
         outcome: String,
         /// Number of messages received.
         turns: u32,
-        /// Whether the limit of messages was reached.
+        /// Whether the limit on messages was reached.
         cap_hit: bool,
         /// Tokens and money spent.
         usage: Usage,
@@ -328,7 +328,7 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         again: bool,
     },
-    /// The error that a transition of a stage handles, as templates see it.
+    /// A stage failed, and a transition handles the error, which templates can read.
     StageFailed {
         /// Path of the frame concerned.
         path: FramePath,
@@ -372,7 +372,7 @@ pub enum Event {
         /// Call for which the client asks in its own prompt; `None`: it does not ask.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         prompt: Option<PromptCall>,
-        /// What an approval has to come with.
+        /// What an approval requires besides a person's answer.
         #[serde(default, skip_serializing_if = "is_default")]
         approval: ApprovalKind,
         /// Time in milliseconds since 1970.
@@ -576,12 +576,12 @@ pub enum Event {
     },
     /// A region waits at a join that other regions can still reach.
     RegionWaits {
-        /// The line.
+        /// Path of the region.
         path: FramePath,
     },
     /// The region of an item entered the next state of its chain.
     RegionPassed {
-        /// The line.
+        /// Path of the region.
         path: FramePath,
         /// The state entered.
         to: StateName,
@@ -635,7 +635,7 @@ pub enum Event {
     Parted {
         /// Path of the frame above the regions.
         path: FramePath,
-        /// Name of the region that had continued, or whose output is changed.
+        /// Name of the region that continued for all, or whose output is changed.
         line: String,
     },
     /// A machine was called.
@@ -659,47 +659,47 @@ pub enum Event {
         outcome: Outcome,
         /// Data merged into the caller's context.
         merged: Object,
-        /// The output that the caller's state has by it.
+        /// Output of the caller's state.
         #[serde(default, skip_serializing_if = "Value::is_null")]
         output: Value,
-        /// Why it failed; `None` in logs that do not say.
+        /// Why it failed; `None` in logs that do not record it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cause: Option<Cause>,
     },
-    /// An effect is started: whoever carries it out begins after this is in the log.
+    /// An effect was started; it is performed only after this event is in the log.
     EffectStarted {
         /// Path of the frame concerned.
         path: FramePath,
-        /// What kind of work it is.
+        /// Kind of the effect.
         kind: EffectKind,
-        /// Number of the try, from 1.
+        /// Number of the attempt, from 1.
         attempt: u32,
-        /// What the work is given, every hole filled; null: as in the try before.
+        /// Input of the effect with every hole filled; null: as in the previous attempt.
         #[serde(default, skip_serializing_if = "Value::is_null")]
         input: Value,
-        /// The file that its output goes to, absolute.
+        /// Absolute path of the file that the output is written to.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         file: Option<String>,
         /// Time in milliseconds since 1970.
         at_ms: u64,
     },
-    /// A try failed and another follows.
+    /// An attempt failed, and another follows.
     AttemptFailed {
         /// Path of the frame concerned.
         path: FramePath,
-        /// Number of the try, from 1.
+        /// Number of the attempt, from 1.
         attempt: u32,
-        /// The failure.
+        /// Cause of the failure.
         error: Cause,
-        /// When the next begins, in milliseconds since 1970.
+        /// Start of the next attempt, in milliseconds since 1970.
         again_ms: u64,
     },
-    /// Who carried an effect out is gone, and what became of it is not known.
+    /// The runner that performed an effect is gone, and the outcome of the effect is unknown.
     EffectLost {
         /// Path of the frame concerned.
         path: FramePath,
     },
-    /// A person said what became of a lost effect.
+    /// A person decided how a lost effect is settled.
     EffectSettled {
         /// Path of the frame concerned.
         path: FramePath,
@@ -708,18 +708,18 @@ pub enum Event {
         /// Name of the person.
         by: String,
     },
-    /// An activity that Interlock carries out ended.
+    /// An activity that Interlock runs ended.
     ActivityEnded {
         /// Path of the frame concerned.
         path: FramePath,
-        /// Its output; null after an error.
+        /// Output of the activity; null after an error.
         output: Value,
-        /// Its error.
+        /// Cause of the failure.
         error: Option<Cause>,
-        /// The context key that the output went to, as text without blanks at its ends.
+        /// Context key in which the trimmed output was stored.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         key: Option<String>,
-        /// The beginning and the end of what it wrote to standard error, where it succeeded.
+        /// Beginning and end of standard error, if the activity succeeded.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         stderr: String,
     },
@@ -730,109 +730,109 @@ pub enum Event {
         /// Name of the person.
         by: String,
     },
-    /// A person moved the run to another version of its workflow: where it stands is begun anew.
+    /// A person moved the run to another version of its workflow; the current states start afresh.
     MachineAdopted {
-        /// The version's id.
+        /// Id of the machine in that version.
         machine: MachineId,
-        /// The version's content hash.
+        /// Content hash of that version.
         hash: String,
-        /// Variables that it has and the run did not.
+        /// Variables of that version that the run did not have.
         variables: Object,
         /// Name of the person.
         by: String,
         /// Time in milliseconds since 1970.
         at_ms: u64,
     },
-    /// A run that had failed or was cancelled goes on at the states that failed.
+    /// A run that had failed or was cancelled continues at the states that failed.
     RunReopened {
         /// Name of whoever asked.
         by: String,
         /// Time in milliseconds since 1970.
         at_ms: u64,
     },
-    /// Files of the project changed, and no call was seen to change them: earlier evidence is stale.
+    /// Files of the project changed, but no call was seen to change them; earlier evidence is stale.
     FilesChanged {
-        /// Some of them, relative to the project.
+        /// Some of the files, relative to the project.
         files: Vec<String>,
-        /// The call before which they did; `None`: just now.
+        /// Call before which they changed; `None`: just now.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         before: Option<CallId>,
     },
-    /// By a yes to a transition or a state, a person takes frozen files and tests as they are.
+    /// A person's approval of a transition or a state accepted frozen files and tests as they are.
     ProjectAccepted {
         /// Name of the person.
         by: String,
     },
-    /// Frozen files differ otherwise than was known from how they were at the run's start or at the last approval.
+    /// The known differences of frozen files from the run's start or the last approval have changed.
     FrozenCompared {
-        /// Each pattern of which some do; empty: all are as they were again.
+        /// Changes, one for each pattern with differences; empty: all files are unchanged again.
         changes: Vec<FrozenChange>,
     },
-    /// Protected things are not as they were when the run began.
+    /// Protected things differ from the start of the run.
     ProtectedChanged {
-        /// What is different, each path once.
+        /// Changes, each path once.
         changes: Vec<ProtectedChange>,
     },
-    /// The token that lets a person's scripts answer stood where the agent reads or writes.
+    /// The token for a person's scripts was seen where the agent reads or writes.
     TokenSeen {
         /// Place where the token was seen.
         place: TokenPlace,
     },
-    /// A process below the run's client reached the console, where only a person answers; it was refused.
+    /// A process below the run's client contacted the console, where only a person may answer; it was refused.
     ConsoleRefused {
-        /// The id of the process.
+        /// Process id.
         pid: u32,
-        /// The name of its program, as the system keeps it.
+        /// Name of the program, as the system reports it.
         program: String,
-        /// What it asked for: the method and the path.
+        /// Method and path of the request.
         request: String,
     },
-    /// A tool of a server is not what it was when the run saw it first.
+    /// A server tool differs from when the run first saw it.
     ToolChanged(ToolChange),
-    /// A person takes a tool of a server as it is now.
+    /// A person accepted the current definition of a server tool.
     ToolAccepted {
         /// The server.
         server: String,
         /// The tool.
         tool: String,
-        /// Digest of its definition.
+        /// Digest of the accepted definition.
         digest: Digest,
         /// Name of the person.
         by: String,
     },
-    /// A person has said whether what the project widens counts.
+    /// A person decided whether to trust what the project widens.
     TrustDecided {
-        /// The project's root.
+        /// Root directory of the project.
         project: String,
-        /// `trust`, `this_time`, `no`.
+        /// `trust`, `this_time` or `no`.
         word: String,
         /// Digest of what it widens.
         digest: Digest,
         /// Name of the person.
         by: String,
     },
-    /// The run stands still.
+    /// The run was paused.
     RunPaused {
         /// Name of whoever asked.
         by: String,
         /// The reason given.
         reason: Option<String>,
     },
-    /// The run goes on.
+    /// The run was resumed.
     RunResumed {
         /// Name of whoever asked.
         by: String,
     },
-    /// The run was ended by a person.
+    /// A person cancelled the run.
     RunCancelled {
         /// Name of the person.
         by: String,
     },
-    /// The run ended; its name is `RunCompleted` or `RunFailed`.
+    /// The run ended. The name of the event is `RunCompleted` or `RunFailed`.
     RunEnded {
         /// Outcome.
         outcome: Outcome,
-        /// The first cause of a failure, when no final state was reached.
+        /// The first cause of a failure, if no final state was reached.
         cause: Option<Cause>,
     },
 }

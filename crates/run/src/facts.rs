@@ -1,4 +1,4 @@
-//! A tool call as facts: what it would write, run and touch.
+//! The facts of a tool call: what it would write, run and touch.
 
 mod shell;
 mod words;

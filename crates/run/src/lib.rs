@@ -1,6 +1,7 @@
-//! What a run is: the commands it is asked, the events that happened, and the value that they fold to.
+//! A run: its commands, its events, and the value that the events fold to.
 //!
-//! Data with its serialised form and small accessors. What a command leads to, and what an event changes, is decided above.
+//! This crate holds data, its serialised form, and small accessors. `interlock-core` decides what follows from a command
+//! and what an event changes.
 
 pub mod attempt;
 pub mod call;

@@ -1,4 +1,4 @@
-//! What commands, events and runs are made of.
+//! The parts of commands, events and runs.
 
 mod regions;
 
@@ -27,9 +27,9 @@ use crate::{
 pub enum TransitionKind {
     /// The event's own transition.
     Written,
-    /// The state's `safe_next`.
+    /// The state's `safe_next`, for an event that the state does not have.
     SafeNext,
-    /// Back to where an interrupt came from.
+    /// The state that an interrupt left.
     Returned,
 }
 
@@ -37,23 +37,23 @@ pub enum TransitionKind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AllowSource {
-    /// The state's policy lets it pass.
+    /// The state's policy allows it.
     Policy,
     /// A person granted it.
     Grant,
-    /// The tool controls the run.
+    /// It is one of Interlock's own tools.
     Control,
     /// The stage lists its tool.
     Stage,
-    /// The mode of the run lets it pass.
+    /// The run's mode allows it.
     Mode,
 }
 
-/// What follows when a person approves a call of a stage.
+/// What an approval of a stage's call leads to.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct GrantThen {
-    /// Refusal that stands despite the grant.
+    /// Refusal that applies despite the approval.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub denied: Option<Refusal>,
     /// Whether the call only reads.

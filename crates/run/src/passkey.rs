@@ -1,6 +1,6 @@
-//! What a passkey says about an answer: the statement that was signed, and whether an assertion is about it.
+//! Passkey assertions for approvals: the statement that is signed, and whether an assertion matches it.
 //!
-//! The signature itself is checked elsewhere: the engine holds no cryptography but hashes.
+//! The signature itself is checked elsewhere, because the engine contains no cryptography except hashes.
 
 use std::fmt;
 
@@ -14,17 +14,17 @@ use crate::{
     names::{ApprovalId, Digest, RunId},
 };
 
-/// The name that passkeys of the console are bound to; addresses are refused by browsers.
+/// Relying party id of the console's passkeys; browsers do not accept an IP address here.
 pub const SITE: &str = "localhost";
-/// Bytes of the longest field of an assertion: a log stays readable whatever an authenticator adds.
+/// Maximum length of an assertion's field in bytes, so that a log stays readable whatever an authenticator adds.
 pub const FIELD_BYTES_MAX: usize = 4_096;
-/// Bytes of the data that a yes with a passkey may correct.
+/// Maximum size in bytes of the data that an approval with a passkey may correct.
 const DATA_BYTES_MAX: usize = 64 * 1024;
-/// Bytes of what an authenticator says before any extension: a hash, flags and a counter.
+/// Size in bytes of the authenticator data before any extension: a hash, flags and a counter.
 const AUTHENTICATOR_BYTES: usize = 37;
-/// The person was there.
+/// Flag: the person was present.
 const PRESENT: u8 = 0x01;
-/// The authenticator knows who it was: by a finger, a face or a number.
+/// Flag: the authenticator verified the person, by fingerprint, face or PIN.
 const VERIFIED: u8 = 0x04;
 
 /// A passkey's signature over an approval, with everything needed to check it.
@@ -63,32 +63,32 @@ pub struct Statement<'a> {
     pub run: &'a RunId,
     /// The request.
     pub request: &'a ApprovalId,
-    /// Digest of all that the answer rests on.
+    /// Digest of everything that the answer depends on.
     pub question: &'a Digest,
-    /// What else the person said.
+    /// The person's note.
     pub note: Option<&'a str>,
 }
 
 /// Why an assertion does not prove an approval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Flaw {
-    /// A field is longer than any authenticator makes it, or is no hex.
+    /// A field is too long, or is not hexadecimal.
     Malformed,
-    /// The browser was asked for something else than an assertion.
+    /// The browser was asked for something other than an assertion.
     OtherKind,
-    /// It was made for another run, request, question, moment, answer or number.
+    /// It was made for another run, request, question, moment, answer or nonce.
     OtherAnswer,
     /// It was made on another page.
     OtherOrigin,
-    /// It is bound to another name than this machine's.
+    /// It is bound to another relying party than this machine's.
     OtherSite,
     /// Nobody touched the authenticator.
     NotPresent,
-    /// The authenticator did not verify who touched it.
+    /// The authenticator did not verify the person.
     NotVerified,
-    /// The key is of no known kind.
+    /// The kind of key is unknown.
     UnknownKey,
-    /// The signature is not the key's.
+    /// The signature does not match the key.
     Signature,
 }
 
@@ -111,7 +111,7 @@ impl fmt::Display for Flaw {
 impl std::error::Error for Flaw {}
 
 impl PasskeyAssertion {
-    /// Returns what is signed: the hash of run, request, digest, moment, answer and the server's number.
+    /// Returns the challenge that is signed: the hash of run, request, digest, moment, answer and nonce.
     #[must_use]
     pub fn challenge(&self, said: Statement<'_>) -> [u8; 32] {
         let all = json!([
@@ -128,10 +128,10 @@ impl PasskeyAssertion {
         Sha256::digest(all.to_string().as_bytes()).into()
     }
 
-    /// Checks all but the signature: what was signed, where, and by whose hand.
+    /// Checks everything but the signature: the statement, the origin, and the person's presence.
     ///
     /// # Errors
-    /// Says which part is not as it must be.
+    /// The flaw says which part does not match.
     pub fn check(&self, said: Statement<'_>) -> Result<(), Flaw> {
         let fields = [
             &self.credential,
@@ -162,7 +162,7 @@ impl PasskeyAssertion {
         serde_json::to_vec(&self.data).map_or(usize::MAX, |bytes| bytes.len())
     }
 
-    /// Makes the assertion of a simulated yes: [`Self::check`] takes it, and no key has signed it.
+    /// Creates an unsigned assertion for a simulated approval; [`Self::check`] accepts it.
     #[must_use]
     pub fn unsigned(said: Statement<'_>, seq: u64, data: Object) -> Self {
         let origin = format!("http://{SITE}:1");
@@ -193,10 +193,10 @@ impl PasskeyAssertion {
     }
 }
 
-/// Checks what a browser says that it was asked for.
+/// Checks the client data of a browser.
 ///
 /// # Errors
-/// It was asked for something else, or elsewhere than on the console's page at `origin`.
+/// The browser was asked for something else, or on a page other than the console's at `origin`.
 pub fn check_client_data(
     text: &str,
     kind: &str,
@@ -221,7 +221,7 @@ pub fn check_client_data(
     Ok(())
 }
 
-/// Tells whether `origin` is that of a console: on this machine, at a port.
+/// Tells whether `origin` is that of a console: this machine, with a port.
 fn is_origin(origin: &str) -> bool {
     let port = origin
         .strip_prefix("http://")
@@ -232,23 +232,23 @@ fn is_origin(origin: &str) -> bool {
     })
 }
 
-/// What an authenticator says of itself and of the person.
+/// The data of an authenticator about itself and the person.
 #[derive(Debug, Clone, Copy)]
 pub struct AuthenticatorData<'a> {
     site: &'a [u8],
-    /// What it knows of the person, a bit each.
+    /// Flags, one bit each.
     pub flags: u8,
-    /// How often it has signed; 0: it does not count.
+    /// Signature counter; 0: the authenticator does not count.
     pub counter: u32,
-    /// What follows: a new key, and extensions.
+    /// The remaining bytes: a new key, and extensions.
     pub rest: &'a [u8],
 }
 
 impl<'a> AuthenticatorData<'a> {
-    /// Reads it.
+    /// Parses authenticator data.
     ///
     /// # Errors
-    /// It is too short.
+    /// The data is too short.
     pub fn read(bytes: &'a [u8]) -> Result<Self, Flaw> {
         let (head, rest) = bytes
             .split_at_checked(AUTHENTICATOR_BYTES)
@@ -265,10 +265,10 @@ impl<'a> AuthenticatorData<'a> {
         })
     }
 
-    /// Checks that it is bound to this machine's name, and that a verified person touched it.
+    /// Checks that the data is bound to this machine's name and that the person was verified.
     ///
     /// # Errors
-    /// Says what is missing.
+    /// The flaw says what is missing.
     pub fn check(&self) -> Result<(), Flaw> {
         if self.site != Sha256::digest(SITE.as_bytes()).as_slice() {
             return Err(Flaw::OtherSite);
@@ -283,13 +283,13 @@ impl<'a> AuthenticatorData<'a> {
     }
 }
 
-/// Writes bytes as lower-case hex.
+/// Formats bytes as lower-case hex.
 #[must_use]
 pub fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Reads lower-case hex; `None`: it is none.
+/// Parses lower-case hex; `None` if the text is not hex.
 #[must_use]
 pub fn unhex(text: &str) -> Option<Vec<u8>> {
     let digit = |byte: &u8| match byte {
@@ -306,7 +306,7 @@ pub fn unhex(text: &str) -> Option<Vec<u8>> {
         .collect()
 }
 
-/// Writes bytes as browsers do: base64 with `-` and `_`, without padding.
+/// Encodes bytes as browsers do: base64 with `-` and `_`, without padding.
 #[must_use]
 pub fn base64url(bytes: &[u8]) -> String {
     const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";

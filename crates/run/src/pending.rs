@@ -1,4 +1,4 @@
-//! What waits for a person, in the order of the frames: transitions and states, then calls.
+//! Open requests to people, in the order of the frames: first transitions and states, then calls.
 
 use serde::{Serialize, Serializer, ser::SerializeMap};
 
@@ -11,14 +11,14 @@ use crate::{
     run::{Phase, Request, Run},
 };
 
-/// Something that waits for a person.
+/// An open request to a person.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Pending {
-    /// What is asked, where and when.
+    /// The request.
     pub request: Request,
-    /// The path of its state, as shown.
+    /// Path of its state, as shown to people.
     pub shown: String,
-    /// What people call it: `process-file 2 of 3` for the line of an item, else the path.
+    /// Title for people: `process-file 2 of 3` for the region of an item, otherwise the path.
     pub title: String,
 }
 
@@ -31,43 +31,43 @@ impl Pending {
         }
     }
 
-    /// Returns its id.
+    /// Returns the id of the request.
     #[must_use]
     pub fn id(&self) -> ApprovalId {
         self.request.id()
     }
 
-    /// Returns the frame that asks.
+    /// Returns the path of the frame that asks.
     #[must_use]
     pub const fn path(&self) -> &FramePath {
         &self.request.path
     }
 
-    /// Returns what it is about.
+    /// Returns the subject of the request.
     #[must_use]
     pub const fn about(&self) -> &About {
         &self.request.about
     }
 
-    /// Returns the digest of what a yes would hold for.
+    /// Returns the digest of what an approval would apply to.
     #[must_use]
     pub const fn digest(&self) -> &Digest {
         &self.request.question
     }
 
-    /// Tells whether a client asks it in a prompt of its own.
+    /// Tells whether a client asks in its own prompt.
     #[must_use]
     pub const fn is_in_prompt(&self) -> bool {
         self.request.prompt.is_some()
     }
 
-    /// Tells whether a yes has to come with a passkey.
+    /// Tells whether an approval requires a passkey.
     #[must_use]
     pub fn takes_passkey(&self) -> bool {
         self.request.approval == ApprovalKind::Passkey
     }
 
-    /// Names who asks: `agent`, a sub-agent's id or a person's name.
+    /// Names whoever asks: `agent`, a sub-agent's id or a person's name.
     #[must_use]
     pub fn by(&self) -> &str {
         match self.about() {
@@ -77,7 +77,7 @@ impl Pending {
         }
     }
 
-    /// Tells whether a person who says `name` means this.
+    /// Tells whether `name` identifies this request.
     #[must_use]
     pub fn is_named(&self, name: &str) -> bool {
         self.id().as_str() == name
@@ -87,7 +87,7 @@ impl Pending {
     }
 }
 
-/// Lists what waits for a person in an open run.
+/// Lists the open requests of an open run.
 #[must_use]
 pub fn pending(machine: &Machine, run: &Run) -> Vec<Pending> {
     if run.phase != Phase::Open {
@@ -113,7 +113,7 @@ pub fn pending(machine: &Machine, run: &Run) -> Vec<Pending> {
     all
 }
 
-/// Lists what has come to wait for a person since the run had `before` events.
+/// Lists the requests that were opened since the run had `before` events.
 #[must_use]
 pub fn asked_since(machine: &Machine, run: &Run, before: u64) -> Vec<Pending> {
     if run.seq == before {

@@ -1,4 +1,4 @@
-//! Where the frames of a run stand, as paths a person reads.
+//! Positions of the frames of a run, as paths and titles for people.
 
 use crate::{
     machine::{Activity, Machine, ModelStage},
@@ -20,10 +20,10 @@ pub fn machine_of<'a>(machine: &'a Machine, run: &Run, path: &FramePath) -> Opti
     Some(own)
 }
 
-/// Returns the path of the state that the frame at `path` stands in, as shown.
+/// Returns the path of the current state of the frame at `path`, as shown to people.
 ///
-/// The state written in the file, then the branch or machine id, then the
-/// inner state: `building/lint/lint_run`.
+/// The path consists of the state in the file, then the branch or machine id, then the inner state:
+/// `building/lint/lint_run`.
 #[must_use]
 pub fn shown_path(machine: &Machine, run: &Run, path: &FramePath) -> String {
     let mut own = machine.called(run.root.machine.as_ref());
@@ -51,15 +51,15 @@ pub fn shown_path(machine: &Machine, run: &Run, path: &FramePath) -> String {
     shown
 }
 
-/// Returns what people call the state at `path`: `process-file 2 of 3` for the line of an item, else its path.
+/// Returns the title of the state at `path`: `process-file 2 of 3` for the region of an item, otherwise the path.
 #[must_use]
 pub fn title(machine: &Machine, run: &Run, path: &FramePath) -> String {
     item_title(machine, run, path).unwrap_or_else(|| shown_path(machine, run, path))
 }
 
-/// Returns what people call the state at `path` where it is within the line of an item.
+/// Returns the title of the state at `path` if it lies within the region of an item.
 ///
-/// Numbers of lists around it follow: `check 1 of 4 in 2 of 3`.
+/// Numbers of enclosing lists follow: `check 1 of 4 in 2 of 3`.
 #[must_use]
 pub fn item_title(machine: &Machine, run: &Run, path: &FramePath) -> Option<String> {
     let mut numbers: Vec<String> = Vec::new();
@@ -71,14 +71,14 @@ pub fn item_title(machine: &Machine, run: &Run, path: &FramePath) -> Option<Stri
     (!numbers.is_empty()).then(|| state_with(machine, run, path, &numbers.join(" in ")))
 }
 
-/// Returns what people call the state at `path` where that is the line of an item itself: `process-file 2 of 3`.
+/// Returns the title of the state at `path` if it is the region of an item itself: `process-file 2 of 3`.
 #[must_use]
 pub fn numbered(machine: &Machine, run: &Run, path: &FramePath) -> Option<String> {
     let number = item_number(machine, run, path)?;
     Some(state_with(machine, run, path, &number))
 }
 
-/// Returns `2 of 3` where the frame at `path` is the line of an item.
+/// Returns `2 of 3` if the frame at `path` is the region of an item.
 fn item_number(machine: &Machine, run: &Run, path: &FramePath) -> Option<String> {
     let (parent, name) = path.split_last()?;
     let frame = run.frame(&parent)?;
@@ -93,7 +93,7 @@ fn state_with(machine: &Machine, run: &Run, path: &FramePath, numbers: &str) -> 
     format!("{} {numbers}", state.unwrap_or_default())
 }
 
-/// Returns what people call the open states, in the order written.
+/// Returns the titles of the open states, in the order written.
 #[must_use]
 pub fn titles(machine: &Machine, run: &Run) -> Vec<String> {
     let leaves = standing(run);
@@ -103,7 +103,7 @@ pub fn titles(machine: &Machine, run: &Run) -> Vec<String> {
         .collect()
 }
 
-/// Finds the line whose state has the path `shown`, and returns what people call it; `None`: it is in no list of items.
+/// Finds the region whose state has the path `shown`, and returns its title; `None`: it belongs to no list of items.
 #[must_use]
 pub fn title_of(machine: &Machine, run: &Run, shown: &str) -> Option<String> {
     let mut open = vec![FramePath::root()];
@@ -119,7 +119,7 @@ pub fn title_of(machine: &Machine, run: &Run, shown: &str) -> Option<String> {
     None
 }
 
-/// Tells whether what `frame` calls is no part of paths: its name is one of variables.
+/// Tells whether paths leave out the machine that `frame` calls, because its name only prefixes variables.
 fn names_by_states_alone(own: Option<&Machine>, frame: &Frame) -> bool {
     let state = own.and_then(|own| own.states.get(&frame.at));
     state.is_some_and(|state| match &state.activity {
@@ -133,7 +133,7 @@ fn shown_state(own: Option<&Machine>, frame: &Frame) -> String {
         .to_string()
 }
 
-/// Returns the frame to report from: below `wanted` if that is open, else the first open one.
+/// Returns the frame to report on: one below `wanted` if that is open, otherwise the first open one.
 #[must_use]
 pub fn focus(run: &Run, wanted: Option<&FramePath>) -> FramePath {
     let leaves = standing(run);
@@ -141,7 +141,7 @@ pub fn focus(run: &Run, wanted: Option<&FramePath>) -> FramePath {
     named.or(leaves.first()).cloned().unwrap_or_default()
 }
 
-/// Returns the frames a run stands in, also once it is over; never empty.
+/// Returns the current frames of a run, even after it has ended; never empty.
 #[must_use]
 pub fn standing(run: &Run) -> Vec<FramePath> {
     let mut leaves = run.open_leaves();
@@ -165,7 +165,7 @@ fn collect(frame: &Frame, path: &FramePath, leaves: &mut Vec<FramePath>) {
     }
 }
 
-/// Returns the stage that a frame stands in.
+/// Returns the stage that a frame is in.
 #[must_use]
 pub fn stage_of<'m>(machine: &'m Machine, frame: &Frame) -> Option<&'m ModelStage> {
     match &frame.state(machine)?.activity {

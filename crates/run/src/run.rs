@@ -1,7 +1,6 @@
 //! The run: the value that events fold to.
 //!
-//! Bounded in memory: counters and the evidence that some guard names, never
-//! the history.
+//! Its memory is bounded: it holds counters and the evidence that guards name, never the history.
 
 mod frame;
 mod kind;
@@ -41,7 +40,7 @@ pub struct Run {
     pub id: RunId,
     /// Number of events folded so far, which is the sequence number of the next one.
     pub seq: u64,
-    /// Whether the run has begun, is open or is over.
+    /// Whether the run has not begun, is open or has ended.
     pub phase: Phase,
     /// Who paused the run, and why.
     pub paused: Option<Pause>,
@@ -133,7 +132,7 @@ pub struct Confined {
     pub not_held: Vec<String>,
 }
 
-/// Whether a run has begun, is open or is over.
+/// Whether a run has not begun, is open or has ended.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Phase {
@@ -184,7 +183,7 @@ pub struct Seen {
 }
 
 impl Seen {
-    /// Tells whether an edit came later; edits of its own call that it comes after do not count.
+    /// Tells whether a later edit makes the evidence stale; edits of its own call that preceded it do not.
     #[must_use]
     pub fn is_before_an_edit(&self, run: &Run) -> bool {
         let is_own = |edit: u64| {
@@ -310,9 +309,9 @@ impl Run {
         self.durable()?.input.as_ref()
     }
 
-    /// Tells whether nothing was written since the run started or was last approved.
+    /// Tells whether nothing was written since the run's start or the last approval.
     ///
-    /// Only then does a report show the tests as they were.
+    /// Only then can a report serve as a baseline.
     #[must_use]
     pub fn takes_baseline(&self) -> bool {
         self.last_write <= self.approved
@@ -342,7 +341,7 @@ impl Run {
         })
     }
 
-    /// Finds the open request with this id: the one the frame at `path` waits for, or one of the run.
+    /// Finds the open request with this id: the one that the frame at `path` waits for, or one of the run.
     #[must_use]
     pub fn request(&self, path: &FramePath, id: &ApprovalId) -> Option<&Request> {
         let own = self.frame(path).and_then(|frame| frame.stay.request());

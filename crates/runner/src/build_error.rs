@@ -16,7 +16,7 @@ pub enum BuildError {
     #[error("{0}")]
     Unusable(String),
     /// The path of Interlock's program is not known.
-    #[error("the program's own path is not known")]
+    #[error("the path of this program is unknown")]
     NoProgram,
     /// A configuration cannot be read.
     #[error(transparent)]

@@ -26,7 +26,7 @@ use interlock_core::{event::Event, run::Run};
 use play::{Ending, Schedule};
 use workflow::{Workflow, workflow};
 
-const SCHEDULES: u64 = 30_000;
+const SCHEDULES: u64 = 12_000;
 /// Schedules of one workflow; the first of them crash before and after each append.
 const A_WORKFLOW: u64 = 100;
 /// One in so many logs is written out and read back.

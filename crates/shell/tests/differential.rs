@@ -25,7 +25,7 @@ use shell::{Folder, INTERLOCK_NAMES, Outcome, Ran, Shell};
 use crate::support::cases;
 
 /// Lines of a test run for each shell; about a hundred a second and thread.
-const LINES: u64 = 1_200;
+const LINES: u64 = 800;
 const THREADS: u64 = 4;
 
 /// Pieces that damage a line.

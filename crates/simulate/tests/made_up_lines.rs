@@ -17,6 +17,7 @@ use interlock_core::{
     run::{DurableRun, Phase, Run},
 };
 use interlock_formats::{NoWorkflows, Source, load};
+use interlock_testkit::dice::Dice;
 use serde_json::{Value, json};
 
 const FILES: u64 = 600;
@@ -24,37 +25,14 @@ const PLAYS: u64 = 2;
 /// Lists that split themselves again and again end late; what they do until then counts as well.
 const COMMANDS_MAX: usize = 250;
 
-/// Numbers that a seed gives, one after the other.
-struct Dice(u64);
-
-impl Dice {
-    /// Returns a number below `sides`.
-    fn roll(&mut self, sides: u64) -> u64 {
-        // SplitMix64.
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (mixed ^ (mixed >> 31)) % sides
-    }
-
-    fn once_in(&mut self, sides: u64) -> bool {
-        self.roll(sides) == 0
-    }
-
-    fn index(&mut self, length: usize) -> usize {
-        usize::try_from(self.roll(u64::try_from(length).unwrap())).unwrap()
-    }
-}
-
 /// Makes up a file of states that are tools: what they put out is made up, too.
 fn file(dice: &mut Dice) -> Value {
-    let count = 3 + dice.roll(6);
+    let count = 3 + dice.number_below(6);
     let states: Vec<Value> = (0..count).map(|at| state(dice, at, count)).collect();
     json!({
-        "max_concurrency": 1 + dice.roll(4),
+        "max_concurrency": 1 + dice.number_below(4),
         "recursion_limit": 12,
-        "strict": dice.once_in(6),
+        "strict": dice.one_in(6),
         "tools": [{ "id": "t", "tool": "read_file", "tool_args": { "path": "a" } }],
         "states": states,
     })
@@ -63,11 +41,11 @@ fn file(dice: &mut Dice) -> Value {
 fn state(dice: &mut Dice, at: u64, count: u64) -> Value {
     let mut state = json!({
         "id": format!("s{at}"), "tool_id": "t", "next": way(dice, at, count),
-        "interrupt_before": dice.once_in(5),
-        "finish_iteration": dice.once_in(2),
+        "interrupt_before": dice.one_in(5),
+        "finish_iteration": dice.one_in(2),
         "retry_policy": { "max_attempts": 1 },
     });
-    if dice.once_in(4) {
+    if dice.one_in(4) {
         state["on_error"] = target(dice, at, count).into();
     }
     state
@@ -75,10 +53,10 @@ fn state(dice: &mut Dice, at: u64, count: u64) -> Value {
 
 /// Names a state further down or the end; rarely any, for a loop.
 fn target(dice: &mut Dice, at: u64, count: u64) -> String {
-    let to = if dice.once_in(12) {
-        dice.roll(count)
+    let to = if dice.one_in(12) {
+        dice.number_below(count)
     } else {
-        at + 1 + dice.roll(count - at)
+        at + 1 + dice.number_below(count - at)
     };
     if to < count {
         format!("s{to}")
@@ -89,7 +67,7 @@ fn target(dice: &mut Dice, at: u64, count: u64) -> String {
 
 fn way(dice: &mut Dice, at: u64, count: u64) -> Value {
     let (one, other) = (target(dice, at, count), target(dice, at, count));
-    let mut way = match dice.roll(5) {
+    let mut way = match dice.number_below(5) {
         0 => json!({ "state_id": one }),
         1 if one != other => json!({ "state_ids": [one, other] }),
         2 => json!({ "condition": { "expression": "good", "then": one, "otherwise": other } }),
@@ -97,24 +75,24 @@ fn way(dice: &mut Dice, at: u64, count: u64) -> Value {
             let kinds = ["fail", "skip", "collect"];
             return json!({
                 "state_id": one, "iter_key": "items",
-                "on_item_error": kinds[dice.index(kinds.len())],
+                "on_item_error": kinds[dice.below(kinds.len())],
             });
         }
         _ => json!({ "state_id": one }),
     };
     if way.get("state_id").is_none() {
-        way["per_item"] = dice.once_in(3).into();
+        way["per_item"] = dice.one_in(3).into();
     }
     way
 }
 
 fn output(dice: &mut Dice) -> Value {
-    match dice.roll(6) {
+    match dice.number_below(6) {
         0 => "prose".into(),
         1 => "[1, 2]".into(),
         _ => {
-            let items: Vec<u64> = (0..dice.roll(4)).collect();
-            let good = dice.once_in(2);
+            let items: Vec<u64> = (0..dice.number_below(4)).collect();
+            let good = dice.one_in(2);
             json!({ "good": good, "items": items }).to_string().into()
         }
     }
@@ -153,12 +131,12 @@ impl Play {
     fn step(&mut self, dice: &mut Dice) -> bool {
         let due = effects(&self.machine, &self.run);
         let asked = pending(&self.machine, &self.run);
-        if dice.once_in(10) && !due.is_empty() {
+        if dice.one_in(10) && !due.is_empty() {
             self.must(CommandKind::LoseEffects);
             return true;
         }
-        if !due.is_empty() && (asked.is_empty() || dice.once_in(2)) {
-            let effect = &due[dice.index(due.len())];
+        if !due.is_empty() && (asked.is_empty() || dice.one_in(2)) {
+            let effect = &due[dice.below(due.len())];
             let path = Some(effect.frame.to_string());
             let command = match effect.status {
                 EffectStatus::Lost => CommandKind::SettleEffect {
@@ -166,7 +144,7 @@ impl Play {
                     how: EffectSettlement::Again,
                     by: "ana".to_owned(),
                 },
-                _ if dice.once_in(9) => CommandKind::EndActivity {
+                _ if dice.one_in(9) => CommandKind::EndActivity {
                     path,
                     outcome: ActivityOutcome::Failed(Cause::new("tool_failed", "no")),
                 },
@@ -181,15 +159,15 @@ impl Play {
         if asked.is_empty() {
             return false;
         }
-        let one = &asked[dice.index(asked.len())];
+        let one = &asked[dice.below(asked.len())];
         let mut answer = Answer {
             by: "ana".to_owned(),
             path: Some(one.id().to_string()),
             ..Answer::default()
         };
         let outputs = outputs_before(&self.machine, &self.run, one.path());
-        if dice.once_in(2) && !outputs.is_empty() {
-            let meant = &outputs[dice.index(outputs.len())];
+        if dice.one_in(2) && !outputs.is_empty() {
+            let meant = &outputs[dice.below(outputs.len())];
             let same = outputs.iter().filter(|one| one.title == meant.title);
             if same.count() == 1 {
                 answer.of = (outputs.len() > 1).then(|| meant.title.clone());
@@ -277,14 +255,14 @@ fn play(machine: &Machine, dice: &mut Dice, what: String) -> bool {
 fn somebody_can_always_lead_on() {
     let (mut played, mut ended) = (0, 0);
     for seed in 0..FILES {
-        let mut dice = Dice(seed);
+        let mut dice = Dice::of_seed(seed);
         let text = file(&mut dice).to_string();
         let source = Source::new("made-up.json", text.clone());
         let Ok(loaded) = load(&source, None, &NoWorkflows) else {
             continue;
         };
         for number in 0..PLAYS {
-            let mut dice = Dice(seed * PLAYS + number);
+            let mut dice = Dice::of_seed(seed * PLAYS + number);
             let what = format!("seed {seed}, play {number}: {text}");
             played += 1;
             ended += u64::from(play(&loaded.machine, &mut dice, what));

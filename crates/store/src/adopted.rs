@@ -1,6 +1,6 @@
-//! Machines that a run moved to after it began, by their content hash.
+//! Machines that a run moved to after it began, stored by their content hash.
 //!
-//! The event that moves a run names the hash, so that the chain covers the machine.
+//! The event that moves a run contains the hash, so that the hash chain covers the machine.
 
 use interlock_core::machine::Machine;
 use rusqlite::OptionalExtension as _;
@@ -15,7 +15,7 @@ CREATE TABLE IF NOT EXISTS machines (
 ";
 
 impl SqliteRun {
-    /// Keeps `machine`, sealed, for a run that is about to move to it.
+    /// Stores `machine`, sealed, for a run that is about to move to it.
     pub(crate) fn adopt(&self, machine: &Machine) -> Result<(), StoreError> {
         let bytes = pin::machine_bytes(machine, &self.path)?;
         self.connection
@@ -30,7 +30,7 @@ impl SqliteRun {
         Ok(())
     }
 
-    /// Returns the bytes of every machine that was kept, by its hash.
+    /// Returns the bytes of every stored machine, by hash.
     pub(crate) fn kept_machines(&self) -> Result<Vec<Vec<u8>>, StoreError> {
         if !self.has_machines()? {
             return Ok(Vec::new());
@@ -57,7 +57,7 @@ impl SqliteRun {
         Ok(has_any.is_some())
     }
 
-    /// Returns the machine that the run moved to last; `None`: it follows the one it began with.
+    /// Returns the machine that the run moved to last; `None`: it follows its original machine.
     pub(crate) fn adopted(&self) -> Result<Option<Machine>, StoreError> {
         if !self.has_machines()? {
             return Ok(None);
@@ -66,7 +66,7 @@ impl SqliteRun {
         adopted.map(|hash| self.adopted_as(&hash)).transpose()
     }
 
-    /// Returns the machine that the run has moved to, by its hash.
+    /// Returns the machine with this hash that the run has moved to.
     pub(crate) fn adopted_as(&self, hash: &str) -> Result<Machine, StoreError> {
         let bytes: Option<Vec<u8>> = self
             .connection

@@ -1,4 +1,4 @@
-//! How protected things were when a run began, kept beside its log.
+//! The state of protected things when a run began, stored beside its log.
 
 use std::path::PathBuf;
 
@@ -10,12 +10,12 @@ use crate::{
     folder::RunFolder,
 };
 
-/// The baseline that hooks compare with.
+/// Name of the baseline that hooks compare with.
 pub const BASELINE: &str = "baseline";
-/// What the last comparison without a change rested on.
+/// Name of the stamps of the last comparison without a change.
 pub const QUIET: &str = "quiet";
 
-/// What somebody above keeps; the store does not know what it says.
+/// Data of another crate, which the store does not interpret.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(transparent)]
 struct Stored<T>(T);
@@ -30,10 +30,10 @@ impl RunFolder {
         self.path().join(format!("{name}.json"))
     }
 
-    /// Reads a baseline of the run; `None` when none of that name was kept yet.
+    /// Reads a baseline of the run; `None`: none with this name is stored.
     ///
     /// # Errors
-    /// It is there and cannot be read.
+    /// The baseline exists and cannot be read.
     pub fn baseline<T: Serialize + DeserializeOwned>(
         &self,
         name: &str,
@@ -41,17 +41,17 @@ impl RunFolder {
         files::read::<Stored<T>>(&self.baseline_path(name)).map(|found| found.map(|kept| kept.0))
     }
 
-    /// Tells whether a baseline of that name is kept; one that cannot be looked at may be.
+    /// Tells whether a baseline with this name may exist; if that cannot be determined, it may.
     #[must_use]
     pub fn has_baseline(&self, name: &str) -> bool {
         let looked = self.baseline_path(name).symlink_metadata();
         !matches!(looked, Err(error) if error.kind() == std::io::ErrorKind::NotFound)
     }
 
-    /// Keeps a baseline of the run, unless one is there already; `false` then.
+    /// Stores a baseline of the run unless there is one; `false`: there was one.
     ///
     /// # Errors
-    /// It cannot be written.
+    /// The baseline cannot be written.
     pub fn begin_baseline<T: Serialize + DeserializeOwned>(
         &self,
         name: &str,
@@ -60,10 +60,10 @@ impl RunFolder {
         files::create(&self.baseline_path(name), &Stored(baseline), Sync::Later)
     }
 
-    /// Replaces a baseline of the run by one that says the same of what is compared.
+    /// Replaces a baseline of the run by an equivalent one.
     ///
     /// # Errors
-    /// It cannot be written.
+    /// The baseline cannot be written.
     pub fn renew_baseline<T: Serialize + DeserializeOwned>(
         &self,
         name: &str,

@@ -1,9 +1,8 @@
-//! Which client session is bound to which run.
+//! Bindings of client sessions to runs.
 //!
-//! Small files beside the databases, so that a session without a run costs two
-//! looks and a damaged database troubles nobody else's. A run's own word
-//! (`runs/ID/session.json`, made only where none is) decides who holds it; the
-//! session's file is written after it and mended from it after a crash.
+//! They are small files beside the databases, so that a session without a run costs only two file lookups, and a
+//! damaged database affects no other run. The run's own record (`runs/ID/session.json`, created only if there is none)
+//! decides which session the run is bound to. The session's file is written after it, and repaired from it after a crash.
 
 mod kept;
 mod known;
@@ -32,16 +31,16 @@ pub use known::KnownSessions;
 /// Directory of the locks of sessions.
 const LOCKS: &str = "locks";
 
-/// How a session is bound.
+/// The binding of a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Lookup {
     /// No run guards the session.
     Unbound,
     /// A run waits for the project's next session; [`Bindings::take_next`] binds it.
     Waiting(RunId),
-    /// A run holds every session of the project; [`Bindings::take_next`] binds this one, too.
+    /// A run guards every session of the project; [`Bindings::take_next`] binds this one, too.
     ///
-    /// Whether that run is still open is not checked.
+    /// It is not checked whether that run is still open.
     Project(RunId),
     /// A run guards the session.
     Bound(Binding),
@@ -101,7 +100,7 @@ impl Home {
         Ok(bound.map_or(Lookup::Unbound, Lookup::Bound))
     }
 
-    /// Returns the run that the project's sessions without a run of their own lead to, waiting or holding all.
+    /// Returns the run for the project's sessions without a run of their own: one that waits, or one that guards all.
     ///
     /// # Errors
     /// The project's file cannot be read.
@@ -132,8 +131,8 @@ impl Home {
         }
     }
 
-    /// Lists all bound sessions as [`Home::bound_sessions`] does, and reads the files only where one has changed
-    /// since `known` was read.
+    /// Lists all bound sessions like [`Home::bound_sessions`], but reads the files only if one has changed since `known` was
+    /// read.
     ///
     /// # Errors
     /// The directory of sessions or one of the records cannot be read.
@@ -148,22 +147,22 @@ impl Home {
         }
     }
 
-    /// Holds back whoever else is about to make a run for this session, until dropped.
+    /// Locks out other processes that are about to make a run for this session, until dropped.
     ///
-    /// Taken before [`Home::lock_bindings`], never after it. Others may share the lock.
+    /// This lock is taken before [`Home::lock_bindings`], never after it. Other sessions may share the lock.
     ///
     /// # Errors
-    /// The state directory cannot be written, or another process holds on for too long.
+    /// The state directory cannot be written, or another process holds the lock for too long.
     pub fn lock_session(&self, key: &SessionKey) -> Result<SessionLock, StoreError> {
         let name: String = key.file_name().chars().take(2).collect();
         let lock = files::lock(&self.made_place(LOCKS)?.join(name))?;
         Ok(SessionLock { _lock: lock })
     }
 
-    /// Holds the bindings still, for one process at a time, until dropped.
+    /// Locks the bindings against other processes, until dropped.
     ///
     /// # Errors
-    /// The state directory cannot be written, or another process holds on for too long.
+    /// The state directory cannot be written, or another process holds the lock for too long.
     pub fn lock_bindings(&self) -> Result<Bindings<'_>, StoreError> {
         let root = self.made()?;
         let lock = files::lock(&root.join("bindings.lock"))?;
@@ -175,7 +174,7 @@ impl Home {
     }
 }
 
-/// A lock against other runs being made for a session.
+/// A lock against making other runs for a session.
 #[derive(Debug)]
 pub struct SessionLock {
     _lock: File,
@@ -200,11 +199,10 @@ impl Bindings<'_> {
 
     /// Binds a session to a run, or updates its process.
     ///
-    /// `replacing` names the run that has ended and that the session leaves.
-    /// Returns the binding as it is kept: with the client, where that is known already.
+    /// `replacing` names the ended run that the session leaves. Returns the binding as stored, with the client if that is known.
     ///
     /// # Errors
-    /// Session or run are bound otherwise, or the files cannot be read or written.
+    /// The session or the run has another binding, or the files cannot be read or written.
     pub fn bind(
         &self,
         mut binding: Binding,
@@ -217,13 +215,13 @@ impl Bindings<'_> {
         Ok(binding)
     }
 
-    /// Lets a run that was prepared for a session be seen, bound to that session.
+    /// Publishes a run that was prepared for a session, bound to that session.
     ///
-    /// Who sees the run sees whose it is. `replacing` is as for [`Bindings::bind`];
-    /// of a run that is refused nothing is left.
+    /// The run becomes visible together with its binding. `replacing` is as for [`Bindings::bind`]. If the run is refused,
+    /// nothing of it remains.
     ///
     /// # Errors
-    /// The session is bound otherwise, or the files cannot be read or written.
+    /// The session has another binding, or the files cannot be read or written.
     pub fn begin(
         &self,
         mut prepared: PreparedFor,
@@ -237,12 +235,12 @@ impl Bindings<'_> {
         Ok((started, binding))
     }
 
-    /// Lets a prepared run be seen, and wait for sessions of its project as `hold` says.
+    /// Publishes a prepared run that waits for sessions of its project as `hold` says.
     ///
-    /// `replacing` is as for [`Bindings::wait_for_next`]; of a run that is refused nothing is left.
+    /// `replacing` is as for [`Bindings::wait_for_next`]. If the run is refused, nothing of it remains.
     ///
     /// # Errors
-    /// Another run waits or holds all, or the files cannot be read or written.
+    /// Another run waits or guards all sessions, or the files cannot be read or written.
     pub fn begin_waiting(
         &self,
         prepared: Prepared,
@@ -256,7 +254,7 @@ impl Bindings<'_> {
         Ok(started)
     }
 
-    /// Checks that the session is free, and fills in what is known of it.
+    /// Checks that the session is free, and completes the binding.
     fn may_bind(&self, binding: &mut Binding, replacing: Option<&RunId>) -> Result<(), BindError> {
         let Some(bound) = session_of(&self.root, &binding.session)? else {
             return Ok(());
@@ -272,7 +270,7 @@ impl Bindings<'_> {
         Ok(())
     }
 
-    /// Writes which run its session has.
+    /// Writes the session's record of its run.
     fn tell_of(&self, binding: &Binding) -> Result<(), StoreError> {
         self.write_session(binding)?;
         if binding.session.client.is_some() {
@@ -283,9 +281,9 @@ impl Bindings<'_> {
         Ok(())
     }
 
-    /// Lets `run` wait for the next session of the project.
+    /// Makes `run` wait for the next session of the project.
     ///
-    /// `replacing` names a run that has ended and waits no more.
+    /// `replacing` names an ended run that no longer waits.
     ///
     /// # Errors
     /// The run has a session, another one waits, or the files cannot be read or written.
@@ -304,12 +302,12 @@ impl Bindings<'_> {
         self.wait(run, project_root, Hold::Next, replacing)
     }
 
-    /// Lets `run` hold every session of the project that has no open run of its own.
+    /// Makes `run` guard every session of the project that has no open run of its own.
     ///
     /// `replacing` is as for [`Bindings::wait_for_next`].
     ///
     /// # Errors
-    /// Another run waits or holds all, or the files cannot be read or written.
+    /// Another run waits or guards all sessions, or the files cannot be read or written.
     pub fn hold_every(
         &self,
         run: &RunId,
@@ -341,7 +339,7 @@ impl Bindings<'_> {
         Ok(())
     }
 
-    /// Checks that no other run waits in the project; returns what does.
+    /// Checks that no other run waits in the project; returns the run that waits.
     fn may_wait(
         &self,
         run: &RunId,
@@ -356,12 +354,12 @@ impl Bindings<'_> {
         }
     }
 
-    /// Binds a session to the run that waits for it; `None`: it is bound to nothing.
+    /// Binds a session to the run that waits for it; `None`: no run waits.
     ///
-    /// Of several sessions exactly one takes the run. A session that is bound stays so.
+    /// If several sessions compete, exactly one gets the run. A bound session keeps its binding.
     ///
     /// # Errors
-    /// The run that waits is missing, or the files cannot be read or written.
+    /// The waiting run is missing, or the files cannot be read or written.
     pub fn take_next(
         &self,
         key: &SessionKey,
@@ -406,9 +404,9 @@ impl Bindings<'_> {
         }
     }
 
-    /// Binds a session beside those that the run guards already.
+    /// Binds a further session to a run that guards others already.
     ///
-    /// The run's own word about its session stays as it is, where it has one.
+    /// The run's own record of its session, if any, stays unchanged.
     ///
     /// # Errors
     /// The run is missing, or the files cannot be read or written.
@@ -425,7 +423,7 @@ impl Bindings<'_> {
         files::remove(&self.session_path(key)).map(|_| ())
     }
 
-    /// Forgets that `run` waits for a session of the project or holds all of them.
+    /// Makes `run` no longer wait for a session of the project, or guard all of them.
     ///
     /// # Errors
     /// The project's file cannot be read or removed.
@@ -433,9 +431,9 @@ impl Bindings<'_> {
         self.clear_waiting(project_root, run)
     }
 
-    /// Lets a run that a session holds wait for the next one of the project.
+    /// Makes a run that guards a session wait for the next one of the project.
     ///
-    /// The session that had it stays guarded by it: should it go on after all, both are.
+    /// The current session remains guarded: if it continues after all, the run guards both.
     ///
     /// # Errors
     /// Another run waits, or the files cannot be read or written.
@@ -449,7 +447,7 @@ impl Bindings<'_> {
         self.wait_for_next(run, project_root, None)
     }
 
-    /// Lets a run be bound to another session; the one that had it stays guarded by it.
+    /// Lets a run be bound to another session; the current one remains guarded.
     ///
     /// # Errors
     /// The files cannot be written.
@@ -473,7 +471,7 @@ impl Bindings<'_> {
         Ok(())
     }
 
-    /// Says that a run's project is at `project_root` from now on.
+    /// Records that a run's project is now at `project_root`.
     pub(crate) fn moved(&self, run: &RunId, project_root: &Path) -> Result<(), StoreError> {
         let Some(mut holder) = self.home.session_of(run)? else {
             return Ok(());
@@ -488,7 +486,7 @@ impl Bindings<'_> {
         Ok(())
     }
 
-    /// Writes the run's own word about who holds it; decides between two that want it.
+    /// Writes the run's own record of its session; decides between two sessions that compete.
     fn hold(&self, binding: &Binding) -> Result<(), BindError> {
         let path = self.holder_path(&binding.run)?;
         if files::create(&path, binding, Sync::Now)? {
@@ -517,7 +515,7 @@ impl Bindings<'_> {
         self.home.note_binding(binding)
     }
 
-    /// Forgets that a run waits for one session, now that it has it.
+    /// Removes a run from the project's file, now that it has its session.
     fn clear_next(&self, project_root: &Path, run: &RunId) -> Result<(), StoreError> {
         match waiting_of(&self.root, project_root)? {
             Some(waiting) if waiting.hold == Hold::Next => self.clear_waiting(project_root, run),

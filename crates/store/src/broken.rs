@@ -1,4 +1,4 @@
-//! How a log is not as it was recorded.
+//! Deviations of a log from what was recorded.
 
 use interlock_core::names::RunId;
 
@@ -23,7 +23,7 @@ pub enum Broken {
     /// Its hash does not match its content and the previous hash.
     #[error("is not what was recorded there")]
     Hash,
-    /// Its content is no event that this version knows.
+    /// Its content is not an event known to this version.
     #[error("does not parse, unless a newer Interlock wrote it: {0}")]
     Unreadable(String),
     /// It belongs to another run.
@@ -32,7 +32,7 @@ pub enum Broken {
     /// It started with another machine than the pinned one.
     #[error("names another workflow than the pinned one")]
     OtherMachine,
-    /// It is the first event and not the start of the run.
+    /// It is the first event, but not the start of the run.
     #[error("is `{0}` where the run should start")]
     NotAStart(&'static str),
     /// The snapshot made after it contradicts it.

@@ -1,19 +1,19 @@
-//! The chain of hashes: each event's hash covers the one before it.
+//! The hash chain: each event's hash covers the previous one.
 
 use std::fmt::{self, Write as _};
 
 use serde::{Serialize, Serializer};
 use sha2::{Digest as _, Sha256};
 
-/// One link of the chain: a SHA-256, shown in lower-case hex.
+/// A SHA-256 in the chain, shown in lower-case hex.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ChainHash([u8; 32]);
 
 impl ChainHash {
     /// Returns the hash of an event after `prev`.
     ///
-    /// SHA-256 of `prev`, `seq` and `at_ms` as 8 bytes each, highest first, and
-    /// the bytes of the body as they are stored.
+    /// This is the SHA-256 of `prev`, of `seq` and `at_ms` as 8 bytes each in big-endian order, and of the stored bytes of
+    /// the body.
     #[must_use]
     pub fn link(prev: Self, seq: u64, at_ms: u64, body: &[u8]) -> Self {
         let mut sha = Sha256::new();
@@ -24,7 +24,7 @@ impl ChainHash {
         Self(sha.finalize().into())
     }
 
-    /// Returns the hash of `parts`, none of which can pass for two.
+    /// Returns the hash of `parts`; different lists of parts never hash the same bytes.
     #[must_use]
     pub fn of_parts(parts: &[&[u8]]) -> Self {
         let mut sha = Sha256::new();
@@ -35,13 +35,13 @@ impl ChainHash {
         Self(sha.finalize().into())
     }
 
-    /// Takes stored bytes; `None` when they are not a hash.
+    /// Converts stored bytes; `None` if they are not a hash.
     #[must_use]
     pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
         bytes.try_into().ok().map(Self)
     }
 
-    /// Takes lower-case hex, as it is shown; `None` when it is not a hash.
+    /// Parses lower-case hex; `None` if it is not a hash.
     #[must_use]
     pub fn from_hex(text: &str) -> Option<Self> {
         from_hex(text).and_then(|bytes| Self::from_bytes(&bytes))
@@ -66,7 +66,7 @@ impl Serialize for ChainHash {
     }
 }
 
-/// Returns `bytes` in lower-case hex.
+/// Formats `bytes` as lower-case hex.
 pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes
         .iter()
@@ -77,7 +77,7 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
         })
 }
 
-/// Returns the bytes that lower-case hex stands for.
+/// Parses lower-case hex.
 pub(crate) fn from_hex(text: &str) -> Option<Vec<u8>> {
     let digit = |byte: &u8| match byte {
         b'0'..=b'9' => Some(byte - b'0'),

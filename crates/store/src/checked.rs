@@ -1,9 +1,8 @@
-//! How the files of a project stood when its checks had ended, kept beside a run's log.
+//! The state of a project's files when its checks ended, stored beside a run's log.
 //!
-//! What changes them and is no call that the run saw makes evidence stale. Compared are the files that
-//! version control tracks, by stamps alone: what a build leaves behind is not tracked. Where there is no
-//! repository, or one whose index is kept otherwise, every file counts but for those below [`BUILT`].
-//! More than [`FILES_MAX`] are not compared.
+//! If files change without a call that the run saw, evidence becomes stale. The files that version control tracks are
+//! compared, by their stamps alone, because build results are not tracked. Without a repository, or with an index that
+//! cannot be read, all files count except those below [`BUILT`]. Projects with more than [`FILES_MAX`] files are not compared.
 
 mod index;
 
@@ -26,19 +25,19 @@ use crate::{
     folder::RunFolder,
 };
 
-/// The name of its file beside a run's database.
+/// Name of the file beside a run's database.
 const FILE: &str = "checked.json";
-/// Files that are compared of one project; none of a larger one.
+/// Maximum number of files compared in one project; larger projects are not compared.
 pub const FILES_MAX: usize = 50_000;
-/// Directories inside one another that are looked at.
+/// Maximum depth of directories searched.
 const DEPTH_MAX: usize = 60;
-/// Checks that one look is about.
+/// Maximum number of checks in one record.
 const CHECKS_MAX: usize = 64;
-/// Changed files that are named.
+/// Maximum number of changed files named.
 const NAMED_MAX: usize = 5;
-/// What stands for all files of a project.
+/// Represents all files of a project.
 const WHOLE: &str = ".";
-/// Names of directories that builds and package managers fill; those that begin with `.` are left out, too.
+/// Names of directories that builds and package managers fill; names that begin with `.` are skipped, too.
 const BUILT: [&str; 10] = [
     "node_modules",
     "target",
@@ -52,20 +51,20 @@ const BUILT: [&str; 10] = [
     "tmp",
 ];
 
-/// What shows cheaply that a file is the same: inode, size, mode, and when it and its entry changed.
+/// Stamp that identifies a file's version cheaply: inode, size, mode, and times of change of the file and its entry.
 pub(crate) type Stamp = (u64, u64, u32, i64, i64, i64, i64);
 
-/// How the files of a project stood.
+/// The state of a project's files.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Stood {
-    /// The project's root.
+    /// Root of the project.
     project: PathBuf,
     /// Sequence numbers of the verdicts on the checks that had ended.
     begun: Vec<u64>,
-    /// Each file, relative to the project; `None`: it was not there.
+    /// Stamp of each file, relative to the project; `None`: it did not exist.
     files: BTreeMap<String, Option<Stamp>>,
-    /// Whether every file of the project counts, so that a new one is a change.
+    /// Whether every file of the project counts, so that a new file is a change.
     whole: bool,
 }
 
@@ -75,10 +74,10 @@ impl Versioned for Stood {
 }
 
 impl RunFolder {
-    /// Keeps how the files of `project` stand now that the check begun at `begun_seq` has ended.
+    /// Stores the state of the files of `project` after the check that began at `begun_seq` has ended.
     ///
     /// # Errors
-    /// It cannot be written.
+    /// The state cannot be written.
     pub fn keep_files(&self, project: &Path, begun_seq: u64) -> Result<(), StoreError> {
         let path = self.path().join(FILE);
         let Some((files, whole)) = stand(project) else {
@@ -100,9 +99,9 @@ impl RunFolder {
         files::write(&path, &stood, Sync::Later)
     }
 
-    /// Names files that are not as they stood when a check ended whose success still stands.
+    /// Names files that have changed since the end of a check whose success still counts.
     ///
-    /// Where what was kept cannot be read, the whole project is named.
+    /// If the stored state cannot be read, the whole project is named.
     #[must_use]
     pub fn changed_files(&self, run: &Run) -> Vec<String> {
         let stands = |seen: &&Seen| !seen.is_before_an_edit(run);
@@ -120,14 +119,14 @@ impl RunFolder {
     }
 }
 
-/// Says that the project is at `project` from now on: there, every file is another.
+/// Records that the project is now at `project`, where every file counts as changed.
 pub(crate) fn moved(directory: &Path, project: &Path) -> Result<(), StoreError> {
     files::rewrite::<Stood>(&directory.join(FILE), |stood| {
         stood.project = project.to_owned();
     })
 }
 
-/// How the files of a project that are compared stand at one moment.
+/// The state of a project's compared files at one moment.
 #[derive(Debug)]
 pub struct Files {
     project: PathBuf,
@@ -136,7 +135,7 @@ pub struct Files {
 }
 
 impl Files {
-    /// Looks at them; `None`: there are too many.
+    /// Reads the state; `None`: there are too many files.
     #[must_use]
     pub fn look(project: &Path) -> Option<Self> {
         let (stood, whole) = stand(project)?;
@@ -147,7 +146,7 @@ impl Files {
         })
     }
 
-    /// Names those that are another or gone since, relative to the project; new ones where nothing is tracked.
+    /// Names files that were changed or removed since, relative to the project; also new ones if nothing is tracked.
     #[must_use]
     pub fn changed(&self) -> Vec<String> {
         let mut found: Vec<String> = differing(&self.project, &self.stood).collect();
@@ -159,7 +158,7 @@ impl Files {
     }
 }
 
-/// Tells whether a project has too many files for changes that no call made to be found.
+/// Tells whether a project has too many files to detect changes that no call made.
 #[must_use]
 pub fn has_too_many_files(project: &Path) -> bool {
     match index::tracked(project, FILES_MAX) {
@@ -169,7 +168,7 @@ pub fn has_too_many_files(project: &Path) -> bool {
     }
 }
 
-/// Tells whether the end of a call is one of those after which files are kept.
+/// Returns the sequence number of the verdict on `call` if the call is an open check; `None`: it is not.
 #[must_use]
 pub fn is_check(run: &Run, call: &CallId) -> Option<u64> {
     let open = run.calls.iter().find(|open| open.id == *call)?;
@@ -194,7 +193,7 @@ impl Stood {
     }
 }
 
-/// Names the files that are not as they stood.
+/// Names the files whose stamps differ.
 fn differing(
     project: &Path,
     stood: &BTreeMap<String, Option<Stamp>>,
@@ -205,7 +204,7 @@ fn differing(
         .map(|(name, _)| name.clone())
 }
 
-/// Looks at the files of a project that count; `None`: there are too many.
+/// Reads the stamps of a project's files that count; `None`: there are too many.
 fn stand(project: &Path) -> Option<(BTreeMap<String, Option<Stamp>>, bool)> {
     match index::tracked(project, FILES_MAX) {
         index::Tracked::Files(names) => {
@@ -220,7 +219,7 @@ fn stand(project: &Path) -> Option<(BTreeMap<String, Option<Stamp>>, bool)> {
     }
 }
 
-/// Looks at every file of a project but for what is built; `None`: there are too many.
+/// Reads the stamps of all files of a project except build results; `None`: there are too many.
 fn walked(project: &Path) -> Option<BTreeMap<String, Option<Stamp>>> {
     let mut found = BTreeMap::new();
     let mut left = FILES_MAX;

@@ -1,15 +1,15 @@
-//! Which ports of this machine consoles listen on, so that lines of guarded agents are kept from them.
+//! The ports of this machine on which consoles listen, so that shell lines of guarded agents cannot reach them.
 //!
-//! A port is no secret. Each has a file of its own, held by a lock as long as the console serves.
+//! A port is not a secret. Each has its own file, locked as long as the console serves.
 
 use std::{fs, path::PathBuf};
 
 use crate::{error::StoreError, files, home::Home};
 
-/// Where the files lie, below the state directory.
+/// Directory of the files, below the state directory.
 const PLACE: &str = "consoles";
 
-/// A console that is known to serve, until it is dropped.
+/// The record of a console that serves, until it is dropped.
 #[derive(Debug)]
 pub struct ServedPort {
     path: PathBuf,
@@ -18,7 +18,7 @@ pub struct ServedPort {
 }
 
 impl Home {
-    /// Makes known that a console listens on `port`; files of consoles that have ended are removed.
+    /// Records that a console listens on `port`; removes the files of consoles that have ended.
     ///
     /// # Errors
     /// The state directory cannot be written.

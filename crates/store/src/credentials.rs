@@ -1,7 +1,7 @@
-//! Credentials of runs: who shows one is held to its run.
+//! Credentials of runs: a caller with one is guarded by its run.
 //!
-//! Shown once, kept only as their hashes: `credentials/HASH.json`. One counts
-//! until its run ends or a person takes it back.
+//! A credential is shown once, and only its hash is stored, in `credentials/HASH.json`. It is valid until its run ends or a
+//! person revokes it.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ use crate::{
 };
 
 const PREFIX: &str = "ilr_";
-/// Longest text that is looked up as a credential.
+/// Maximum length of a text that is looked up as a credential.
 const CHARS_MAX: usize = 200;
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -39,10 +39,10 @@ impl Record for Stored {
 }
 
 impl Home {
-    /// Makes a credential of a run and returns it, this once.
+    /// Makes a credential of a run and returns it; it cannot be read again.
     ///
     /// # Errors
-    /// The system gives no random bytes, or the state directory cannot be written.
+    /// The system provides no random bytes, or the state directory cannot be written.
     pub fn make_credential(&self, run: &RunId) -> Result<String, StoreError> {
         id::check(run)?;
         let credential = format!("{PREFIX}{}", hex(&id::random::<32>()?));
@@ -51,12 +51,12 @@ impl Home {
         Ok(credential)
     }
 
-    /// Returns the run that a credential was made for; `None`: it is none.
+    /// Returns the run that a credential was made for; `None`: it is not a credential.
     ///
-    /// Whether the run is still open is the caller's to look.
+    /// The caller has to check whether the run is still open.
     ///
     /// # Errors
-    /// What is kept cannot be read.
+    /// The stored data cannot be read.
     pub fn run_of_credential(&self, credential: &str) -> Result<Option<RunId>, StoreError> {
         if credential.len() > CHARS_MAX || !credential.starts_with(PREFIX) {
             return Ok(None);
@@ -66,12 +66,12 @@ impl Home {
         Ok(kept.map(|kept| kept.run))
     }
 
-    /// Deletes the credentials of runs that are over or gone; returns how many there were.
+    /// Deletes the credentials of runs that have ended or are gone; returns their number.
     ///
-    /// They count for nothing any more. What cannot be read is left as it is.
+    /// Such credentials are no longer valid. Files that cannot be read are left alone.
     ///
     /// # Errors
-    /// The runs cannot be listed, or one cannot be removed.
+    /// The runs cannot be listed, or a credential cannot be removed.
     pub fn drop_ended_credentials(&self) -> Result<usize, StoreError> {
         let credentials = self.records::<Stored>();
         if credentials.keys()?.is_empty() {
@@ -88,10 +88,10 @@ impl Home {
         credentials.remove_known_where(|kept| runs.get(&kept.run).copied().unwrap_or(true))
     }
 
-    /// Takes back every credential of a run; returns how many there were.
+    /// Revokes every credential of a run; returns their number.
     ///
     /// # Errors
-    /// One cannot be read or removed.
+    /// A credential cannot be read or removed.
     pub fn revoke_credentials(&self, run: &RunId) -> Result<usize, StoreError> {
         self.records::<Stored>()
             .remove_where(|kept| kept.run == *run)

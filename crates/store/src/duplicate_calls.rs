@@ -1,4 +1,4 @@
-//! Calls that a client reports to two hooks: what the second hook needs to know of the first.
+//! Calls that a client reports to two hooks, with what the second hook needs to know.
 
 use std::fs::File;
 

@@ -1,17 +1,17 @@
-//! What the events of a run survive.
+//! Which failures the events of a run survive.
 
-/// What a run's events survive.
+/// Which failures a run's events survive.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Durability {
-    /// A killed process; after power loss the last events may be missing.
+    /// Killing a process; a power loss may lose the last events.
     #[default]
     Process,
-    /// Power loss too, at some milliseconds an append.
+    /// Power loss, too, at a cost of some milliseconds for each append.
     Power,
 }
 
 impl Durability {
-    /// Returns the word that a store keeps of it.
+    /// Returns the word for the setting in stores.
     #[must_use]
     pub const fn word(self) -> &'static str {
         match self {
@@ -20,7 +20,7 @@ impl Durability {
         }
     }
 
-    /// Finds the setting a word stands for.
+    /// Returns the setting for a word.
     #[must_use]
     pub fn from_word(word: &str) -> Option<Self> {
         [Self::Process, Self::Power]

@@ -1,4 +1,4 @@
-//! Runs that Interlock carries out itself: with a folder, a name, and the files they came from.
+//! Durable runs, which have a folder, a name and source files.
 
 use std::{fs, path::Path};
 
@@ -23,9 +23,9 @@ use crate::{
     start::StartError,
 };
 
-/// Name of the folder in a run's working folder that its programs begin in.
+/// Directory in a run's working folder in which its programs start.
 const FILES: &str = "files";
-/// Name of the file that keeps where a run came from.
+/// Name of the file that records the run's source files.
 const ORIGIN: &str = "origin.json";
 
 /// A durable run to create.
@@ -62,7 +62,7 @@ impl Versioned for Origin {
 }
 
 impl Origin {
-    /// Returns it as it is written down, with marks in the names of its files.
+    /// Returns the origin as recorded, with marks in the names of its files.
     fn recorded(&self, marks: &Marks) -> Self {
         let mut recorded = self.clone();
         for file in &mut recorded.files {
@@ -73,13 +73,13 @@ impl Origin {
 }
 
 impl Home {
-    /// Makes a durable run and begins it, in one step: there is a run that began, or none.
+    /// Creates and begins a durable run in one step: either the run has begun, or it does not exist.
     ///
-    /// Its programs begin in `files/` of its working folder, which is empty.
+    /// Its programs start in `files/` of its working folder, which is empty.
     ///
     /// # Errors
-    /// The name is none or is taken, the engine refuses the input, or the state
-    /// directory cannot be written. Nothing is left behind then.
+    /// The name is invalid or taken, the engine refuses the input, or the state directory cannot be written. In each case,
+    /// nothing is left behind.
     pub fn start_durable(
         &self,
         durable: &NewDurable<'_>,
@@ -132,7 +132,7 @@ impl Home {
 }
 
 impl Home {
-    /// Tells whether `run` is one that Interlock carries out itself; asks no database.
+    /// Tells whether `run` is durable, without opening a database.
     #[must_use]
     pub fn is_durable(&self, run: &RunId) -> bool {
         let directory = self.present_directory(run);
@@ -141,10 +141,10 @@ impl Home {
 }
 
 impl RunFolder {
-    /// Returns where a durable run comes from; `None`: it does not say.
+    /// Returns the source files of a durable run; `None`: they are not recorded.
     ///
     /// # Errors
-    /// It cannot be read.
+    /// The record cannot be read.
     pub fn origin(&self) -> Result<Option<Origin>, StoreError> {
         let path = self.path().join(ORIGIN);
         let Some(mut origin) = files::read::<Origin>(&path)? else {
@@ -157,16 +157,16 @@ impl RunFolder {
         Ok(Some(origin))
     }
 
-    /// Says where a durable run comes from now that it moved to another version of its workflow.
+    /// Records the source files of a durable run that has moved to another version of its workflow.
     ///
     /// # Errors
-    /// It cannot be written.
+    /// The record cannot be written.
     pub fn set_origin(&self, origin: &Origin) -> Result<(), StoreError> {
         let recorded = origin.recorded(&self.marks);
         files::write(&self.path().join(ORIGIN), &recorded, Sync::Now)
     }
 
-    /// Removes the folder that the run's programs worked in; the log stays.
+    /// Removes the folder in which the run's programs worked; the log stays.
     ///
     /// # Errors
     /// The folder cannot be removed.

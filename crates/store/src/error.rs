@@ -1,4 +1,4 @@
-//! What can go wrong with the store, and what to do about it.
+//! Errors of the store, with what to do about them.
 
 use std::{
     io,
@@ -7,11 +7,11 @@ use std::{
 
 use interlock_core::names::RunId;
 
-/// Why the store could not answer.
+/// Why an operation of the store failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreError {
-    /// No variable tells where the state directory is.
+    /// No variable says where the state directory is.
     #[error("cannot tell where the state directory is: set `HOME` or `XDG_STATE_HOME`")]
     NoHome,
     /// A variable names a state directory by a relative path.
@@ -19,7 +19,7 @@ pub enum StoreError {
     RelativeHome {
         /// The variable.
         variable: &'static str,
-        /// What it holds.
+        /// Value of the variable.
         value: PathBuf,
     },
     /// A file or directory is not safe to use.
@@ -27,7 +27,7 @@ pub enum StoreError {
     Unsafe {
         /// The file or directory.
         path: PathBuf,
-        /// Why, with what to do.
+        /// The reason, with what to do.
         why: String,
     },
     /// The system refuses access.
@@ -35,7 +35,7 @@ pub enum StoreError {
     Forbidden {
         /// The file or directory.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the system.
         source: Option<io::Error>,
     },
     /// The disk or the quota is full.
@@ -52,25 +52,25 @@ pub enum StoreError {
         /// The file.
         path: PathBuf,
     },
-    /// Reading or writing failed otherwise.
+    /// Reading or writing failed for another reason.
     #[error("cannot {doing} `{path}`: check the disk it is on")]
     Io {
-        /// What was tried.
+        /// The operation that failed.
         doing: &'static str,
         /// The file or directory.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the system.
         source: io::Error,
     },
-    /// The database failed otherwise.
+    /// The database failed for another reason.
     #[error("the database of `{path}` failed: check the disk it is on")]
     Database {
         /// The database file.
         path: PathBuf,
-        /// What the database said.
+        /// Error of the database.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
-    /// The content is not what was written.
+    /// The content differs from what was written.
     #[error("`{path}` is damaged: {what}; put back a copy of it, or start a new run")]
     Damaged {
         /// The file.
@@ -78,36 +78,36 @@ pub enum StoreError {
         /// What is wrong with it.
         what: String,
     },
-    /// The file is of another program.
+    /// The file belongs to another program.
     #[error("`{path}` was not written by Interlock: move it away")]
     Foreign {
         /// The file.
         path: PathBuf,
     },
-    /// The file is of a newer version.
+    /// The file was written by a newer version.
     #[error("`{path}` has format {found} and this Interlock knows up to {known}: update Interlock")]
     Newer {
         /// The file.
         path: PathBuf,
-        /// The format it has.
+        /// Format of the file.
         found: i64,
-        /// The newest format known.
+        /// Newest format that this version knows.
         known: i64,
     },
-    /// What is to be written could not be read again.
+    /// Data to be written could not be read back.
     #[error("`{path}` cannot hold {what}: nothing was recorded")]
     Unwritable {
         /// The file.
         path: PathBuf,
-        /// What, and why not.
+        /// Name of the data, and the reason.
         what: String,
     },
-    /// Events and engine disagree: a bug.
+    /// The events contradict the engine, which is a bug.
     #[error("folding event {seq} of `{path}` went wrong: {what}; please report this")]
     Diverged {
         /// The file.
         path: PathBuf,
-        /// The event.
+        /// Sequence number of the event.
         seq: u64,
         /// What is wrong.
         what: String,
@@ -123,10 +123,10 @@ pub enum StoreError {
     BadName {
         /// The text.
         text: String,
-        /// Why not.
+        /// Why it cannot.
         why: &'static str,
     },
-    /// A durable run has this name already.
+    /// A durable run already has this name.
     #[error(
         "a run of `{workflow}` is called `{name}` already: choose another name, or go on with it by `interlock resume {workflow}/{name}`"
     )]
@@ -136,20 +136,20 @@ pub enum StoreError {
         /// The workflow.
         workflow: String,
     },
-    /// The run is not there.
+    /// The run does not exist.
     #[error("run `{run}` is missing: put back `{path}`, or start a new run")]
     MissingRun {
         /// The run.
         run: RunId,
-        /// Where it should be.
+        /// Path where it should be.
         path: PathBuf,
     },
     /// No run has this id, prefix or name.
     #[error("no run is called `{wanted}`: {}`interlock runs --all` shows them all", guess(.near.as_deref()))]
     NoSuchRun {
-        /// What was asked for.
+        /// The id, prefix or name that was requested.
         wanted: String,
-        /// The name nearest to it.
+        /// The most similar name.
         near: Option<String>,
     },
     /// The project has no run.
@@ -161,26 +161,26 @@ pub enum StoreError {
     /// Several runs have this prefix or name.
     #[error("`{wanted}` may be any of {}: name one by its id", quoted(.candidates, .names))]
     Ambiguous {
-        /// What was asked for.
+        /// The prefix or name that was requested.
         wanted: String,
-        /// The runs it may be, newest first.
+        /// The runs that match, newest first.
         candidates: Vec<RunId>,
-        /// What each is called, as `WORKFLOW/NAME`; empty: nothing.
+        /// Name of each, as `WORKFLOW/NAME`; empty: it has none.
         names: Vec<String>,
     },
-    /// Others were first too often.
+    /// Other writers were first too many times.
     #[error("other processes wrote to the run {tries} times in between: try again")]
     Contended {
-        /// How often it was tried.
+        /// Number of attempts.
         tries: u32,
     },
-    /// A store that is not in files failed; its own error says what to do.
+    /// A store other than SQLite files failed; its own error says what to do.
     #[error(transparent)]
     Elsewhere(Box<dyn std::error::Error + Send + Sync>),
-    /// The system gives no random bytes.
+    /// The system provides no random bytes.
     #[error("the system gives no random bytes: {what}")]
     NoRandom {
-        /// What it said.
+        /// Error of the system.
         what: String,
     },
 }
@@ -189,7 +189,7 @@ fn guess(near: Option<&str>) -> String {
     near.map_or_else(String::new, |near| format!("did you mean `{near}`? "))
 }
 
-/// Lists runs by id and name; only the first of many.
+/// Lists runs by id and name; only the first few.
 fn quoted(runs: &[RunId], names: &[String]) -> String {
     let shown = runs.iter().enumerate().take(8).map(|(at, run)| {
         let name = names.get(at).filter(|name| !name.is_empty());
@@ -203,7 +203,7 @@ fn quoted(runs: &[RunId], names: &[String]) -> String {
 }
 
 impl StoreError {
-    /// Names what the system said about `path`.
+    /// Converts an error of the system about `path`.
     pub(crate) fn io(doing: &'static str, path: &Path, source: io::Error) -> Self {
         let path = path.to_owned();
         if source.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error()) {
@@ -226,7 +226,7 @@ impl StoreError {
         }
     }
 
-    /// Says what is wrong with the content of `path`.
+    /// Reports damaged content of `path`.
     pub(crate) fn damaged(path: &Path, what: impl Into<String>) -> Self {
         Self::Damaged {
             path: path.to_owned(),

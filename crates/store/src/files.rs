@@ -1,4 +1,4 @@
-//! Small private files: written whole, read strictly.
+//! Small private files, written atomically and read strictly.
 
 use std::{
     fs::{self, DirBuilder, File, OpenOptions, TryLockError},
@@ -13,23 +13,23 @@ use serde::{Serialize, de::DeserializeOwned};
 
 use crate::{chain::hex, error::StoreError, id};
 
-/// Longest that a process waits for another one's lock.
+/// Maximum time that a process waits for another one's lock.
 pub(crate) const LOCK_WAIT: Duration = Duration::from_millis(1_500);
 
-/// A small file of its own format version.
+/// A small file with its own format version.
 pub trait Versioned: Serialize + DeserializeOwned {
-    /// The version this code writes.
+    /// Version that this code writes.
     const VERSION: i64;
-    /// The most bytes such a file may have.
+    /// Maximum size of such a file in bytes.
     const BYTES_MAX: u64;
 }
 
 /// Whether a file survives power loss before the call returns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sync {
-    /// It does.
+    /// The file does.
     Now,
-    /// It need not.
+    /// The file may not.
     Later,
 }
 
@@ -52,12 +52,12 @@ struct Incoming<T> {
     content: T,
 }
 
-/// Reads a file; `None` only when there is none.
+/// Reads a file; returns `None` only if it does not exist.
 ///
-/// Follows no link at the end of the path, reads no more than its bound.
+/// A link at the end of the path is not followed, and no more bytes than permitted are read.
 ///
 /// # Errors
-/// The file cannot be read, is no plain file, or was not written by this version.
+/// The file cannot be read, is not a plain file, or was not written by this version.
 pub fn read<T: Versioned>(path: &Path) -> Result<Option<T>, StoreError> {
     let Some(bytes) = read_bytes(path, T::BYTES_MAX)? else {
         return Ok(None);
@@ -76,7 +76,7 @@ pub fn read<T: Versioned>(path: &Path) -> Result<Option<T>, StoreError> {
     Ok(Some(incoming.content))
 }
 
-/// Reads a plain file of at most `bytes_max` bytes; `None` only when there is none.
+/// Reads a plain file of at most `bytes_max` bytes; returns `None` only if it does not exist.
 pub(crate) fn read_bytes(path: &Path, bytes_max: u64) -> Result<Option<Vec<u8>>, StoreError> {
     let failed = |error| StoreError::io("read", path, error);
     let file = match open_no_follow(OpenOptions::new().read(true), path) {
@@ -112,7 +112,7 @@ fn open_no_follow(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
     options.custom_flags(flags.bits().cast_signed()).open(path)
 }
 
-/// Opens what stands at the end of a path, links followed; a named pipe does not hang it.
+/// Opens the file at a path, following links, without blocking on a named pipe.
 pub(crate) fn open_plain(path: &Path) -> io::Result<File> {
     let flags = OFlags::NONBLOCK | OFlags::CLOEXEC;
     OpenOptions::new()
@@ -121,17 +121,17 @@ pub(crate) fn open_plain(path: &Path) -> io::Result<File> {
         .open(path)
 }
 
-/// Writes a file whole: beside it first, then renamed over it.
+/// Writes a file atomically, by renaming a temporary file.
 ///
 /// # Errors
-/// The file cannot be written, or has more bytes than such a file may have.
+/// The file cannot be written, or has more bytes than permitted.
 pub fn write<T: Versioned>(path: &Path, content: &T, sync: Sync) -> Result<(), StoreError> {
     let beside = write_beside(path, content, sync)?;
     let renamed = fs::rename(&beside, path).map_err(|error| StoreError::io("write", path, error));
     finish(path, &beside, renamed, sync)
 }
 
-/// Writes a file that must not be there yet; `false` when it is.
+/// Writes a file that must not exist yet; `false` if it does.
 pub(crate) fn create<T: Versioned>(
     path: &Path,
     content: &T,
@@ -150,7 +150,7 @@ pub(crate) fn create<T: Versioned>(
     Ok(created)
 }
 
-/// Changes a file, where there is one.
+/// Changes a file, if it exists.
 pub(crate) fn rewrite<T: Versioned>(
     path: &Path,
     change: impl FnOnce(&mut T),
@@ -177,7 +177,7 @@ fn finish(
     done
 }
 
-/// Makes the name of `path` in its directory survive power loss.
+/// Makes the directory entry of `path` survive power loss.
 pub(crate) fn sync_directory(path: &Path) -> Result<(), StoreError> {
     let directory = path.parent().unwrap_or(path);
     File::open(directory)
@@ -228,7 +228,7 @@ fn encode<T: Versioned>(path: &Path, content: &T) -> Result<Vec<u8>, StoreError>
     }
 }
 
-/// Removes a file; `false` when there was none.
+/// Removes a file; `false` if it did not exist.
 pub(crate) fn remove(path: &Path) -> Result<bool, StoreError> {
     match fs::remove_file(path) {
         Ok(()) => Ok(true),
@@ -237,10 +237,10 @@ pub(crate) fn remove(path: &Path) -> Result<bool, StoreError> {
     }
 }
 
-/// Makes a directory that only its owner may enter, with its parents.
+/// Creates a directory that only its owner may enter, with its parents.
 ///
 /// # Errors
-/// The directory cannot be made.
+/// The directory cannot be created.
 pub fn make_directory(path: &Path) -> Result<(), StoreError> {
     DirBuilder::new()
         .recursive(true)
@@ -249,7 +249,7 @@ pub fn make_directory(path: &Path) -> Result<(), StoreError> {
         .map_err(|error| StoreError::io("make", path, error))
 }
 
-/// Holds a lock file until dropped; gives up after [`LOCK_WAIT`].
+/// Locks a lock file until dropped; gives up after [`LOCK_WAIT`].
 pub(crate) fn lock(path: &Path) -> Result<File, StoreError> {
     let failed = |error| StoreError::io("lock", path, error);
     let mut options = OpenOptions::new();
@@ -270,7 +270,7 @@ pub(crate) fn lock(path: &Path) -> Result<File, StoreError> {
     }
 }
 
-/// Lists the names in a directory, in order; none when there is no directory.
+/// Lists the names in a directory, sorted; empty if it does not exist.
 pub(crate) fn names(directory: &Path) -> Result<Vec<String>, StoreError> {
     let failed = |error| StoreError::io("list", directory, error);
     let entries = match fs::read_dir(directory) {

@@ -1,4 +1,4 @@
-//! The folder of a run on this machine: what lies beside its log.
+//! The folder of a run on this machine, beside its log.
 
 use std::{
     fs, io,
@@ -9,28 +9,28 @@ use interlock_core::names::CallId;
 
 use crate::{chain::ChainHash, durability::Durability, error::StoreError, files, marks::Marks};
 
-/// Directory, below the state directory, of the folders that programs of runs work in.
+/// Directory below the state directory for the working folders of runs.
 pub(crate) const WORK: &str = "work";
-/// Directory, below the folder that a run's programs work in, of the texts that calls returned.
+/// Directory in a run's working folder for the texts that calls returned.
 const OUTPUT: &str = "output";
-/// The most bytes of one such text.
+/// Maximum size of such a text in bytes.
 const OUTPUT_BYTES_MAX: u64 = 256 * 1024 * 1024;
 
 /// The folder of a run on this machine.
 ///
-/// Holds what concerns this machine alone; where the log is a file, also what belongs to the log.
-/// What its programs write while it goes on lies apart, in the folder that they work in.
+/// It holds data that concerns only this machine and, if the log is a file, the log and its data. The working folder, which
+/// the run's programs write to, is separate.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunFolder {
     path: PathBuf,
     work: PathBuf,
     pub(crate) durability: Durability,
-    /// What is recorded in place of absolute paths.
+    /// The marks recorded in place of absolute paths.
     pub(crate) marks: Marks,
 }
 
 impl RunFolder {
-    /// Takes the folder at `path`; what it keeps survives what the run's events survive.
+    /// Uses the folder at `path`; its files are as durable as the run's events.
     pub fn new(path: impl Into<PathBuf>, work: impl Into<PathBuf>, durability: Durability) -> Self {
         Self {
             path: path.into(),
@@ -40,42 +40,42 @@ impl RunFolder {
         }
     }
 
-    /// Returns where it is.
+    /// Returns the path of the folder.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Returns the folder of what its programs and their outputs need while it goes on.
+    /// Returns the working folder, for the run's programs and their outputs.
     #[must_use]
     pub fn work(&self) -> &Path {
         &self.work
     }
 
-    /// Returns the same, made when there is none.
+    /// Returns the working folder, and creates it if necessary.
     ///
     /// # Errors
-    /// It cannot be made.
+    /// The folder cannot be created.
     pub fn made_work(&self) -> Result<&Path, StoreError> {
         files::make_directory(&self.work)?;
         Ok(&self.work)
     }
 
-    /// Says what is recorded in place of absolute paths in what this folder keeps.
+    /// Sets the marks that this folder records in place of absolute paths.
     #[must_use]
     pub fn with_marks(mut self, marks: Marks) -> Self {
         self.marks = marks;
         self
     }
 
-    /// Keeps the text that a call returned, in `output/HASH.txt` with the SHA-256 of the call's id.
+    /// Stores the text that a call returned in `output/HASH.txt`, with the SHA-256 of the call's id.
     pub(crate) fn keep_output(&self, call: &CallId, text: &str) -> Result<(), StoreError> {
         let path = self.output_file(call);
         files::make_directory(path.parent().unwrap_or(&path))?;
         fs::write(&path, text).map_err(|error| StoreError::io("write", &path, error))
     }
 
-    /// Returns the text that was kept of a call; `None`: nothing was.
+    /// Returns the stored text of a call; `None`: there is none.
     pub(crate) fn output(&self, call: &CallId) -> Result<Option<String>, StoreError> {
         let path = self.output_file(call);
         match fs::read_to_string(&path) {
@@ -85,7 +85,7 @@ impl RunFolder {
         }
     }
 
-    /// Lists the texts that were kept of calls, by the SHA-256 of the call's id.
+    /// Lists the stored texts of calls, by the SHA-256 of the call's id.
     pub(crate) fn outputs(&self) -> Result<Vec<(String, String)>, StoreError> {
         let folder = self.work.join(OUTPUT);
         let entries = match fs::read_dir(&folder) {

@@ -1,7 +1,7 @@
-//! Files that a workflow freezes, as they were when its run began or a person last approved.
+//! The state of files that a workflow freezes, from the start of its run or the last approval.
 //!
-//! Kept beside the run's log where some guard asks for them, and nowhere else. What a file holds is
-//! compared; its stamps only spare reading it again.
+//! It is stored beside the run's log, only if some guard needs it. The contents of files are compared; stamps only avoid
+//! reading an unchanged file again.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -26,19 +26,19 @@ use crate::{
     folder::RunFolder,
 };
 
-/// The name of its file beside a run's database.
+/// Name of the file beside a run's database.
 const FILE: &str = "frozen.json";
-/// Files that one pattern may match.
+/// Maximum number of files that one pattern may match.
 const FILES_MAX: usize = 20_000;
-/// Files and directories looked at for one pattern.
+/// Maximum number of files and directories searched for one pattern.
 const LOOKS_MAX: usize = 200_000;
-/// Bytes of all files that one pattern matches.
+/// Maximum total size in bytes of the files that one pattern matches.
 const BYTES_MAX: u64 = 256 * 1024 * 1024;
-/// Directories inside one another that are looked at.
+/// Maximum depth of directories searched.
 const DEPTH_MAX: usize = 60;
-/// Links to directories that are followed on one way.
+/// Maximum number of links to directories followed on one path.
 const LINKS_MAX: usize = 3;
-/// Directories that tools fill by themselves; a pattern that names one looks into it.
+/// Directories that tools fill; they are searched only for a pattern that names them.
 const FILLED: [&str; 10] = [
     ".git",
     "node_modules",
@@ -56,29 +56,29 @@ const FILLED: [&str; 10] = [
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Frozen {
-    /// The project's root.
+    /// Root of the project.
     project: PathBuf,
     /// Each pattern with its files.
     patterns: BTreeMap<String, Kept>,
 }
 
-/// What matched a pattern.
+/// The files that matched a pattern.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Kept {
     /// Each file, relative to the project.
     Files(BTreeMap<String, Content>),
-    /// It could not be told.
+    /// They could not be determined.
     Problem(FrozenProblem),
 }
 
-/// What a file held.
+/// The content of a file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Content {
-    /// Digest of its bytes and mode, or of where a link leads.
+    /// Digest of its bytes and mode, or of the target of a link.
     digest: String,
-    /// With the same stamp it holds the same; `None`: it was too young to tell.
+    /// Stamp that proves the content unchanged; `None`: the file was too new for one.
     stamp: Option<Stamp>,
 }
 
@@ -96,7 +96,7 @@ pub fn frozen_patterns(machine: &Machine) -> BTreeSet<String> {
         .collect()
 }
 
-/// Keeps how the files that `machine` freezes are now, in the directory of a run that is made.
+/// Stores the state of the files that `machine` freezes, in the directory of a new run.
 pub(crate) fn keep(directory: &Path, project: &Path, machine: &Machine) -> Result<(), StoreError> {
     let patterns = frozen_patterns(machine);
     if patterns.is_empty() {
@@ -107,7 +107,7 @@ pub(crate) fn keep(directory: &Path, project: &Path, machine: &Machine) -> Resul
 }
 
 impl RunFolder {
-    /// Tells how frozen files differ from how they were; `None`: no guard of the run freezes any.
+    /// Returns the differences of frozen files; `None`: no guard of the run freezes any.
     #[must_use]
     pub fn frozen_changes(&self, machine: &Machine) -> Option<Vec<FrozenChange>> {
         let patterns = frozen_patterns(machine);
@@ -123,10 +123,10 @@ impl RunFolder {
         Some(now.differences(&kept))
     }
 
-    /// Keeps how the frozen files are now, since a person has approved.
+    /// Stores the current state of the frozen files, after a person's approval.
     ///
     /// # Errors
-    /// They cannot be kept: what was kept before counts.
+    /// The state cannot be stored; the previous one continues to count.
     pub fn freeze_again(&self, machine: &Machine) -> Result<(), StoreError> {
         let patterns = frozen_patterns(machine);
         let path = self.path().join(FILE);
@@ -141,7 +141,7 @@ impl RunFolder {
     }
 }
 
-/// Says that the project is at `project` from now on; the stamps of the old place count for nothing there.
+/// Records that the project is now at `project`, where the old stamps are not valid.
 pub(crate) fn moved(directory: &Path, project: &Path) -> Result<(), StoreError> {
     files::rewrite::<Frozen>(&directory.join(FILE), |frozen| {
         frozen.project = project.to_owned();
@@ -181,7 +181,7 @@ impl Frozen {
         }
     }
 
-    /// Names what differs from `kept`, pattern by pattern.
+    /// Names the differences from `kept` for each pattern.
     fn differences(&self, kept: &Self) -> Vec<FrozenChange> {
         let mut changes = Vec::new();
         for (pattern, now) in &self.patterns {
@@ -214,7 +214,7 @@ impl Frozen {
     }
 }
 
-/// Looks at every file that a pattern matches.
+/// Reads every file that a pattern matches.
 fn matching(
     project: &Path,
     pattern: &str,
@@ -273,7 +273,7 @@ fn matching(
     Ok(found)
 }
 
-/// Tells whether a link leads to a directory that it lies in.
+/// Tells whether a link points to a directory that contains it.
 fn is_circle(path: &Path) -> bool {
     let own = path.parent().map(Path::canonicalize);
     match (path.canonicalize(), own) {
@@ -282,14 +282,14 @@ fn is_circle(path: &Path) -> bool {
     }
 }
 
-/// Returns the directory, or the file, below which everything that a pattern matches lies.
+/// Returns the directory or file below which all matches of a pattern lie.
 fn start_of(pattern: &str) -> String {
     let is_plain = |part: &&str| !part.contains(['*', '?', '[', '{', '\\']);
     let parts: Vec<&str> = pattern.split('/').take_while(is_plain).collect();
     parts.join("/")
 }
 
-/// Tells whether a pattern has `name` as one of its parts.
+/// Tells whether a pattern has `name` as one of its segments.
 fn names(pattern: &str, name: &str) -> bool {
     pattern.split('/').any(|part| part == name)
 }
@@ -360,7 +360,7 @@ fn hash_file(path: &Path, hash: &mut Sha256, left: &mut u64) -> Result<(), Froze
     }
 }
 
-/// Tells whether a file was changed so long ago that every later change shows in its stamp.
+/// Tells whether a file is old enough that every later change will alter its stamp.
 fn is_old(about: &fs::Metadata) -> bool {
     use std::os::unix::fs::MetadataExt as _;
     let now = std::time::SystemTime::now()

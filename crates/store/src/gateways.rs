@@ -1,7 +1,6 @@
-//! Gateways that serve: which process each is, and what its tools are called.
+//! Records of running gateways: the process of each, and the names of its tools.
 //!
-//! A hook sees a tool under the name its client gives it; only the gateway
-//! knows which server's tool that is.
+//! A hook sees a tool under the name that the client gives it. Only the gateway knows which server's tool that is.
 
 use interlock_core::names::RunId;
 use serde::{Deserialize, Serialize};
@@ -14,29 +13,29 @@ use crate::{
     records::{Key, Record},
 };
 
-/// A gateway that serves a client.
+/// Record of a gateway that serves a client.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct GatewayCard {
-    /// The processes above it, the nearest first; the client is among them.
+    /// Ancestors of its process, the nearest first; the client is one of them.
     pub above: Vec<ClientProcess>,
-    /// The run whose credential its caller holds, where it serves by one.
+    /// Run whose credential its caller has presented.
     pub run: Option<RunId>,
-    /// The tools of servers that it shows.
+    /// Server tools that it offers.
     pub tools: Vec<ServedTool>,
 }
 
-/// A tool of a server, as a gateway shows it.
+/// A server tool, as a gateway offers it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ServedTool {
-    /// The name it is shown under.
+    /// Name under which it is offered.
     pub shown: String,
-    /// The server; empty: the one that is wrapped.
+    /// Name of the server; empty: the wrapped one.
     pub server: String,
-    /// The server's own name of it.
+    /// Name of the tool at the server.
     pub tool: String,
-    /// Whether the server says that it changes nothing.
+    /// Whether the server says that the tool changes nothing.
     pub read_only: bool,
 }
 
@@ -49,7 +48,7 @@ impl Record for GatewayCard {
     const PLACE: &'static str = "gateways";
 }
 
-/// A card that lies in the state directory until this is dropped.
+/// A record in the state directory, until this is dropped.
 #[derive(Debug)]
 pub struct ManifestFile {
     home: Home,
@@ -57,10 +56,10 @@ pub struct ManifestFile {
 }
 
 impl ManifestFile {
-    /// Replaces what the card says.
+    /// Replaces the record.
     ///
     /// # Errors
-    /// It cannot be written.
+    /// The record cannot be written.
     pub fn renew(&self, card: &GatewayCard) -> Result<(), StoreError> {
         self.home.records().put(&self.key, card)
     }
@@ -74,7 +73,7 @@ impl Drop for ManifestFile {
 }
 
 impl Home {
-    /// Lays down the card of a gateway of this process, and takes away those of processes that are gone.
+    /// Writes the record of this process's gateway, and removes those of processes that are gone.
     ///
     /// # Errors
     /// The state directory cannot be written.
@@ -99,10 +98,10 @@ impl Home {
         })
     }
 
-    /// Lists the processes that serve as gateways and are alive.
+    /// Lists the live processes that serve as gateways.
     ///
     /// # Errors
-    /// The directory of cards cannot be listed.
+    /// The directory of records cannot be listed.
     pub fn gateway_processes(
         &self,
         is_alive: impl Fn(u32) -> bool,
@@ -112,10 +111,10 @@ impl Home {
         Ok(processes.filter(|process| is_alive(*process)).collect())
     }
 
-    /// Reads the cards of all gateways whose process is alive.
+    /// Reads the records of all gateways whose process is alive.
     ///
     /// # Errors
-    /// A card is there and cannot be read.
+    /// A record exists and cannot be read.
     pub fn cards(&self, is_alive: impl Fn(u32) -> bool) -> Result<Vec<GatewayCard>, StoreError> {
         let cards = self.records::<GatewayCard>();
         let keys = cards.keys()?;
@@ -126,7 +125,7 @@ impl Home {
     }
 }
 
-/// Returns the process whose card has the key.
+/// Returns the process whose record has the key.
 fn process_of(key: &Key) -> Option<u32> {
     let (process, _) = key.as_str().split_once('-')?;
     process.parse().ok()

@@ -1,4 +1,4 @@
-//! The home of everything Interlock remembers: small files on this machine, and the runs.
+//! The home of all stored data: small files on this machine, and the runs.
 
 use std::{
     ffi::OsString,
@@ -18,13 +18,13 @@ use crate::{
     state_directory::StateDirectory,
 };
 
-/// Everything Interlock remembers: the state directory of this machine, and the runs.
+/// The home of all stored data: the state directory of this machine, and the runs.
 ///
 /// Nothing is created before the first write.
 #[derive(Debug, Clone)]
 pub struct Home {
     directory: StateDirectory,
-    /// Where the runs are; `None`: in SQLite files of the state directory.
+    /// The store of the runs; `None`: SQLite files in the state directory.
     elsewhere: Option<Arc<dyn Runs>>,
 }
 
@@ -38,9 +38,9 @@ impl PartialEq for Home {
 impl Eq for Home {}
 
 impl Home {
-    /// Finds the state directory by the variables that `env` looks up.
+    /// Finds the state directory from the variables that `env` returns.
     ///
-    /// `$XDG_STATE_HOME/interlock`, else `$HOME/.local/state/interlock`.
+    /// It is `$XDG_STATE_HOME/interlock`, otherwise `$HOME/.local/state/interlock`.
     ///
     /// # Errors
     /// Neither variable is set, or one is not an absolute path.
@@ -66,7 +66,7 @@ impl Home {
         Ok(home)
     }
 
-    /// Takes `root` as the state directory, with its runs in SQLite files.
+    /// Uses `root` as the state directory, with its runs in SQLite files.
     pub fn at(root: impl Into<PathBuf>) -> Self {
         Self {
             directory: StateDirectory::at(root.into()),
@@ -74,14 +74,14 @@ impl Home {
         }
     }
 
-    /// Keeps the runs in `runs` from now on.
+    /// Uses `runs` as the store of the runs.
     #[must_use]
     pub fn with_runs(mut self, runs: Arc<dyn Runs>) -> Self {
         self.elsewhere = Some(runs);
         self
     }
 
-    /// Returns where the runs are.
+    /// Returns the store of the runs.
     #[must_use]
     pub fn runs(&self) -> &dyn Runs {
         match &self.elsewhere {
@@ -90,7 +90,7 @@ impl Home {
         }
     }
 
-    /// Follows and checks the directory once, for a process that ends after one answer.
+    /// Resolves and checks the directory only once, for a process that ends after one answer.
     #[must_use]
     pub fn for_one_answer(mut self) -> Self {
         self.directory = self.directory.for_one_answer();
@@ -103,38 +103,38 @@ impl Home {
         self.directory.is_for_one_answer()
     }
 
-    /// Returns the state directory, as it was given.
+    /// Returns the state directory, as given.
     #[must_use]
     pub fn path(&self) -> &Path {
         self.directory.path()
     }
 
-    /// Returns the real path of the directory; `None` when there is none yet.
+    /// Returns the real path of the directory; `None` if it does not exist.
     pub(crate) fn existing(&self) -> Result<Option<PathBuf>, StoreError> {
         self.directory.existing()
     }
 
-    /// Returns the real path of the directory, made when there is none.
+    /// Returns the real path of the directory, and creates it if necessary.
     pub(crate) fn made(&self) -> Result<PathBuf, StoreError> {
         self.directory.made()
     }
 
-    /// Returns the real path of `place` in the directory, made when there is none.
+    /// Returns the real path of `place` in the directory, and creates it if necessary.
     pub(crate) fn made_place(&self, place: &str) -> Result<PathBuf, StoreError> {
         self.directory.made_place(place)
     }
 
-    /// Returns where the files of `run` are or would be, below the real `root`.
+    /// Returns the path of the files of `run`, which may not exist, below the real path `root`.
     pub(crate) fn run_directory(root: &Path, run: &RunId) -> Result<PathBuf, StoreError> {
         StateDirectory::run_directory(root, run)
     }
 
-    /// Returns the directory of `run`, which must be there.
+    /// Returns the directory of `run`, which must exist.
     pub(crate) fn present_directory(&self, run: &RunId) -> Result<PathBuf, StoreError> {
         self.directory.present_directory(run)
     }
 
-    /// Opens the file of a run of this machine, wherever the runs are kept otherwise.
+    /// Opens the file of a run on this machine, even if the runs are stored elsewhere.
     pub(crate) fn local_run(&self, run: &RunId) -> Result<SqliteRun, StoreError> {
         self.directory.open_file(run)
     }
@@ -147,15 +147,15 @@ impl Home {
         self.runs().open(run)
     }
 
-    /// Finds the run that is meant, as [`Runs::find`] does.
+    /// Finds the run that `wanted` refers to, as [`Runs::find`] does.
     ///
     /// # Errors
-    /// No run fits, or several do; then they are named.
+    /// No run matches, or several do; the error names them.
     pub fn find_run(&self, wanted: Option<&str>, project_root: &Path) -> Result<RunId, StoreError> {
         self.runs().find(wanted, project_root)
     }
 
-    /// Lists all runs, newest first. A damaged one is listed as such and hides no other.
+    /// Lists all runs, newest first. A damaged run is listed as damaged and does not hide others.
     ///
     /// # Errors
     /// The store cannot be read.
@@ -163,7 +163,7 @@ impl Home {
         self.runs().list(Which::ALL, &mut RunList::default())
     }
 
-    /// Lists the runs that are `wanted`, as [`Home::list_runs`] does, and looks at no other.
+    /// Lists the runs that are `wanted`, as [`Home::list_runs`] does, without reading any other.
     ///
     /// # Errors
     /// The store cannot be read.
@@ -180,8 +180,7 @@ impl Home {
 
     /// Lists the runs of `projects` that are `wanted`, as [`Home::list_runs`] does.
     ///
-    /// A run of another project is not read, whatever state it is in. One that is
-    /// damaged is listed: whose it is only the run itself can tell.
+    /// Runs of other projects are not read. A damaged run is listed, because only the run itself records its project.
     ///
     /// # Errors
     /// The store cannot be read.

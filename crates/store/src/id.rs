@@ -1,19 +1,19 @@
-//! Ids of runs: 26 letters and digits that sort by time.
+//! Run ids: 26 letters and digits that sort by time.
 
 use interlock_core::names::RunId;
 
 use crate::error::StoreError;
 
 const ALPHABET: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
-/// Length of a run's id.
+/// Length of a run id.
 pub(crate) const ID_LENGTH: usize = 26;
 
 /// Makes the id of a run that begins at `at_ms`.
 ///
-/// A ULID in lower case: 48 bits of time, 80 random bits.
+/// The id is a ULID in lower case: 48 bits of time, and 80 random bits.
 ///
 /// # Errors
-/// The system gives no random bytes.
+/// The system provides no random bytes.
 pub fn run_id(at_ms: u64) -> Result<RunId, StoreError> {
     Ok(encode(at_ms, random::<10>()?))
 }
@@ -30,23 +30,23 @@ fn encode(at_ms: u64, random: [u8; 10]) -> RunId {
     RunId::new(letters.collect::<String>())
 }
 
-/// Makes a word that nobody guesses: 32 hexadecimal digits.
+/// Makes an unguessable word of 32 hexadecimal digits.
 ///
 /// # Errors
-/// The system gives no random bytes.
+/// The system provides no random bytes.
 pub fn random_word() -> Result<String, StoreError> {
     random::<16>().map(|bytes| crate::chain::hex(&bytes))
 }
 
-/// Tells whether `text` could be the start of a run's id.
+/// Tells whether `text` could be a prefix of a run id.
 pub(crate) fn is_prefix(text: &str) -> bool {
     (1..=ID_LENGTH).contains(&text.len()) && text.bytes().all(|byte| ALPHABET.contains(&byte))
 }
 
-/// Refuses what is not the id of a run, so that no id can lead out of the directory of runs.
+/// Checks that `run` is a valid run id, which cannot lead out of the directory of runs.
 ///
 /// # Errors
-/// It is not one.
+/// The id is not valid.
 pub fn check(run: &RunId) -> Result<(), StoreError> {
     let text = run.as_str();
     if text.len() == ID_LENGTH && is_prefix(text) {
@@ -58,7 +58,7 @@ pub fn check(run: &RunId) -> Result<(), StoreError> {
     }
 }
 
-/// Returns random bytes of the system.
+/// Returns random bytes from the system.
 pub(crate) fn random<const N: usize>() -> Result<[u8; N], StoreError> {
     let mut bytes = [0; N];
     getrandom::fill(&mut bytes).map_err(|error| StoreError::NoRandom {

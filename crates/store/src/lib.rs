@@ -1,45 +1,44 @@
 //! Everything below the state directory: runs, bindings, notes, the person's token.
 //!
-//! The only crate that knows the database of one machine. Judges nothing: it keeps events, folds
-//! them with [`interlock_core::evolve`] and hands them back. What exists and
-//! cannot be read is an error, never absent; nothing damaged is deleted or
-//! written over.
+//! This is the only crate that knows the database of one machine. It judges nothing: it stores events, folds them with
+//! [`interlock_core::evolve`], and returns them. If a file exists and cannot be read, that is an error; it is never treated as
+//! missing. A damaged file is never deleted or overwritten.
 //!
 //! ```text
 //! runs/ID/run.db          one run: pinned workflow, events, snapshots (SQLite)
-//! runs/ID/baseline*.json  how protected files were when the run began
-//! runs/ID/frozen.json     files that the workflow freezes, as they were then or at the last approval
+//! runs/ID/baseline*.json  the state of protected files when the run began
+//! runs/ID/frozen.json     the state of frozen files when the run began, or at the last approval
 //! runs/ID/report-*.json   tests that later reports are compared with
-//! runs/ID/parents.jsonl   the spans of others that calls lie in
-//! runs/ID/session.json    the run's own word about the session it guards
-//! runs/ID/messages/HASH   what a model said or was told in it
+//! runs/ID/parents.jsonl   the external spans that contain calls
+//! runs/ID/session.json    the run's own record of the session it guards
+//! runs/ID/messages/HASH   messages of models, and texts sent to them
 //! runs/ID/revision.json   the commit that the project was at when the run began
-//! runs/ID/origin.json     the files a durable run came from, as they were read
-//! work/ID/files/          the folder that programs of a durable run begin in
+//! runs/ID/origin.json     the source files of a durable run
+//! work/ID/files/          the folder in which programs of a durable run start
 //! work/ID/output/         texts that calls returned
 //! names/HASH/NAME         the durable run of that name, by project and workflow
 //! sessions/HASH.json      the run that guards a session
 //! projects/HASH.json      the run that waits for a project's next session
-//! notes/HASH-TIME-X.json  what a hook knows of a control call under way
-//! tickets/HASH.json       leave for one allowed shell line to run once
+//! notes/HASH-TIME-X.json  a hook's knowledge of a control call in progress
+//! tickets/HASH.json       permission for one allowed shell line to run once
 //! credentials/HASH.json   the run that a credential was made for
-//! processes/HASH.json      the session that a client's process was bound with last
+//! processes/HASH.json      the session that a client's process was last bound with
 //! present/HASH/HASH.json   a session that was seen in a project
 //! session_parents/HASH.json the session that started a sub-agent's session
 //! proofs/HASH.json        when the properties of a workflow file were last checked
 //! duplicate_calls/HASH.json judged calls of a session that its client will report again
 //! token.json              the hash of the person's token
 //! passkeys.json           the public keys of the person's passkeys
-//! token-seen/HASH-RUN.json an agent has seen the person's token: void, or not for that run
-//! mods/HASH.json          code inside of a client that a person has accepted
-//! trust/HASH.json         what the person said about a project that widens permissions
+//! token-seen/HASH-RUN.json an agent has seen the person's token: void, or invalid for that run
+//! mods/HASH.json          code inside a client that a person has accepted
+//! trust/HASH.json         a person's decision about a project that widens permissions
 //! bindings.lock           held while sessions, projects and holders change
-//! locks/XX                held while a run is made for a session whose hash begins so
-//! index.json              the list of runs, rebuilt from them at need
+//! locks/XX                held while a run is made for a session whose hash begins with XX
+//! index.json              the list of runs, rebuilt from them when necessary
 //! ```
 //!
-//! **Invariant.** An event that was acknowledged is in the log, once, and chained
-//! by its hash to all before it, back to the pinned workflow.
+//! **Invariant.** An acknowledged event is in the log exactly once, and its hash chains it to all earlier events and to the
+//! pinned workflow.
 
 pub mod record;
 

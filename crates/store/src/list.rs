@@ -1,7 +1,6 @@
-//! The list of runs, with an index that spares opening each database.
+//! The list of runs, with an index that avoids opening each database.
 //!
-//! The index is never the truth: it is rebuilt from the run databases wherever
-//! it is missing, damaged or older than they are.
+//! The index is only a cache: it is rebuilt from the run databases if it is missing, damaged or older than they are.
 
 use std::{
     collections::BTreeMap,
@@ -25,7 +24,7 @@ use crate::{
     state_directory::StateDirectory,
 };
 
-/// What a database looked like from outside when it was read.
+/// The state of a database's files when it was read.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Look {
@@ -36,7 +35,7 @@ struct Look {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Entry {
-    /// `None`: of the card, only what never changes is to be believed.
+    /// State of the files; `None`: only the immutable parts of the card are valid.
     look: Option<Look>,
     card: RunCard,
 }
@@ -57,13 +56,13 @@ impl Versioned for Index {
 }
 
 impl Index {
-    /// Reads it; whatever is wrong with it, the runs are the truth.
+    /// Reads the index; an index that cannot be read is rebuilt from the runs.
     fn read(root: &Path) -> Self {
         let found = files::read(&root.join(INDEX)).ok().flatten();
         found.unwrap_or_default()
     }
 
-    /// Writes it where it is not what it was `before`; a list can be shown without having been remembered.
+    /// Writes the index if it differs from `before`; a list can be returned even if this fails.
     fn write(&self, root: &Path, before: &Self) {
         if self != before {
             let _ = files::write(&root.join(INDEX), self, Sync::Later);
@@ -71,7 +70,7 @@ impl Index {
     }
 }
 
-/// A list of all runs that is looked at again and again, with its index in memory.
+/// A list of all runs for repeated use, with its index in memory.
 #[derive(Debug, Default)]
 pub struct RunList(Option<Index>);
 
@@ -93,14 +92,14 @@ impl RunList {
     }
 }
 
-/// The file of the index.
+/// Name of the index file.
 const INDEX: &str = "index.json";
 
-/// A file younger than this may change again without looking different.
+/// Seconds within which a file may change again without a visible difference.
 const SETTLED_SECONDS: i64 = 2;
 
 impl StateDirectory {
-    /// Lists runs where the index was `before`, and returns it as it is then.
+    /// Lists runs, given the index `before`, and returns the new index.
     fn listed_after(
         &self,
         root: &Path,
@@ -170,7 +169,7 @@ impl StateDirectory {
         })
     }
 
-    /// Reads of a run what never changes.
+    /// Reads the immutable parts of a run.
     fn pinned(&self, run: &RunId) -> Result<Entry, StoreError> {
         let pin = self.open_file(run)?.pin()?;
         Ok(Entry {
@@ -196,7 +195,7 @@ impl Look {
         })
     }
 
-    /// Tells whether a later change must show in the times of the files.
+    /// Tells whether a later change must be visible in the times of the files.
     fn is_settled(&self) -> bool {
         let now = SystemTime::now()
             .duration_since(UNIX_EPOCH)

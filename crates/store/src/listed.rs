@@ -1,4 +1,4 @@
-//! What a list of runs says of each.
+//! The entries of a list of runs.
 
 use std::{
     fmt::Debug,
@@ -11,17 +11,17 @@ use serde::{Deserialize, Serialize};
 
 use crate::pin::Pin;
 
-/// Which runs are listed.
+/// Selection of the runs to list.
 #[derive(Clone, Copy)]
 pub struct Which<'a> {
-    /// Only runs of these projects, and damaged ones; `None`: of any.
+    /// Lists only runs of these projects, and damaged ones; `None`: runs of any project.
     pub projects: Option<&'a [&'a Path]>,
-    /// Only these; no other run is looked at.
+    /// Lists only the runs for which this returns true; others are not read.
     pub wanted: &'a dyn Fn(&RunId) -> bool,
 }
 
 impl Which<'_> {
-    /// All runs.
+    /// Selects all runs.
     pub const ALL: Which<'static> = Which {
         projects: None,
         wanted: &|_| true,
@@ -36,46 +36,46 @@ impl Debug for Which<'_> {
     }
 }
 
-/// One run in the list of all.
+/// An entry of a list of runs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunSummary {
-    /// Its id.
+    /// Id of the run.
     pub id: RunId,
-    /// What is known of it.
+    /// What is known of the run.
     pub listed: Listed,
 }
 
-/// What the list knows of a run.
+/// What is known of a listed run.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Listed {
-    /// It could be read.
+    /// The run could be read.
     Known(RunCard),
-    /// It could not.
+    /// The run could not be read.
     Damaged {
-        /// Why, with what to do.
+        /// The reason, with what to do.
         why: String,
     },
 }
 
-/// What the list says of a run that could be read.
+/// Summary of a run that could be read.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RunCard {
-    /// The machine it follows.
+    /// Id of the machine that it follows.
     pub workflow: MachineId,
-    /// What people call it.
+    /// Name of the run.
     pub name: Option<String>,
-    /// The project it belongs to.
+    /// Root of the project that it belongs to.
     pub project_root: PathBuf,
-    /// When it was made, in milliseconds since 1970.
+    /// Time of creation, in milliseconds since 1970.
     pub created_ms: u64,
-    /// When its last event was recorded, in milliseconds since 1970.
+    /// Time of its last event, in milliseconds since 1970.
     pub last_ms: u64,
-    /// Whether it goes on, and if not, why.
+    /// Status of the run.
     pub status: Status,
-    /// The path of every open state.
+    /// Path of every open state.
     pub state: Vec<String>,
-    /// How many events it has.
+    /// Number of events.
     pub events: u64,
 }
 
@@ -86,7 +86,7 @@ impl RunSummary {
         matches!(&self.listed, Listed::Known(card) if card.project_root == project_root)
     }
 
-    /// Returns what people call the run.
+    /// Returns the name of the run.
     pub(crate) fn name(&self) -> Option<&str> {
         match &self.listed {
             Listed::Known(card) => card.name.as_deref(),
@@ -94,7 +94,7 @@ impl RunSummary {
         }
     }
 
-    /// Returns what tells it from others of its name: `WORKFLOW/NAME`.
+    /// Returns its full name: `WORKFLOW/NAME`.
     pub(crate) fn full_name(&self) -> Option<String> {
         match &self.listed {
             Listed::Known(card) => {
@@ -105,7 +105,7 @@ impl RunSummary {
         }
     }
 
-    /// Tells whether the run is known to be called `wanted`: its name, or `WORKFLOW/NAME`.
+    /// Tells whether `wanted` is the known name of the run: `NAME` or `WORKFLOW/NAME`.
     #[must_use]
     pub fn is_called(&self, wanted: &str) -> bool {
         let Listed::Known(card) = &self.listed else {
@@ -122,7 +122,7 @@ impl RunSummary {
 }
 
 impl RunCard {
-    /// Makes that of a run of which nothing but its pin is known.
+    /// Makes the card of a run of which only the pin is known.
     pub(crate) fn of(pin: Pin) -> Self {
         Self {
             workflow: MachineId::new(pin.workflow),

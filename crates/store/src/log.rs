@@ -1,4 +1,4 @@
-//! The event log of one run, whatever keeps it.
+//! The event log of one run, independent of the store.
 
 use std::time::Duration;
 
@@ -6,30 +6,30 @@ use interlock_core::{event::Event, machine::Machine, run::Run, substance::Frozen
 
 use crate::{chain::ChainHash, error::StoreError};
 
-/// An event as the log has it.
+/// An event as recorded in the log.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Recorded {
-    /// Its place in the log, from 0.
+    /// Sequence number, from 0.
     pub seq: u64,
-    /// When it was appended, in milliseconds since 1970.
+    /// Time of the append, in milliseconds since 1970.
     pub at_ms: u64,
-    /// What happened.
+    /// The event.
     pub event: Event,
-    /// The hash before it; the pinned workflow's for the first event.
+    /// Previous hash; for the first event, that of the pinned workflow.
     pub prev: ChainHash,
-    /// Its hash.
+    /// Hash of the event.
     pub hash: ChainHash,
 }
 
-/// Why nothing was appended.
+/// Why events were not appended.
 #[derive(Debug, thiserror::Error)]
 pub enum AppendError {
     /// Another writer was first.
     #[error("event {expected} was to be written and the log has {found} already")]
     Conflict {
-        /// The sequence number the command was answered at.
+        /// Sequence number at which the command was decided.
         expected: u64,
-        /// Events the log has.
+        /// Number of events in the log.
         found: u64,
     },
     /// The log could not be read or written.
@@ -39,13 +39,13 @@ pub enum AppendError {
 
 /// An append-only log of one run's events.
 ///
-/// INVARIANT: `append` writes all of its events or none, and only where
-/// `expected_seq` is the number of events the log has.
+/// INVARIANT: `append` writes all of its events or none, and only if `expected_seq` is the number of events
+/// in the log.
 pub trait EventLog {
-    /// Appends `events` when the log has exactly `expected_seq` of them.
+    /// Appends `events` if the log has exactly `expected_seq` events.
     ///
     /// # Errors
-    /// Another writer was first, or the log cannot be written: nothing is kept.
+    /// Another writer was first, or the log cannot be written. In both cases, nothing is recorded.
     fn append(
         &mut self,
         expected_seq: u64,
@@ -53,7 +53,7 @@ pub trait EventLog {
         events: &[Event],
     ) -> Result<(), AppendError>;
 
-    /// Folds the log to the run it stands for.
+    /// Folds the log into its run.
     ///
     /// # Errors
     /// The log cannot be read, or is damaged as far as it was read.
@@ -65,30 +65,30 @@ pub trait EventLog {
     /// The log cannot be read.
     fn count(&self) -> Result<u64, StoreError>;
 
-    /// Reads the events from number `from` on; ends after the first error.
+    /// Reads the events from number `from` on; stops after the first error.
     fn events(&self, from: u64) -> Box<dyn Iterator<Item = Result<Recorded, StoreError>> + '_>;
 
-    /// Names files of the project that changed, unseen, since a check ended whose success still stands in `run`.
+    /// Names files of the project that changed unseen since the end of a check whose success still counts in `run`.
     fn files_changed_unseen(&self, _run: &Run) -> Vec<String> {
         Vec::new()
     }
 
-    /// Tells how frozen files differ from how they were; `None`: the run freezes none, or nobody can tell.
+    /// Returns the differences of frozen files; `None`: the run freezes none, or this store cannot tell.
     fn frozen_now(&self, _machine: &Machine) -> Option<Vec<FrozenChange>> {
         None
     }
 
-    /// Keeps how frozen files are now, since a person has approved.
+    /// Stores the current state of frozen files, after a person's approval.
     ///
     /// # Errors
-    /// They cannot be kept.
+    /// The state cannot be stored.
     fn freeze_now(&self, _machine: &Machine) -> Result<(), StoreError> {
         Ok(())
     }
 
-    /// Waits until the log has more than `seen` events; `false` when `timeout` came first.
+    /// Waits until the log has more than `seen` events; `false` if `timeout` passed first.
     ///
-    /// To follow a log: read [`Self::events`], wait beyond the last, repeat.
+    /// To follow a log, read [`Self::events`], wait for more than the last one, and repeat.
     ///
     /// # Errors
     /// The log cannot be read.

@@ -1,30 +1,29 @@
-//! Marks in place of absolute paths: what is recorded says `@project`, `@run` or `@home`.
+//! Marks in place of absolute paths: records contain `@project`, `@run` or `@home`.
 //!
-//! A log may be carried to another folder, home or machine, where these are elsewhere. So whatever is
-//! recorded as JSON is encoded before it is written, and decoded with the places of this machine after it
-//! was read:
+//! A log may be moved to another folder, home or machine, where these paths differ. Recorded JSON is therefore encoded
+//! before it is written, and decoded with the paths of this machine after it was read:
 //!
-//! - an `@` becomes `@@`, so that nothing that an agent or a person writes is taken for a mark;
-//! - a place becomes its mark where a path begins with it, the longest place first.
+//! - An `@` becomes `@@`, so that no text of an agent or a person can pass for a mark.
+//! - A path that begins with one of the places begins with its mark instead; the longest place wins.
 //!
-//! INVARIANT: with the same places, decoding gives back every byte that was encoded.
+//! INVARIANT: with the same places, decoding returns exactly the bytes that were encoded.
 
 use std::{borrow::Cow, path::Path};
 
-/// The names behind `@`; none is the beginning of another.
+/// Names after the `@`; none is a prefix of another.
 const NAMES: [&str; 3] = ["run", "project", "home"];
 
 /// The places of a run on this machine.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Marks {
-    /// Each place by the index of its name, as it stands within a JSON string; empty: there is none.
+    /// Each place, by the index of its name and as text within a JSON string; empty: there is none.
     places: [String; NAMES.len()],
-    /// The indexes of the places that are encoded, the longest place first.
+    /// Indexes of the places that are encoded, the longest place first.
     order: Vec<usize>,
 }
 
 impl Marks {
-    /// Takes the places of a run. One that is empty, relative or the root of the file system has no mark.
+    /// Creates the marks of a run. An empty or relative place, or the file system's root, has no mark.
     #[must_use]
     pub fn new(run: &str, project: &str, home: &str) -> Self {
         let places = [run, project, home].map(|place| {
@@ -124,14 +123,14 @@ impl Marks {
         Ok(Cow::Owned(decoded))
     }
 
-    /// Encodes a text that is no JSON.
+    /// Encodes text that is not JSON.
     #[must_use]
     pub fn encode_text(&self, text: &str) -> String {
         let encoded = self.encode(inner_json(text).as_bytes()).into_owned();
         from_inner_json(encoded).unwrap_or_else(|| text.replace('@', "@@"))
     }
 
-    /// Decodes a text that is no JSON.
+    /// Decodes text that is not JSON.
     ///
     /// # Errors
     /// An `@` in it is neither a mark nor doubled.
@@ -140,7 +139,7 @@ impl Marks {
         from_inner_json(decoded).ok_or(UnknownMark)
     }
 
-    /// Finds the longest place that a path which begins at `at` begins with; `before` is the byte before it.
+    /// Finds the longest place with which a path at `at` begins; `before` is the preceding byte.
     fn mark_at(&self, json: &[u8], at: usize, before: Option<u8>) -> Option<(usize, usize)> {
         let goes_on = match before {
             Some(b'@') | None => false,
@@ -166,7 +165,7 @@ impl Marks {
 #[error("it has an `@` that is no mark")]
 pub struct UnknownMark;
 
-/// Tells whether a byte goes on with the name of a file: another path than the place itself.
+/// Tells whether a byte continues a file name, which makes the path a different one.
 const fn is_of_name(byte: u8) -> bool {
     byte.is_ascii_alphanumeric()
         || !byte.is_ascii()
@@ -178,7 +177,7 @@ fn mark(index: usize) -> &'static [u8] {
     MARKS.get(index).copied().unwrap_or_default()
 }
 
-/// Returns the escape of a JSON string that `rest` begins with; an `@` is never part of one.
+/// Returns the JSON escape at the beginning of `rest`; an `@` is never part of one.
 fn escape(rest: &[u8]) -> &[u8] {
     let length = match rest {
         [_, b'u', digits @ ..] if is_hex(digits) => 6,
@@ -193,7 +192,7 @@ fn is_hex(digits: &[u8]) -> bool {
     first.is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit))
 }
 
-/// Returns what stands between the quotes of a JSON string.
+/// Returns the text between the quotes of a JSON string.
 fn inner_json(text: &str) -> String {
     let quoted = serde_json::Value::from(text).to_string();
     let inner = quoted

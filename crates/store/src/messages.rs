@@ -1,4 +1,4 @@
-//! What models said and what they were told, by digest; for most stores files beside a run's log.
+//! Messages of models and texts sent to them, by digest; most stores use files beside a run's log.
 
 use std::{
     fmt::Debug,
@@ -23,14 +23,14 @@ use crate::{
 
 /// Name of the folder in a run's directory.
 const FOLDER: &str = "messages";
-/// Characters of a SHA-256 in hexadecimal digits.
+/// Length of a SHA-256 in hexadecimal digits.
 const NAME_LENGTH: usize = 64;
-/// The most bytes of one such file.
+/// Maximum size of such a file in bytes.
 const BYTES_MAX: u64 = 256 * 1024 * 1024;
 
-/// Bytes that belong to one run's log, each under the digest of itself, whatever keeps them.
+/// Data that belongs to one run's log, stored by digest, independent of the store.
 pub trait Blobs: Debug + Send + std::marker::Sync {
-    /// Keeps `bytes` and returns their digest; kept twice, they are there once.
+    /// Stores `bytes` and returns their digest; equal bytes are stored once.
     ///
     /// # Errors
     /// They cannot be written.
@@ -39,23 +39,23 @@ pub trait Blobs: Debug + Send + std::marker::Sync {
     /// Returns the bytes of a digest.
     ///
     /// # Errors
-    /// They are not there, cannot be read, or are not what the digest is of.
+    /// The bytes are missing, cannot be read, or do not match the digest.
     fn read(&self, digest: &Digest) -> Result<Vec<u8>, StoreError>;
 }
 
-/// What models said and what they were told in one run, each under the digest of its bytes.
+/// Messages of models in one run, and the texts sent to them, stored by digest.
 ///
-/// What was kept survives what the run's events survive.
+/// They are as durable as the run's events.
 #[derive(Debug, Clone)]
 pub struct Messages(Arc<dyn Blobs>);
 
 impl Messages {
-    /// Takes what keeps them.
+    /// Uses `blobs` as the store.
     pub fn new(blobs: impl Blobs + 'static) -> Self {
         Self(Arc::new(blobs))
     }
 
-    /// Keeps `bytes`, as [`Blobs::keep`] does.
+    /// Stores `bytes`, as [`Blobs::keep`] does.
     ///
     /// # Errors
     /// They cannot be written.
@@ -66,13 +66,13 @@ impl Messages {
     /// Returns the bytes of a digest, as [`Blobs::read`] does.
     ///
     /// # Errors
-    /// They are not there, cannot be read, or are not what the digest is of.
+    /// The bytes are missing, cannot be read, or do not match the digest.
     pub fn read(&self, digest: &Digest) -> Result<Vec<u8>, StoreError> {
         self.0.read(digest)
     }
 }
 
-/// Messages in a folder, each in a file that its owner alone can read.
+/// Messages in a folder, each in a file that only its owner can read.
 #[derive(Debug)]
 struct MessageFiles {
     folder: PathBuf,
@@ -80,7 +80,7 @@ struct MessageFiles {
 }
 
 impl RunFolder {
-    /// Returns what models said and were told, kept in this folder.
+    /// Returns the messages stored in this folder.
     pub(crate) fn messages(&self) -> Messages {
         Messages::new(MessageFiles {
             folder: self.path().join(FOLDER),
@@ -91,7 +91,7 @@ impl RunFolder {
         })
     }
 
-    /// Lists the digests of what is kept in this folder, in their order.
+    /// Lists the digests of the data in this folder, sorted.
     pub(crate) fn message_digests(&self) -> Result<Vec<Digest>, StoreError> {
         let folder = self.path().join(FOLDER);
         let entries = match fs::read_dir(&folder) {
@@ -160,7 +160,7 @@ impl MessageFiles {
         }
     }
 
-    /// Returns where the bytes of a digest lie; a digest is no path.
+    /// Returns the path of the bytes of a digest, which must not be a path itself.
     fn path(&self, digest: &Digest) -> Result<PathBuf, StoreError> {
         let name = digest.as_str();
         if is_name(name) {

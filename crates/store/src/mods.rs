@@ -1,4 +1,4 @@
-//! Code inside of a client that a person has accepted, bound to its digest.
+//! Code inside a client that a person has accepted, identified by its digest.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,13 +9,13 @@ use crate::{
     records::{Key, Record},
 };
 
-/// Code that runs inside of a client and may overrule its hooks.
+/// Code that runs inside a client and may overrule its hooks.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ClientMod {
-    /// The folder it is loaded from, its links resolved.
+    /// Folder that the code is loaded from, links resolved.
     pub path: String,
-    /// SHA-256 of everything in it, lower-case hex; other text where not everything could be read.
+    /// SHA-256 of all its files, in lower-case hex; other text if some file could not be read.
     pub digest: String,
 }
 
@@ -29,11 +29,11 @@ impl Record for ClientMod {
     const SYNC: Sync = Sync::Now;
 }
 
-/// Digits of a digest over everything.
+/// Digits of a complete digest.
 const DIGITS: usize = 64;
 
 impl ClientMod {
-    /// Tells whether the digest is over everything in the folder, so that it can be accepted.
+    /// Tells whether the digest covers all files, so that the code can be accepted.
     #[must_use]
     pub fn is_whole(&self) -> bool {
         self.digest.len() == DIGITS && self.digest.bytes().all(|byte| byte.is_ascii_hexdigit())
@@ -45,19 +45,19 @@ impl ClientMod {
 }
 
 impl Home {
-    /// Tells whether a person has accepted the code as it is now.
+    /// Tells whether a person has accepted the current code.
     ///
     /// # Errors
-    /// What was accepted cannot be read.
+    /// The stored data cannot be read.
     pub fn is_accepted_mod(&self, found: &ClientMod) -> Result<bool, StoreError> {
         let accepted = self.records::<ClientMod>().get(&found.key())?;
         Ok(found.is_whole() && accepted.as_ref() == Some(found))
     }
 
-    /// Keeps that a person accepts the code as it is now.
+    /// Records that a person accepts the current code.
     ///
     /// # Errors
-    /// It cannot be written.
+    /// The record cannot be written.
     pub fn accept_mod(&self, found: &ClientMod) -> Result<(), StoreError> {
         self.records().put(&found.key(), found)
     }

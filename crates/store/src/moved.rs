@@ -14,11 +14,10 @@ use crate::{
 };
 
 impl Home {
-    /// Lets a run go on in the project at `project_root`, with the home of the person at `person`.
+    /// Moves a run to the project at `project_root`, with the person's home at `person`.
     ///
-    /// What is recorded of paths below them leads there from now on, and the session that the run guards
-    /// belongs there. What was compared with the old place is begun anew: how protected files were when the
-    /// run began. Frozen files are compared with what they held.
+    /// Recorded paths below the old places then refer to the new ones, and so does the binding of the run's session. The
+    /// baseline of protected files starts afresh, because it belongs to the old place. Frozen files are compared by content.
     ///
     /// # Errors
     /// There is no such run, or the state directory cannot be written.

@@ -1,8 +1,7 @@
-//! Names of durable runs: one run a name in each project and workflow.
+//! Names of durable runs. A name is unique within a project and workflow.
 //!
-//! A name is a file `names/HASH/NAME` that holds the run's id. Whoever makes the
-//! run holds the file locked until the run is there, so that a name that was
-//! left without its run is free again.
+//! A name is a file `names/HASH/NAME` that holds the run's id. A process that creates a run keeps the file locked until the
+//! run exists, so that a name without a run is free again.
 
 use std::{
     fs::{self, File, TryLockError},
@@ -16,12 +15,12 @@ use rustix::fs::OFlags;
 
 use crate::{chain::ChainHash, error::StoreError, files, home::Home, id};
 
-/// Longest name.
+/// Maximum length of a name.
 const CHARS_MAX: usize = 100;
-/// Names tried where one is made up.
+/// Maximum number of names tried when a name is generated.
 const TRIES_MAX: u64 = 10_000;
 
-/// A name that is held for a run in the making.
+/// A name that is reserved for a run in the making.
 #[derive(Debug)]
 pub(crate) struct Claim {
     pub(crate) name: String,
@@ -30,7 +29,7 @@ pub(crate) struct Claim {
 }
 
 impl Claim {
-    /// Writes whose name it is.
+    /// Writes the id of the run that has the name.
     pub(crate) fn give_to(mut self, run: &RunId) -> Result<Self, StoreError> {
         self.file
             .seek(SeekFrom::Start(0))
@@ -41,7 +40,7 @@ impl Claim {
     }
 }
 
-/// Says what is wrong with the name of a durable run; `None`: nothing.
+/// Returns what is wrong with the name of a durable run; `None`: it is valid.
 #[must_use]
 pub fn name_fault(name: &str) -> Option<&'static str> {
     let plain = |letter: char| letter.is_ascii_alphanumeric() || "._-".contains(letter);
@@ -59,10 +58,10 @@ pub fn name_fault(name: &str) -> Option<&'static str> {
 }
 
 impl Home {
-    /// Holds `name` for a run in the making.
+    /// Reserves `name` for a run in the making.
     ///
     /// # Errors
-    /// It cannot be a name, or a run has it already.
+    /// The name is invalid, or a run already has it.
     pub(crate) fn claim_name(
         &self,
         project_root: &Path,
@@ -83,7 +82,7 @@ impl Home {
             })
     }
 
-    /// Makes a name up from that of the workflow, such as `hello-3`, and holds it.
+    /// Generates a name from that of the workflow, such as `hello-3`, and reserves it.
     ///
     /// # Errors
     /// The state directory cannot be written.
@@ -116,7 +115,7 @@ impl Home {
         Ok(folder)
     }
 
-    /// Holds the name, unless a run has it or is being made with it.
+    /// Reserves the name, unless a run has it or is being created with it.
     fn try_claim(&self, folder: &Path, name: &str) -> Result<Option<Claim>, StoreError> {
         let path = folder.join(name);
         let failed = |error| StoreError::io("write", &path, error);
@@ -157,7 +156,7 @@ impl Home {
     }
 }
 
-/// Makes the beginning of a name of what a workflow is called.
+/// Derives the beginning of a name from that of a workflow.
 fn stem(workflow: &str) -> String {
     let plain = |letter: char| {
         if letter.is_ascii_alphanumeric() || "._-".contains(letter) {

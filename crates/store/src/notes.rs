@@ -16,16 +16,16 @@ use crate::{
     records::{Key, Record},
 };
 
-/// Longest that a note counts, in milliseconds: an hour for a person to answer.
+/// Lifetime of a note in milliseconds: one hour, for a person to answer.
 pub const NOTE_AGE_MAX_MS: u64 = 3_600_000;
 
-/// Which tool of the gateway a note is about: a control tool, or one of a server behind it.
+/// The gateway's tool that a note is about: a control tool, or one of a server behind the gateway.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct NotedTool(String);
 
 impl NotedTool {
-    /// Takes a server's tool by the name under which the client sees it.
+    /// Names a server's tool as the client sees it.
     #[must_use]
     pub fn served(shown: &str) -> Self {
         Self(format!("served {shown}"))
@@ -46,38 +46,38 @@ impl From<ControlTool> for NotedTool {
     }
 }
 
-/// What a hook knows of a call and the gateway that receives it does not.
+/// A hook's knowledge of a call that the gateway needs when it receives the call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Note {
-    /// The session that makes the call.
+    /// Session that makes the call.
     pub session: SessionKey,
-    /// The run that guards it.
+    /// Run that guards the session.
     pub run: Option<RunId>,
-    /// The project it belongs to.
+    /// Root of the project that the session belongs to.
     pub project_root: PathBuf,
-    /// The sub-agent that makes it; `None`: the main agent.
+    /// Sub-agent that makes the call; `None`: the main agent.
     pub agent: Option<AgentId>,
-    /// The client's process.
+    /// Process of the client.
     pub process: Option<ClientProcess>,
-    /// The call's id.
+    /// Id of the call.
     pub call: Option<CallId>,
-    /// Which tool it is.
+    /// Tool of the call.
     pub tool: NotedTool,
-    /// Digest of the arguments, made alike by hook and server.
+    /// Digest of the arguments, which hook and gateway compute alike.
     pub digest: Digest,
-    /// Whether the client was told to ask its person, so that the call's coming is a yes.
+    /// Whether the client was told to ask its person, so that the call arrives only if the person approved.
     pub asked: bool,
-    /// What exactly it asked; a yes to anything else does not count.
+    /// Digest of the question asked; an approval of another question does not count.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub question: Option<Digest>,
-    /// Whether nobody sits at the client to be asked.
+    /// Whether no person is present at the client.
     #[serde(default)]
     pub unattended: bool,
-    /// The call in the run's log under which it was judged and counted already.
+    /// Call in the run's log under which it has been judged and counted already.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub judged: Option<CallId>,
-    /// When it was judged, in milliseconds since 1970.
+    /// Time of the verdict, in milliseconds since 1970.
     pub at_ms: u64,
 }
 
@@ -90,7 +90,7 @@ impl Record for Note {
     const PLACE: &'static str = "notes";
 }
 
-/// The key of a note: which call it is about, and when it was left.
+/// The key of a note: its call, and the time when it was left.
 struct NoteKey {
     key: Key,
     at_ms: u64,
@@ -115,19 +115,19 @@ impl NoteKey {
 }
 
 impl Home {
-    /// Lists the keys of all notes, those of one call oldest first.
+    /// Lists the keys of all notes; those of one call are sorted oldest first.
     fn notes(&self) -> Result<impl Iterator<Item = NoteKey>, StoreError> {
         let keys = self.records::<Note>().keys()?;
         Ok(keys.into_iter().filter_map(NoteKey::new))
     }
 
-    /// Leaves a note for the server that is about to receive the call.
+    /// Leaves a note for the gateway that is about to receive the call.
     ///
-    /// It takes the place of a note that asked for the same call of the same
-    /// agent: that one's person has said no. Notes too old to count are removed.
+    /// It replaces a note that asked about the same call of the same agent, because that call was rejected. Expired notes are
+    /// removed.
     ///
     /// # Errors
-    /// The note cannot be written, or one that it should replace cannot be read.
+    /// The note cannot be written, or one that it replaces cannot be read.
     pub fn leave_note(&self, note: &Note) -> Result<(), StoreError> {
         let notes = self.records::<Note>();
         let call = call_key(&note.tool, &note.digest);
@@ -146,7 +146,7 @@ impl Home {
         notes.put(&key, note)
     }
 
-    /// Tells whether any note is left, whosever it is.
+    /// Tells whether there is any note.
     ///
     /// # Errors
     /// The directory of notes cannot be listed.
@@ -154,7 +154,7 @@ impl Home {
         Ok(!self.records::<Note>().keys()?.is_empty())
     }
 
-    /// Takes the oldest note for a call that `fits`; nobody else gets it.
+    /// Takes the oldest note for a call that `fits`, so that no other process gets it.
     ///
     /// # Errors
     /// A note for the call cannot be read.
@@ -182,7 +182,7 @@ impl Home {
         Ok(None)
     }
 
-    /// Removes every note of a session: none of its calls is under way.
+    /// Removes every note of a session that has no call in progress.
     ///
     /// # Errors
     /// A note cannot be read or removed.

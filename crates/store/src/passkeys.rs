@@ -10,24 +10,24 @@ use crate::{
 
 const FILE_NAME: &str = "passkeys.json";
 const LOCK: &str = "passkeys.lock";
-/// Passkeys that a person may have.
+/// Maximum number of passkeys.
 const PASSKEYS_MAX: usize = 64;
 
 /// A passkey of the person.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Passkey {
-    /// Its id, in hex.
+    /// Id of the passkey, in hex.
     pub credential: String,
-    /// The name that the person gave it.
+    /// Name that the person gave it.
     pub name: String,
-    /// Its public key, a COSE key in hex.
+    /// Public key, a COSE key in hex.
     pub public_key: String,
-    /// How often it had signed when it was used last; 0: it does not count.
+    /// Signature counter at its last use; 0: it does not count.
     pub counter: u32,
-    /// When it was enrolled, in milliseconds since 1970.
+    /// Time of enrolment, in milliseconds since 1970.
     pub enrolled_ms: u64,
-    /// When it was used last, in milliseconds since 1970; `None`: never.
+    /// Time of its last use, in milliseconds since 1970; `None`: never.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub used_ms: Option<u64>,
 }
@@ -43,35 +43,35 @@ impl Versioned for Stored {
     const BYTES_MAX: u64 = 1024 * 1024;
 }
 
-/// What becomes of a passkey that is to be enrolled.
+/// Result of enrolling a passkey.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Enrolled {
     /// It is enrolled.
     Done,
-    /// Another one has this name.
+    /// Another passkey has this name.
     NameTaken,
-    /// It is enrolled already.
+    /// It was already enrolled.
     KnownAlready,
-    /// There are as many as there may be.
+    /// The maximum number of passkeys is reached.
     TooMany,
 }
 
-/// What becomes of a passkey's use.
+/// Result of using a passkey.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Used {
-    /// It is noted.
+    /// The use is recorded.
     Noted,
     /// The passkey is not enrolled, or not with this key.
     Unknown,
-    /// It has counted on no further: somebody has a copy of the key, or an old assertion.
+    /// Its counter did not increase: somebody has a copy of the key, or the assertion is old.
     CountsBack,
 }
 
 impl Home {
-    /// Lists the passkeys, in the order in which they were enrolled.
+    /// Lists the passkeys in the order of their enrolment.
     ///
     /// # Errors
-    /// What is kept cannot be read.
+    /// The stored data cannot be read.
     pub fn passkeys(&self) -> Result<Vec<Passkey>, StoreError> {
         let Some(root) = self.existing()? else {
             return Ok(Vec::new());
@@ -100,7 +100,7 @@ impl Home {
         })
     }
 
-    /// Forgets the passkey of this name; `false`: there is none.
+    /// Removes the passkey with this name; `false`: there is none.
     ///
     /// # Errors
     /// The state directory cannot be read or written.
@@ -112,7 +112,7 @@ impl Home {
         })
     }
 
-    /// Notes that a passkey has signed; a counter that does not go on is refused where it counts.
+    /// Records a signature of a passkey; refuses a counter that does not increase.
     ///
     /// # Errors
     /// The state directory cannot be read or written.
@@ -138,7 +138,7 @@ impl Home {
         })
     }
 
-    /// Changes the list while nobody else does; `change` tells also whether it has.
+    /// Changes the list under a lock; `change` also returns whether it changed anything.
     fn change_passkeys<T>(
         &self,
         change: impl FnOnce(&mut Vec<Passkey>) -> (T, bool),

@@ -1,4 +1,4 @@
-//! What a run pins when it is made: its machine and the workflow it came from.
+//! The pin of a run: its machine, and the workflow file that it was compiled from.
 
 use std::path::Path;
 
@@ -13,60 +13,60 @@ use crate::{
     marks::Marks,
 };
 
-/// A workflow file, as it was when a run began.
+/// A workflow file with its text when a run began.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SourceFile {
-    /// The name or path it was read under.
+    /// Name or path of the file.
     pub name: String,
-    /// Its text.
+    /// Text of the file.
     pub text: String,
 }
 
-/// A run to be made.
+/// A run to create.
 #[derive(Debug, Clone, Copy)]
 pub struct NewRun<'a> {
-    /// What it follows, sealed; pinned as compiled.
+    /// Machine that it follows, sealed; pinned as compiled.
     pub machine: &'a Machine,
-    /// The workflow file; pinned as written.
+    /// Workflow file; pinned as written.
     pub source: &'a SourceFile,
-    /// The project it belongs to.
+    /// Root of the project that it belongs to.
     pub project_root: &'a Path,
-    /// What people may call it.
+    /// Name of the run.
     pub name: Option<&'a str>,
-    /// What its events survive.
+    /// Which failures its events survive.
     pub durability: Durability,
-    /// When it is made, in milliseconds since 1970.
+    /// Time of creation, in milliseconds since 1970.
     pub at_ms: u64,
 }
 
-/// What a store says about a run before any event.
+/// Data of a run that a store records before any event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pin {
     /// The run.
     pub run: RunId,
-    /// When it was made, in milliseconds since 1970.
+    /// Time of creation, in milliseconds since 1970.
     pub created_ms: u64,
-    /// Where the project is on this machine: no part of what is hashed.
+    /// Path of the project on this machine, which is not part of the hash.
     pub project_root: String,
-    /// The home of the person on this machine, the same; empty: none.
+    /// Path of the person's home on this machine, not part of the hash either; empty: none.
     pub person_home: String,
-    /// What people call the run.
+    /// Name of the run.
     pub name: Option<String>,
-    /// The id of its workflow.
+    /// Id of its workflow.
     pub workflow: String,
-    /// The file, with marks in its name.
+    /// Workflow file, with marks in its name.
     pub source: SourceFile,
-    /// The machine's JSON without its hash, which is the SHA-256 of just these bytes.
+    /// JSON of the machine without its hash, which is the SHA-256 of exactly these bytes.
     pub machine: Vec<u8>,
 }
 
 const NAME_CHARS_MAX: usize = 100;
 
 impl Pin {
-    /// Takes what is to be pinned of `new`; `place` names the store in errors.
+    /// Creates the pin of `new`; errors name the store as `place`.
     ///
     /// # Errors
-    /// The machine cannot be read again as it is.
+    /// The machine could not be read back unchanged.
     pub fn new(
         run: &RunId,
         new: &NewRun<'_>,
@@ -89,7 +89,7 @@ impl Pin {
         })
     }
 
-    /// Returns the hash that the first event is chained to, so that the chain covers the pin.
+    /// Returns the hash of the pin, to which the first event is chained.
     #[must_use]
     pub fn digest(&self) -> ChainHash {
         ChainHash::of_parts(&[
@@ -105,7 +105,7 @@ impl Pin {
         ])
     }
 
-    /// Reads the machine, with the hash of what is pinned.
+    /// Parses the machine, with the hash of the pinned bytes.
     ///
     /// # Errors
     /// It does not parse.
@@ -116,10 +116,10 @@ impl Pin {
     }
 }
 
-/// Returns what a machine is kept as, which can be read again as it is.
+/// Returns the stored form of a machine, which can be read back unchanged.
 ///
 /// # Errors
-/// It is not sealed, or would not be read again as it is.
+/// The machine is not sealed, or could not be read back unchanged.
 pub fn machine_bytes(machine: &Machine, path: &Path) -> Result<Vec<u8>, StoreError> {
     let unwritable = |what: String| StoreError::Unwritable {
         path: path.to_owned(),
@@ -135,7 +135,7 @@ pub fn machine_bytes(machine: &Machine, path: &Path) -> Result<Vec<u8>, StoreErr
     }
 }
 
-/// Returns what a machine's hash is made of.
+/// Returns the bytes that a machine's hash covers.
 fn bare_bytes(machine: &Machine) -> Result<Vec<u8>, serde_json::Error> {
     let bare = Machine {
         hash: String::new(),
@@ -144,10 +144,10 @@ fn bare_bytes(machine: &Machine) -> Result<Vec<u8>, serde_json::Error> {
     serde_json::to_vec(&bare)
 }
 
-/// Reads a machine that was kept; its hash is that of the bytes, not of what this version would write for them.
+/// Parses a stored machine. Its hash is that of the bytes, not of what this version would write for them.
 ///
 /// # Errors
-/// The bytes are no machine.
+/// The bytes are not a machine.
 pub fn parse_machine(bytes: &[u8]) -> Result<Machine, serde_json::Error> {
     let bare: Machine = serde_json::from_slice(bytes)?;
     Ok(Machine {
@@ -156,7 +156,7 @@ pub fn parse_machine(bytes: &[u8]) -> Result<Machine, serde_json::Error> {
     })
 }
 
-/// Checks what people may call a run.
+/// Checks the name of a run.
 pub(crate) fn check_name(name: &str) -> Result<(), StoreError> {
     let why = if name.trim() != name || name.is_empty() {
         "it is empty, or begins or ends with a space"

@@ -1,4 +1,4 @@
-//! A run that is written and not yet where anybody finds it.
+//! A run that is written but not published yet.
 
 use std::path::PathBuf;
 
@@ -15,15 +15,15 @@ use crate::{
 /// A run that has just begun.
 #[derive(Debug)]
 pub struct Started {
-    /// Its log, with the first events in it.
+    /// Its log, with the first events.
     pub log: RunLog,
-    /// The run as those events leave it.
+    /// The run after those events.
     pub run: Run,
-    /// What the start brought about.
+    /// Decision of the start.
     pub decision: Decision,
 }
 
-/// A run that has begun where nobody sees it yet; dropped, it is as if it had never been.
+/// A run that has begun but is not visible yet; dropping it removes it.
 #[derive(Debug)]
 pub struct Prepared {
     pub(crate) written: Box<dyn UnpublishedRun>,
@@ -33,7 +33,7 @@ pub struct Prepared {
     pub(crate) decision: Decision,
 }
 
-/// A run that has begun for a session, where nobody sees it yet.
+/// A run that has begun for a session but is not visible yet.
 #[derive(Debug)]
 pub struct PreparedFor {
     pub(crate) prepared: Prepared,
@@ -47,7 +47,7 @@ impl Prepared {
         self.written.id()
     }
 
-    /// Says which session it is for. `process` is that session's own, where it is known.
+    /// Records which session it is for. `process` is that session's own, if known.
     ///
     /// # Errors
     /// The state directory cannot be written.
@@ -70,7 +70,7 @@ impl Prepared {
         })
     }
 
-    /// Lets everybody see it.
+    /// Makes the run visible.
     pub(crate) fn publish(self) -> Result<Started, StoreError> {
         Ok(Started {
             log: self.written.publish()?,
@@ -87,7 +87,7 @@ impl PreparedFor {
         self.prepared.id()
     }
 
-    /// Says whose it is, where that is other than was said first.
+    /// Records another session than the one recorded first.
     pub(crate) fn hold(&mut self, binding: Binding) -> Result<(), StoreError> {
         if self.binding != binding {
             hold(&*self.prepared.written, &binding)?;
@@ -97,7 +97,7 @@ impl PreparedFor {
     }
 }
 
-/// Writes the run's own word about who holds it.
+/// Writes the run's own record of its session.
 fn hold(run: &dyn UnpublishedRun, binding: &Binding) -> Result<(), StoreError> {
     files::write(&run.folder().join(HOLDER), binding, Sync::Now)
 }

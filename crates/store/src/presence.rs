@@ -1,8 +1,8 @@
-//! Which sessions a project has, held or not, and which one a client's process had last.
+//! The sessions of each project, guarded or not, and the last session of each client's process.
 //!
-//! A client may begin its conversation anew under another id (`/clear`), so a run
-//! follows the process: what a process was bound with last is found by its id and
-//! start time. Sessions are listed by project, so that no hook looks at another's.
+//! A client may restart its conversation under another id (`/clear`). A run therefore follows the process: the last session
+//! of a process is found by its process id and start time. Sessions are listed by project, so that no hook reads those of
+//! another project.
 
 use std::path::{Path, PathBuf};
 
@@ -18,22 +18,22 @@ use crate::{
     records::{Key, Record, Records},
 };
 
-/// Sessions of one project, and processes, that are kept before those that are gone are looked for.
+/// Number of records, of one project or of processes, above which those of ended processes are removed.
 const KEPT_MAX: usize = 64;
 
-/// A session of a project, as its hooks showed it last.
+/// A session of a project, as its hooks last reported it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Presence {
     /// The session.
     pub session: SessionKey,
-    /// The project it works in.
+    /// Root of the project that it works in.
     pub project_root: PathBuf,
-    /// The client's process.
+    /// Process of the client.
     pub process: Option<ClientProcess>,
-    /// When it was first seen there, in milliseconds since 1970.
+    /// Time when it was first seen there, in milliseconds since 1970.
     pub since_ms: u64,
-    /// The open runs of the project that it was told of, and that do not hold it.
+    /// Open runs of the project that it was told about and that do not guard it.
     pub told: Vec<RunId>,
 }
 
@@ -42,7 +42,7 @@ impl Versioned for Presence {
     const BYTES_MAX: u64 = 64 * 1024;
 }
 
-/// The session that a process was bound with last.
+/// The session that a process was last bound with.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct OfProcess {
@@ -71,10 +71,10 @@ impl Home {
         self.records_below(Key::of(&[project]))
     }
 
-    /// Returns the session of `client` that its process was bound with last.
+    /// Returns the session of `client` that its process was last bound with.
     ///
     /// # Errors
-    /// What is known of the process cannot be read.
+    /// The record of the process cannot be read.
     pub fn session_of_process(
         &self,
         client: &str,
@@ -88,7 +88,7 @@ impl Home {
             .map(|found| found.session))
     }
 
-    /// Forgets what a process was bound with; its run is over.
+    /// Removes the record of a process whose run is over.
     ///
     /// # Errors
     /// The file cannot be removed.
@@ -97,10 +97,10 @@ impl Home {
         processes.remove(&of_process(client, process)).map(drop)
     }
 
-    /// Returns what is known of a session's presence in a project.
+    /// Returns the record of a session in a project.
     ///
     /// # Errors
-    /// It is there and cannot be read.
+    /// The record exists and cannot be read.
     pub fn presence(
         &self,
         key: &SessionKey,
@@ -109,9 +109,9 @@ impl Home {
         self.presences_in(project_root).get(&key.key())
     }
 
-    /// Remembers that a session works in a project.
+    /// Records that a session works in a project.
     ///
-    /// Where Interlock keeps nothing yet, nothing is made. Where many are remembered, those whose process `is_gone` are forgotten first.
+    /// Nothing is created if Interlock has no data yet. If there are many records, those whose process `is_gone` are removed first.
     ///
     /// # Errors
     /// The state directory cannot be written.
@@ -130,7 +130,7 @@ impl Home {
         present.put(&presence.session.key(), presence)
     }
 
-    /// Forgets a session that has ended.
+    /// Removes the record of a session that has ended.
     ///
     /// # Errors
     /// The file cannot be removed.
@@ -140,7 +140,7 @@ impl Home {
         present.remove_empty()
     }
 
-    /// Lists the sessions that were seen in a project, oldest first; what cannot be read is left out.
+    /// Lists the sessions that were seen in a project, oldest first; unreadable records are left out.
     ///
     /// # Errors
     /// The directory cannot be listed.
@@ -158,7 +158,7 @@ impl Home {
         Ok(found)
     }
 
-    /// Remembers whose session a process has, and that it works in the run's project.
+    /// Records the session of a process, and that it works in the run's project.
     pub(crate) fn note_binding(&self, binding: &Binding) -> Result<(), StoreError> {
         let Some(client) = &binding.session.client else {
             return Ok(());

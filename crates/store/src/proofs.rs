@@ -1,6 +1,6 @@
-//! When the properties of a workflow file were last checked, and how that ended.
+//! Records of when the properties of a workflow file were last checked, and with which result.
 //!
-//! It says how old a proof is. No decision rests on it.
+//! They tell how old a proof is. No decision depends on them.
 
 use std::path::Path;
 
@@ -14,17 +14,17 @@ use crate::{
     records::{Expiring, Key, Record},
 };
 
-/// Longest that a proof is remembered, in milliseconds: a year.
+/// Lifetime of a record in milliseconds: one year.
 const AGE_MAX_MS: u64 = 365 * 24 * 3_600_000;
-/// Records kept before old ones are removed.
+/// Number of records above which old ones are removed.
 const KEPT_MAX: usize = 512;
-/// Properties that one record names; of more, the first.
+/// Maximum number of properties named in one record; the first ones are named.
 const NAMED_MAX: usize = 1_000;
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ProofRecord {
-    /// The hash of everything that was proved about.
+    /// Hash of everything that the proof was about.
     subject: String,
     verdicts: Vec<(String, String)>,
     at_ms: u64,
@@ -51,18 +51,18 @@ impl Expiring for ProofRecord {
 /// The last proof of a workflow file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LastProof {
-    /// When it was made, in milliseconds since 1970.
+    /// Time of the proof, in milliseconds since 1970.
     pub at_ms: u64,
-    /// The name and the verdict of each property.
+    /// Name and verdict of each property.
     pub verdicts: Vec<(String, String)>,
     /// Whether the workflow or its properties have changed since.
     pub is_changed: bool,
 }
 
 impl Home {
-    /// Remembers how a proof of the workflow file at `path` ended; it replaces the one before.
+    /// Records the result of a proof of the workflow file at `path`, in place of the previous one.
     ///
-    /// `subject` is everything that was proved about: the machine and the texts of its properties.
+    /// `subject` is everything that the proof was about: the machine and the texts of its properties.
     ///
     /// # Errors
     /// The record cannot be written.
@@ -89,7 +89,7 @@ impl Home {
 
     /// Returns the last proof of the workflow file at `path`, compared with `subject`.
     ///
-    /// `None`: there was none on this machine, or it is over a year old.
+    /// `None`: there was none on this machine, or it is more than a year old.
     ///
     /// # Errors
     /// The record cannot be read.

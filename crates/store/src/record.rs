@@ -1,7 +1,7 @@
-//! What every store of runs writes down, whatever database keeps it.
+//! The recorded form of runs, which is the same in every store.
 //!
-//! A store keeps rows. What stands in them, how they are chained, and how they are read, folded
-//! and checked is the same for all, so that a run can be carried from one store to another.
+//! A store holds rows. Their contents, their hash chain, and how they are read, folded and checked are the same for all
+//! stores, so that a run can be transferred from one store to another.
 
 pub use crate::{
     files::{Sync, Versioned, make_directory, read as read_file, write as write_file},

@@ -1,8 +1,8 @@
-//! Records: small private files of one kind in a directory of their own, each under a key.
+//! Records: small private files of one kind in their own directory, each with a key.
 //!
-//! The one mechanism behind tickets, notes, credentials and their like. A record is written whole and
-//! read strictly: one that exists and cannot be read is an error, never absent. It can be taken, which
-//! exactly one process does, and it can be too old to count.
+//! Tickets, notes, credentials and others use this one mechanism. A record is written atomically and read strictly: one that
+//! exists and cannot be read is an error; it is never treated as missing. Exactly one process can take a record, and a record
+//! can expire.
 
 use std::{
     fs::{self, File},
@@ -20,64 +20,64 @@ use crate::{
     id,
 };
 
-/// How the file of a record ends.
+/// File name extension of records.
 const END: &str = ".json";
-/// How the file of a record ends that somebody is taking.
+/// File name extension of a record that is being taken.
 const TAKEN: &str = "taken";
-/// Characters that a key may have.
+/// Maximum length of a key.
 const KEY_MAX: usize = 200;
-/// The lock of a directory of records.
+/// Name of the lock file of a directory of records.
 const LOCK: &str = "records.lock";
 
 /// One kind of record.
 pub(crate) trait Record: Versioned {
-    /// The directory of its files, below the state directory.
+    /// Directory of the files, below the state directory.
     const PLACE: &'static str;
-    /// Whether one survives power loss before the call returns.
+    /// Whether a record survives power loss before the call returns.
     const SYNC: Sync = Sync::Later;
 }
 
-/// A kind of record that counts for a time.
+/// A kind of record that expires.
 pub(crate) trait Expiring: Record {
-    /// How long one counts, in milliseconds.
+    /// Lifetime of a record in milliseconds.
     const AGE_MAX_MS: u64;
-    /// How many may be kept before those too old are looked for.
+    /// Number of records above which expired ones are removed.
     const KEPT_MAX: usize;
 
-    /// Returns when it was made, in milliseconds since 1970.
+    /// Returns the time of creation, in milliseconds since 1970.
     fn at_ms(&self) -> u64;
 
-    /// Tells whether it counts at `now_ms`.
+    /// Tells whether the record is valid at `now_ms`.
     ///
-    /// One from after now is of a clock that was set back: no better than an old one.
+    /// A record from the future is not, because the clock was set back and its age is unknown.
     fn counts(&self, now_ms: u64) -> bool {
         self.at_ms().abs_diff(now_ms) <= Self::AGE_MAX_MS
     }
 }
 
-/// The key of a record, which is the name of its file without the end.
+/// The key of a record, which is its file name without the extension.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Key(String);
 
 impl Key {
-    /// Makes the key of what has these parts.
+    /// Derives a key from its parts.
     pub(crate) fn of(parts: &[&[u8]]) -> Self {
         Self(ChainHash::of_parts(parts).to_string())
     }
 
-    /// Makes a key that nobody can guess, of 32 hexadecimal digits.
+    /// Makes an unguessable key of 32 hexadecimal digits.
     pub(crate) fn random() -> Result<Self, StoreError> {
         Ok(Self(hex(&id::random::<16>()?)))
     }
 
-    /// Takes a key as it is; `None`: it could lead out of the directory.
+    /// Uses a name as the key; `None`: it could lead out of the directory.
     pub(crate) fn named(name: &str) -> Option<Self> {
         let is_plain = |byte: u8| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'-');
         let fits = (1..=KEY_MAX).contains(&name.len()) && name.bytes().all(is_plain);
         fits.then(|| Self(name.to_owned()))
     }
 
-    /// Returns its text.
+    /// Returns the key as text.
     pub(crate) fn as_str(&self) -> &str {
         &self.0
     }
@@ -101,7 +101,7 @@ impl Home {
         }
     }
 
-    /// Returns those that have a directory of their own below that of their kind.
+    /// Returns the records in a directory of their own below that of their kind.
     pub(crate) const fn records_below<T: Record>(&self, below: Key) -> Records<'_, T> {
         Records {
             home: self,
@@ -125,7 +125,7 @@ impl<T: Record> Records<'_, T> {
         }
     }
 
-    /// Returns the directory, made when there is none.
+    /// Returns the directory, and creates it if necessary.
     fn made(&self) -> Result<PathBuf, StoreError> {
         let directory = self.below(self.home.made_place(T::PLACE)?);
         if self.below.is_some() {
@@ -134,14 +134,14 @@ impl<T: Record> Records<'_, T> {
         Ok(directory)
     }
 
-    /// Returns where a record is or would be, for messages.
+    /// Returns the path of a record, which may not exist, for messages.
     pub(crate) fn path(&self, key: &Key) -> Result<PathBuf, StoreError> {
         let root = self.home.existing()?;
         let root = root.unwrap_or_else(|| self.home.path().to_owned());
         Ok(self.below(root.join(T::PLACE)).join(file(key)))
     }
 
-    /// Reads a record; `None` only when there is none.
+    /// Reads a record; returns `None` only if it does not exist.
     pub(crate) fn get(&self, key: &Key) -> Result<Option<T>, StoreError> {
         match self.directory()? {
             Some(directory) => files::read(&directory.join(file(key))),
@@ -149,17 +149,17 @@ impl<T: Record> Records<'_, T> {
         }
     }
 
-    /// Writes a record, in place of any of its key.
+    /// Writes a record, and replaces any with the same key.
     pub(crate) fn put(&self, key: &Key, record: &T) -> Result<(), StoreError> {
         files::write(&self.made()?.join(file(key)), record, T::SYNC)
     }
 
-    /// Writes a record unless there is one of its key; `false` then.
+    /// Writes a record unless one with its key exists; `false`: one does.
     pub(crate) fn create(&self, key: &Key, record: &T) -> Result<bool, StoreError> {
         files::create(&self.made()?.join(file(key)), record, T::SYNC)
     }
 
-    /// Removes a record; `false` when there was none.
+    /// Removes a record; `false` if it did not exist.
     pub(crate) fn remove(&self, key: &Key) -> Result<bool, StoreError> {
         match self.directory()? {
             Some(directory) => files::remove(&directory.join(file(key))),
@@ -167,9 +167,9 @@ impl<T: Record> Records<'_, T> {
         }
     }
 
-    /// Takes a record: it is there no more, and nobody else gets it. `None`: there is none.
+    /// Takes a record, so that no other process can get it; `None`: there is none.
     ///
-    /// One that cannot be read is used up all the same.
+    /// A record that cannot be read is removed, too.
     pub(crate) fn take(&self, key: &Key) -> Result<Option<T>, StoreError> {
         let Some(directory) = self.directory()? else {
             return Ok(None);
@@ -187,7 +187,7 @@ impl<T: Record> Records<'_, T> {
         read
     }
 
-    /// Lists the keys, in order.
+    /// Lists the keys, sorted.
     pub(crate) fn keys(&self) -> Result<Vec<Key>, StoreError> {
         let Some(directory) = self.directory()? else {
             return Ok(Vec::new());
@@ -197,9 +197,9 @@ impl<T: Record> Records<'_, T> {
         Ok(keys.map(|name| Key(name.to_owned())).collect())
     }
 
-    /// Removes the records that `goes` names; returns how many there were.
+    /// Removes the records for which `goes` is true; returns their number.
     ///
-    /// One that cannot be read is an error.
+    /// A record that cannot be read is an error.
     pub(crate) fn remove_where(&self, goes: impl Fn(&T) -> bool) -> Result<usize, StoreError> {
         let mut removed = 0;
         for key in self.keys()? {
@@ -210,7 +210,7 @@ impl<T: Record> Records<'_, T> {
         Ok(removed)
     }
 
-    /// Does the same where one that cannot be read counts for nothing: it is left as it is.
+    /// Like [`Self::remove_where`], but leaves records alone that cannot be read.
     pub(crate) fn remove_known_where(
         &self,
         goes: impl Fn(&T) -> bool,
@@ -225,14 +225,14 @@ impl<T: Record> Records<'_, T> {
         Ok(removed)
     }
 
-    /// Removes the directory where no record is left in it.
+    /// Removes the directory if it contains no record.
     pub(crate) fn remove_empty(&self) -> Result<(), StoreError> {
         // What is not empty stays, by the system's own rule.
         let _ = self.directory()?.map(fs::remove_dir);
         Ok(())
     }
 
-    /// Holds the records of this kind still, for one process at a time, until dropped.
+    /// Locks the records of this kind against other processes, until dropped.
     pub(crate) fn lock(&self) -> Result<File, StoreError> {
         // One for all of a kind: it is held for a moment, and never removed.
         files::lock(&self.made()?.join(LOCK))
@@ -240,7 +240,7 @@ impl<T: Record> Records<'_, T> {
 }
 
 impl<T: Expiring> Records<'_, T> {
-    /// Removes those too old to count, where many are kept.
+    /// Removes expired records if there are many records.
     pub(crate) fn make_room(&self, now_ms: u64) -> Result<(), StoreError> {
         if self.keys()?.len() >= T::KEPT_MAX {
             self.remove_old(now_ms)?;
@@ -248,7 +248,7 @@ impl<T: Expiring> Records<'_, T> {
         Ok(())
     }
 
-    /// Removes those too old to count. One that cannot be read goes by the time of its file.
+    /// Removes expired records. For a record that cannot be read, the time of its file counts.
     pub(crate) fn remove_old(&self, now_ms: u64) -> Result<(), StoreError> {
         let Some(directory) = self.directory()? else {
             return Ok(());
@@ -273,7 +273,7 @@ fn file(key: &Key) -> String {
     format!("{}{END}", key.0)
 }
 
-/// Returns when a file was written last, in milliseconds since 1970.
+/// Returns when a file was last written, in milliseconds since 1970.
 fn written_ms(path: &std::path::Path) -> Option<u64> {
     let at = fs::symlink_metadata(path).and_then(|data| data.modified());
     let since: Duration = at.ok()?.duration_since(UNIX_EPOCH).ok()?;

@@ -1,7 +1,7 @@
 //! The files of a report before and after the command that writes it.
 //!
-//! A report is of a run only where that run wrote it: its files are looked at before the line begins,
-//! and those count that are not as they were. No link is followed, no pipe is waited for.
+//! A report belongs to a run only if that run wrote it. Its files are therefore read before the line begins, and only changed
+//! files count. Links are not followed, and reading never blocks on a pipe.
 
 use std::{
     collections::BTreeMap,
@@ -19,16 +19,16 @@ use crate::{
     files,
 };
 
-/// Files that one report may have.
+/// Maximum number of files of one report.
 const FILES_MAX: usize = 2_000;
-/// Bytes of all files of one report.
+/// Maximum total size in bytes of the files of one report.
 const BYTES_MAX: u64 = 16 * 1024 * 1024;
-/// Names looked at in the directory of a report.
+/// Maximum number of names read in the directory of a report.
 const NAMES_MAX: usize = 20_000;
-/// How far the clock of a file system may be behind: FAT counts in steps of two seconds.
+/// How far a file system's clock may lag: FAT counts in steps of two seconds.
 const CLOCK_SLACK: Duration = Duration::from_millis(2_100);
 
-/// The files of a report, as they were before a command.
+/// The state of a report's files before a command.
 #[derive(Debug)]
 pub struct ReportFiles {
     project: PathBuf,
@@ -38,7 +38,7 @@ pub struct ReportFiles {
 }
 
 impl ReportFiles {
-    /// Looks at the files of the report `path` of `project` before its command begins.
+    /// Reads the state of the report `path` in `project` before its command begins.
     #[must_use]
     pub fn look(project: &Path, path: &str) -> Self {
         let now = found(project, path).unwrap_or_default();
@@ -53,10 +53,10 @@ impl ReportFiles {
         }
     }
 
-    /// Reads what the command has written.
+    /// Reads the files that the command has written.
     ///
     /// # Errors
-    /// It wrote none of them, or one of them is no plain file of the project or is too large.
+    /// The command wrote none, or a file is not a plain file of the project or is too large.
     pub fn written(&self) -> Result<Vec<Vec<u8>>, ReportProblem> {
         let now = found(&self.project, &self.path)?;
         let mut new = Vec::new();
@@ -105,7 +105,7 @@ impl ReportFiles {
     }
 }
 
-/// Finds the files of a report that are there.
+/// Finds the existing files of a report.
 fn found(project: &Path, path: &str) -> Result<Vec<PathBuf>, ReportProblem> {
     let leads_out = path.split('/').any(|part| part == "..");
     if leads_out || path.starts_with(['/', '~']) {

@@ -1,7 +1,7 @@
 //! The commit of version control that a project was at when a run began.
 //!
-//! Found by reading a few small files: no program is started, since what a repository
-//! configures is in its agent's hands, and a hook must not wait for one.
+//! It is found by reading a few small files. No program is started, because the agent controls the repository's
+//! configuration, and because a hook must not wait for one.
 
 use std::{
     fs,
@@ -18,22 +18,22 @@ use crate::{
     home::Home,
 };
 
-/// The name of its file beside a run's database.
+/// Name of the file beside a run's database.
 const FILE: &str = "revision.json";
-/// The most bytes of a small file of a repository that are read.
+/// Maximum number of bytes read of a small file of a repository.
 const SMALL_MAX: u64 = 4 * 1024;
-/// The most bytes of a repository's packed references that are read.
+/// Maximum number of bytes read of a repository's packed references.
 const PACKED_MAX: u64 = 4 * 1024 * 1024;
 
-/// Where a project stood in version control.
+/// The commit that a project was at.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Revision {
-    /// The root of the working tree.
+    /// Root of the working tree.
     pub top: PathBuf,
-    /// Where the repository keeps its objects.
+    /// Directory of the repository's objects.
     pub objects: PathBuf,
-    /// The commit, lower-case hex.
+    /// The commit, in lower-case hex.
     pub commit: String,
 }
 
@@ -43,7 +43,7 @@ impl Versioned for Revision {
 }
 
 impl Revision {
-    /// Finds where the project at `root` stands; `None`: in no repository, or in one that is kept otherwise.
+    /// Finds the revision of the project at `root`; `None`: it is in no repository, or in one of another layout.
     #[must_use]
     pub fn of_project(root: &Path) -> Option<Self> {
         let top = root
@@ -67,7 +67,7 @@ impl Revision {
         })
     }
 
-    /// Says that the project is at `root` from now on; the commit of the run's start stays.
+    /// Records that the project is now at `root`; the commit from the run's start stays.
     pub(crate) fn moved(directory: &Path, root: &Path) -> Result<(), StoreError> {
         let now = Self::of_project(root);
         files::rewrite::<Self>(&directory.join(FILE), |known| {
@@ -77,7 +77,7 @@ impl Revision {
         })
     }
 
-    /// Writes down where the project at `root` stands, beside the run's database in `directory`.
+    /// Records the revision of the project at `root` beside the run's database in `directory`.
     pub(crate) fn keep(directory: &Path, root: &Path) -> Result<(), StoreError> {
         match Self::of_project(root) {
             Some(found) => files::write(&directory.join(FILE), &found, Sync::Later),
@@ -86,7 +86,7 @@ impl Revision {
     }
 }
 
-/// Finds the working tree that `root` lies in, and where its repository keeps what is its own.
+/// Finds the working tree that contains `root`, and the repository's directory for it.
 pub(crate) fn repository(root: &Path) -> Option<(PathBuf, PathBuf)> {
     let top = root
         .ancestors()
@@ -95,7 +95,7 @@ pub(crate) fn repository(root: &Path) -> Option<(PathBuf, PathBuf)> {
     Some((top.to_owned(), own))
 }
 
-/// Returns the directory that `.git` is, or names.
+/// Returns the directory that `.git` is or refers to.
 fn directory_of(git: &Path, top: &Path) -> Option<PathBuf> {
     if git.is_dir() {
         return Some(git.to_owned());
@@ -104,7 +104,7 @@ fn directory_of(git: &Path, top: &Path) -> Option<PathBuf> {
     Some(top.join(named.trim_end().strip_prefix("gitdir: ")?))
 }
 
-/// Reads the commit that a reference names.
+/// Reads the commit that a reference points to.
 fn named(own: &Path, shared: &Path, name: &str) -> Option<String> {
     let is_plain = Path::new(name)
         .components()
@@ -130,7 +130,7 @@ fn commit(text: &str) -> Option<String> {
     (is_hex && matches!(text.len(), 40 | 64)).then(|| text.to_ascii_lowercase())
 }
 
-/// Reads a plain file that is text and not too large.
+/// Reads a plain text file of limited size.
 fn text(path: &Path, max: u64) -> Option<String> {
     let found = fs::metadata(path).ok()?;
     if !found.is_file() || found.len() > max {
@@ -143,10 +143,10 @@ fn text(path: &Path, max: u64) -> Option<String> {
 }
 
 impl Home {
-    /// Returns where a run's project stood in version control when the run began, where that is known.
+    /// Returns the revision of a run's project when the run began, if it is known.
     ///
     /// # Errors
-    /// The run is not there, or what it kept cannot be read.
+    /// The run does not exist, or its record cannot be read.
     pub fn revision_of(&self, run: &RunId) -> Result<Option<Revision>, StoreError> {
         files::read(&self.present_directory(run)?.join(FILE))
     }

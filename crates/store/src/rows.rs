@@ -1,4 +1,4 @@
-//! Reading a log row by row, however the rows are kept: folding, walking and checking it.
+//! Reads a log row by row, independent of the store: folding, iterating and checking.
 
 use std::{fmt::Display, path::Path};
 
@@ -13,51 +13,51 @@ use crate::{
     snapshot::{Since, Snapshot},
 };
 
-/// Events read at once while a log is walked.
+/// Number of events read at once while iterating over a log.
 pub const PAGE: usize = 256;
 
-/// A row of a log, not yet read as an event.
+/// A row of a log, not yet parsed as an event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Row {
-    /// Its place in the log, from 0.
+    /// Sequence number, from 0.
     pub seq: u64,
-    /// When it was appended, in milliseconds since 1970.
+    /// Time of the append, in milliseconds since 1970.
     pub at_ms: u64,
     /// The event as JSON, with marks.
     pub body: Vec<u8>,
-    /// Its hash.
+    /// Hash of the row.
     pub hash: Vec<u8>,
 }
 
-/// Whose log it is, and what it is read with.
+/// The run of a log, and what is needed to read it.
 #[derive(Debug, Clone, Copy)]
 pub struct LogOf<'a> {
-    /// The run.
+    /// Id of the run.
     pub run: &'a RunId,
-    /// Names the store in errors.
+    /// Name of the store in errors.
     pub place: &'a Path,
-    /// The hash of the pin, which the first event is chained to.
+    /// Hash of the pin, to which the first event is chained.
     pub pin: ChainHash,
-    /// What stands in place of absolute paths.
+    /// Marks in place of absolute paths.
     pub marks: &'a Marks,
 }
 
 /// The rows of one log.
 pub trait Rows {
-    /// Returns whose they are.
+    /// Returns the run that the rows belong to.
     fn log_of(&self) -> LogOf<'_>;
 
-    /// Reads up to `limit` rows from number `from` on, in their order.
+    /// Reads up to `limit` rows from number `from` on, in order.
     ///
     /// # Errors
     /// The store cannot be read.
     fn rows(&self, from: u64, limit: usize) -> Result<Vec<Row>, StoreError>;
 }
 
-/// Returns the bytes that an event is recorded as, with marks.
+/// Returns the recorded bytes of an event, with marks.
 ///
 /// # Errors
-/// It could not be read back as it is.
+/// The event could not be read back unchanged.
 pub fn body_of(event: &Event, log: LogOf<'_>) -> Result<Vec<u8>, StoreError> {
     let unwritable = |what: String| StoreError::Unwritable {
         path: log.place.to_owned(),
@@ -73,7 +73,7 @@ pub fn body_of(event: &Event, log: LogOf<'_>) -> Result<Vec<u8>, StoreError> {
 }
 
 impl Row {
-    /// Makes the row after `prev` of an event's bytes; returns its hash, too.
+    /// Makes the row after `prev` from an event's bytes, and returns its hash, too.
     #[must_use]
     pub fn chained(seq: u64, at_ms: u64, prev: ChainHash, body: Vec<u8>) -> (Self, ChainHash) {
         let hash = ChainHash::link(prev, seq, at_ms, &body);
@@ -86,10 +86,10 @@ impl Row {
         (row, hash)
     }
 
-    /// Reads the event, which must be number `expected` and chained to `prev`.
+    /// Parses the event, which must be number `expected` and chained to `prev`.
     ///
     /// # Errors
-    /// It is another row, or not what was recorded.
+    /// It is another row, or differs from what was recorded.
     pub fn read(
         &self,
         expected: u64,
@@ -122,26 +122,26 @@ impl LogOf<'_> {
         }
     }
 
-    /// Says what is wrong with what the store holds.
+    /// Reports damaged content of the store.
     pub fn damaged(&self, what: impl Into<String>) -> StoreError {
         StoreError::damaged(self.place, what)
     }
 
-    /// Says where the log is not as it was recorded.
+    /// Reports a deviation of the log from what was recorded.
     #[must_use]
     pub fn broken(&self, seq: u64, broken: &Broken) -> StoreError {
         self.damaged(format!("event {seq} {broken}"))
     }
 
-    /// Checks that the first event is the start of this run with the pinned machine.
+    /// Checks that the first event starts this run with the pinned machine.
     ///
     /// # Errors
-    /// It is not.
+    /// The event does not.
     pub fn check_start(&self, event: &Event, machine: &Machine) -> Result<(), Broken> {
         self.check_start_of(event, &machine.hash)
     }
 
-    /// Checks the same for the machine with the hash `machine`.
+    /// Like [`Self::check_start`], for the machine with the hash `machine`.
     pub(crate) fn check_start_of(&self, event: &Event, machine: &str) -> Result<(), Broken> {
         match event {
             Event::RunStarted { run, .. } if run != self.run => Err(Broken::OfRun(run.clone())),
@@ -171,7 +171,7 @@ impl LogOf<'_> {
     }
 }
 
-/// Reads row number `seq`; `None`: the log does not have it.
+/// Reads row number `seq`; `None`: the log has no such row.
 ///
 /// # Errors
 /// The store cannot be read.
@@ -179,10 +179,10 @@ pub fn row(log: &dyn Rows, seq: u64) -> Result<Option<Row>, StoreError> {
     Ok(log.rows(seq, 1)?.pop().filter(|row| row.seq == seq))
 }
 
-/// Folds a log from the snapshot `begin`, with its bytes, or from the start.
+/// Folds a log from the snapshot `begin`, given with its size in bytes, or from the start.
 ///
 /// # Errors
-/// The log cannot be read, or is damaged as far as it was read.
+/// The log cannot be read, or the part that was read is damaged.
 pub fn fold(
     log: &dyn Rows,
     begin: Option<(Snapshot, u64)>,
@@ -211,10 +211,10 @@ pub fn fold(
     }
 }
 
-/// Checks that a log begins with the start of its run, with the machine that was pinned.
+/// Checks that a log begins with the start of its run and the pinned machine.
 ///
 /// # Errors
-/// It does not, or cannot be read.
+/// It does not, or it cannot be read.
 pub fn check_first(log: &dyn Rows, machine: &Machine) -> Result<(), StoreError> {
     let of = log.log_of();
     let Some(first) = row(log, 0)? else {
@@ -229,7 +229,7 @@ pub fn check_first(log: &dyn Rows, machine: &Machine) -> Result<(), StoreError> 
 /// Checks a whole log against the pinned machine and the snapshots, and counts its events.
 ///
 /// # Errors
-/// The first event that is not as it was recorded, or the log cannot be read.
+/// The first event that differs from what was recorded, or the log cannot be read.
 pub fn verify(
     log: &dyn Rows,
     machine: &Machine,
@@ -278,7 +278,7 @@ fn broken(seq: u64, broken: Broken) -> VerifyError {
     VerifyError::Broken(FirstBroken { seq, broken })
 }
 
-/// Walks a log page by page, so that no transaction stays open meanwhile.
+/// Iterates over a log page by page, so that no transaction stays open in between.
 pub struct Walk<'a> {
     log: &'a dyn Rows,
     next: u64,
@@ -288,7 +288,7 @@ pub struct Walk<'a> {
 }
 
 impl<'a> Walk<'a> {
-    /// Begins at event number `from`.
+    /// Starts at event number `from`.
     #[must_use]
     pub fn new(log: &'a dyn Rows, from: u64) -> Self {
         Self {

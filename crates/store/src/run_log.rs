@@ -1,4 +1,4 @@
-//! The log of one run, open, whatever keeps it.
+//! The open log of one run, independent of the store.
 
 use std::{
     ops::{Deref, DerefMut},
@@ -13,14 +13,14 @@ use crate::{
     run_store::RunStore,
 };
 
-/// The log of one run, open.
+/// The open log of one run.
 ///
-/// Everything else of [`RunStore`] is reached through it.
+/// It gives access to everything in [`RunStore`].
 #[derive(Debug)]
 pub struct RunLog(Box<dyn RunStore>);
 
 impl RunLog {
-    /// Takes a run that was opened.
+    /// Wraps an open run.
     pub fn new(run: impl RunStore + 'static) -> Self {
         Self(Box::new(run))
     }

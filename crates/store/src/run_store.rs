@@ -1,4 +1,4 @@
-//! What a store does with one run.
+//! The operations of a store on one run.
 
 use std::fmt::Debug;
 
@@ -13,70 +13,70 @@ use crate::{
     log::EventLog, messages::Messages, pin::SourceFile,
 };
 
-/// One run, open: its log, and what belongs to the log: pin, machines, messages and outputs.
+/// An open run: its log, and the data that belongs to the log: pin, machines, messages and outputs.
 ///
-/// A log is chained by its hashes, back to the pin. `load` may begin at a snapshot.
+/// The hashes of a log form a chain that begins with the pin. `load` may begin at a snapshot.
 pub trait RunStore: EventLog + Debug + Send {
     /// Returns the run's id.
     fn run(&self) -> &RunId;
 
-    /// Returns what the run's events survive.
+    /// Returns which failures the run's events survive.
     fn durability(&self) -> Durability;
 
-    /// Returns what people call the run.
+    /// Returns the name of the run.
     ///
     /// # Errors
     /// The pin cannot be read or was changed.
     fn name(&self) -> Result<Option<String>, StoreError>;
 
-    /// Returns the workflow file as it was when the run began.
+    /// Returns the workflow file with its text when the run began.
     ///
     /// # Errors
     /// The pin cannot be read or was changed.
     fn source(&self) -> Result<SourceFile, StoreError>;
 
-    /// Returns the machine that the run follows, whatever its file says today.
+    /// Returns the machine that the run follows, even if its file has changed since.
     ///
     /// # Errors
-    /// The pin cannot be read, was changed, or is not what the first event names.
+    /// The pin cannot be read, was changed, or does not match the first event.
     fn machine(&self) -> Result<Machine, StoreError>;
 
-    /// Returns the same for a caller that has loaded the run.
+    /// Like [`RunStore::machine`], for a caller that has loaded the run.
     ///
     /// # Errors
-    /// Those of [`RunStore::machine`].
+    /// The same as those of [`RunStore::machine`].
     fn machine_of(&self, run: &Run) -> Result<Machine, StoreError>;
 
-    /// Keeps `machine`, sealed, for a run that is about to move to it.
+    /// Stores `machine`, sealed, for a run that is about to move to it.
     ///
     /// # Errors
-    /// It cannot be written, or not be read again.
+    /// The machine cannot be written, or could not be read back.
     fn keep_machine(&self, machine: &Machine) -> Result<(), StoreError>;
 
     /// Checks the whole log and counts its events.
     ///
     /// # Errors
-    /// The first event that is not as it was recorded, or the log cannot be read.
+    /// The first event that differs from what was recorded, or the log cannot be read.
     fn verify(&self) -> Result<u64, VerifyError>;
 
-    /// Returns what models said and what they were told in this run.
+    /// Returns the messages of models in this run, and the texts sent to them.
     fn messages(&self) -> Messages;
 
-    /// Keeps the text that a call returned.
+    /// Stores the text that a call returned.
     ///
     /// # Errors
-    /// It cannot be written.
+    /// The text cannot be written.
     fn keep_output(&self, call: &CallId, text: &str) -> Result<(), StoreError>;
 
-    /// Returns the text that was kept of a call; `None`: nothing was.
+    /// Returns the stored text of a call; `None`: there is none.
     ///
     /// # Errors
-    /// It cannot be read.
+    /// The text cannot be read.
     fn output(&self, call: &CallId) -> Result<Option<String>, StoreError>;
 
     /// Returns the run's folder on this machine.
     ///
-    /// It has what concerns this machine alone: scratch, notes, the baseline, process groups.
+    /// The folder holds data that concerns only this machine: scratch files, notes, the baseline, process groups.
     fn folder(&self) -> &RunFolder;
 
     /// Prepares for many appends through this one handle.
@@ -86,14 +86,14 @@ pub trait RunStore: EventLog + Debug + Send {
 
     /// Sets how to wait while another process writes.
     ///
-    /// `rest` is called with the number of times it was called before; `false` gives up.
+    /// `rest` is called with the number of earlier calls; if it returns `false`, waiting ends.
     fn wait_by(&mut self, rest: fn(i32) -> bool);
 
-    /// Tells whether what was opened is still what other processes open.
+    /// Tells whether the opened store is still the one that other processes open.
     ///
-    /// For logs that [stay open](RunStore::stay_open): their caches would hide that the store was damaged.
+    /// This is for logs that [stay open](RunStore::stay_open): their caches would hide damage to the store.
     fn is_in_place(&self) -> bool;
 
-    /// Leaves behind what the next process opens fast.
+    /// Leaves the store in a form that the next process can open fast.
     fn tidy_up(&mut self);
 }

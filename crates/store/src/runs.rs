@@ -1,7 +1,7 @@
-//! What a store of runs does, whatever keeps it.
+//! The operations of a store of runs.
 //!
-//! Hosts hold a [`Home`](crate::Home) and the [`RunLog`]s it opens; which implementation of
-//! these traits is behind them is decided where the home is made.
+//! Hosts use a [`Home`](crate::Home) and the [`RunLog`]s that it opens. The code that creates the home chooses the
+//! implementation of these traits.
 
 use std::{fmt::Debug, path::Path};
 
@@ -17,31 +17,31 @@ use crate::{
     run_log::RunLog,
 };
 
-/// A run with its first events, which nobody can find yet. Dropped, it is as if it had never been.
+/// A run with its first events that is not visible yet; dropping it removes it.
 pub trait UnpublishedRun: Debug + Send {
     /// Returns the run's id.
     fn id(&self) -> &RunId;
 
-    /// Returns where the run's folder is until it is published.
+    /// Returns the path of the run's folder until it is published.
     fn folder(&self) -> &Path;
 
-    /// Lets everybody find the run, whole, and opens it.
+    /// Makes the complete run visible, and opens it.
     ///
     /// # Errors
-    /// It cannot be written; no run is left behind.
+    /// The run cannot be written. In this case, nothing of it remains.
     fn publish(self: Box<Self>) -> Result<RunLog, StoreError>;
 }
 
 /// All runs of a store.
 ///
-/// INVARIANT: an id whose run can be opened has its first events; a run that fails to be made is never found.
+/// INVARIANT: a run that can be opened has its first events; a run whose creation failed is never visible.
 pub trait Runs: Debug + Send + Sync {
-    /// Writes a run with its first events where nobody finds it yet.
+    /// Writes a run with its first events, without making it visible.
     ///
     /// `beside` fills the run's folder on this machine before that.
     ///
     /// # Errors
-    /// The store cannot be written; then no run is left behind.
+    /// The store cannot be written. In this case, nothing of the run remains.
     fn write(
         &self,
         run: &RunId,
@@ -62,28 +62,28 @@ pub trait Runs: Debug + Send + Sync {
     /// The store cannot be read.
     fn ids(&self) -> Result<Vec<RunId>, StoreError>;
 
-    /// Lists runs, newest first. A damaged one is listed as such and hides no other.
+    /// Lists runs, newest first. A damaged run is listed as damaged and does not hide others.
     ///
-    /// `known` is the list as the caller has it from before; where it is empty, the store's own index is used.
+    /// `known` is the caller's list from an earlier call; if it is empty, the store's own index is used.
     ///
     /// # Errors
     /// The store cannot be read.
     fn list(&self, which: Which<'_>, known: &mut RunList) -> Result<Vec<RunSummary>, StoreError>;
 
-    /// Says where the project of a run and the person's home are on this machine from now on.
+    /// Records the current paths of a run's project and of the person's home on this machine.
     ///
-    /// What is recorded of paths below them leads there.
+    /// Recorded paths below the old places then refer to the new ones.
     ///
     /// # Errors
     /// There is no such run, or it cannot be written.
     fn relocate(&self, run: &RunId, project_root: &Path, home: &Path) -> Result<(), StoreError>;
 
-    /// Finds the run that is meant: an id, a unique prefix of one, a name, or the newest of the project.
+    /// Finds the run that `wanted` refers to: an id, a unique prefix of one, a name, or the newest run of the project.
     ///
-    /// A name is looked for in the project first, then anywhere.
+    /// A name is searched in the project first, then in all projects.
     ///
     /// # Errors
-    /// No run fits, or several do; then they are named.
+    /// No run matches, or several do; the error names them.
     fn find(&self, wanted: Option<&str>, project_root: &Path) -> Result<RunId, StoreError> {
         let here = || {
             let projects = [project_root];
@@ -145,7 +145,7 @@ fn no_such_run(wanted: &str, runs: &[RunSummary]) -> StoreError {
     }
 }
 
-/// Returns what each run is called, for messages.
+/// Returns the name of each run, for messages.
 fn names_of(runs: &[RunId], known: &[RunSummary]) -> Vec<String> {
     let name = |run: &RunId| {
         let summary = known.iter().find(|summary| summary.id == *run);

@@ -1,4 +1,4 @@
-//! Which session started which, where a client gives each sub-agent a session of its own.
+//! Records of which session started which, for clients that give each sub-agent its own session.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,11 +10,11 @@ use crate::{
     records::{Expiring, Record},
 };
 
-/// Levels of nested sub-agents that are followed.
+/// Maximum depth of nested sub-agents.
 const DEPTH_MAX: usize = 16;
-/// Longest that a session is remembered, in milliseconds: 30 days.
+/// Lifetime of a record in milliseconds: 30 days.
 const AGE_MAX_MS: u64 = 30 * 24 * 3_600_000;
-/// Records kept before old ones are removed.
+/// Number of records above which old ones are removed.
 const KEPT_MAX: usize = 512;
 
 /// A session that another one started.
@@ -47,7 +47,7 @@ impl Expiring for ParentRecord {
 impl Home {
     /// Records that `parent` started the session `child`; the first parent counts.
     ///
-    /// Does nothing as long as there is no state directory: then there is nothing to inherit.
+    /// Does nothing if there is no state directory, because there is nothing to inherit then.
     ///
     /// # Errors
     /// The record of the session cannot be read or written.

@@ -1,7 +1,6 @@
-//! Snapshots: the run as it was after so many events, so that a load stays cheap.
+//! Snapshots: the state of a run after some events, which makes loading cheap.
 //!
-//! Never the truth: one that is damaged or of another engine is passed over,
-//! and the log is folded instead.
+//! A snapshot is only a cache: if it is damaged or from another engine, it is ignored and the log is folded instead.
 
 use std::path::Path;
 
@@ -9,13 +8,13 @@ use interlock_core::{names::RunId, run::Run};
 
 use crate::{chain::ChainHash, error::StoreError, marks::Marks};
 
-/// Events between two snapshots at least.
+/// Minimum number of events between two snapshots.
 pub const EVERY: u64 = 16;
-/// The same where the log stays open from append to append.
+/// The same for a log that stays open between appends.
 pub const EVERY_KEPT: u64 = 256;
-/// What a snapshot was folded by; another engine may fold otherwise.
+/// Version of the engine that folded a snapshot; another version may fold differently.
 ///
-/// Whoever changes what `evolve` makes of an event, or the shape of a run, raises the first number.
+/// Increment the first number whenever `evolve` handles an event differently or the shape of a run changes.
 pub const ENGINE: &str = concat!("15/", env!("CARGO_PKG_VERSION"));
 
 /// A run and the hash of the last event folded into it.
@@ -23,39 +22,39 @@ pub const ENGINE: &str = concat!("15/", env!("CARGO_PKG_VERSION"));
 pub struct Snapshot {
     /// The run.
     pub run: Run,
-    /// The hash of the last event in it; the pin's before the first.
+    /// Hash of the last event in it; before the first event, that of the pin.
     pub head: ChainHash,
 }
 
-/// A snapshot as it is written down, of [`ENGINE`].
+/// A snapshot in its recorded form, made by [`ENGINE`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredSnapshot {
-    /// Events in it.
+    /// Number of events in it.
     pub seq: i64,
-    /// The hash of the last of them.
+    /// Hash of the last of them.
     pub head: Vec<u8>,
     /// The run as JSON, with marks.
     pub body: Vec<u8>,
-    /// What all of it hashes to.
+    /// Digest of all of it.
     pub digest: Vec<u8>,
 }
 
-/// What has come since the newest snapshot.
+/// What was recorded since the newest snapshot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Since {
-    /// Events in the newest snapshot.
+    /// Number of events in the newest snapshot.
     pub seq: u64,
-    /// Its bytes.
+    /// Size of that snapshot in bytes.
     pub size: u64,
-    /// Bytes of the events after it.
+    /// Size in bytes of the events after it.
     pub grown: u64,
 }
 
 impl Since {
-    /// Tells whether a snapshot is due at `seq`, when there are to be `every` events between two.
+    /// Tells whether a snapshot is due at `seq`, with at least `every` events between two snapshots.
     ///
-    /// What is written for snapshots is so never more than what is written for events,
-    /// and what is read after one never more than the run's own size and a few events.
+    /// This bounds the bytes written for snapshots by those written for events. It also bounds what a load reads after a
+    /// snapshot by the size of the run and a few events.
     #[must_use]
     pub const fn is_due(&self, seq: u64, every: u64) -> bool {
         self.seq / every < seq / every && self.grown >= self.size
@@ -74,10 +73,10 @@ fn digest(run: &RunId, seq: i64, head: &[u8], body: &[u8]) -> ChainHash {
 }
 
 impl StoredSnapshot {
-    /// Writes a snapshot down; `place` names the store in errors.
+    /// Records a snapshot; errors name the store as `place`.
     ///
     /// # Errors
-    /// It cannot be written as JSON.
+    /// The snapshot cannot be written as JSON.
     pub fn of(snapshot: &Snapshot, marks: &Marks, place: &Path) -> Result<Self, StoreError> {
         let unwritable = |what: String| StoreError::Unwritable {
             path: place.to_owned(),
@@ -98,7 +97,7 @@ impl StoredSnapshot {
         })
     }
 
-    /// Reads it for `run`, with the number of its bytes; `None`: it is damaged, or of another run.
+    /// Reads the snapshot for `run`, with its size in bytes; `None`: it is damaged, or of another run.
     #[must_use]
     pub fn whole(&self, run: &RunId, marks: &Marks) -> Option<(Snapshot, u64)> {
         let head = ChainHash::from_bytes(&self.head)?;

@@ -1,4 +1,4 @@
-//! One SQLite file a run: opening, layout and errors. The only module that knows its settings.
+//! One SQLite file per run: opening, layout and errors. No other module knows the settings.
 
 use std::{
     fs::{self, OpenOptions},
@@ -12,26 +12,26 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, config::DbConfig, ffi};
 
 use crate::{durability::Durability, error::StoreError};
 
-/// Marks a database as a run of Interlock: `ILCK`.
+/// Identifies a database as a run of Interlock: `ILCK`.
 const APPLICATION_ID: i64 = 0x494c_434b;
-/// The layout this code writes and reads.
+/// Layout that this code writes and reads.
 const LAYOUT: i64 = 2;
-/// Waits a little for another process's transaction, by how often that was done; `false` gives up.
+/// Waits briefly for another process's transaction, given the number of earlier waits; `false` gives up.
 pub(crate) type Rest = fn(i32) -> bool;
-/// Longest wait for another process's transaction.
+/// Maximum wait for another process's transaction.
 const BUSY_WAIT: Duration = Duration::from_millis(1_500);
-/// Bytes in the write-ahead log after which an append carries them over.
+/// Size in bytes of the write-ahead log above which an append checkpoints it.
 ///
-/// A process that opens the run alone reads all of that log first: every call waits for it, and
-/// only every fortieth for the carrying over.
+/// A process that opens the run alone first reads the whole log. Every call pays for that, but only every fortieth call pays
+/// for a checkpoint.
 pub(crate) const LOG_BYTES_MAX: u64 = 160 * 1024;
-/// The same for a process that keeps the run open: whoever comes meanwhile need not read it.
+/// The same for a process that keeps the run open, so that others need not read the log meanwhile.
 pub(crate) const KEPT_LOG_BYTES_MAX: u64 = 4 * 1024 * 1024;
-/// KiB of pages that a connection keeps in memory: what an append touches, and some more.
+/// Page cache of a connection in KiB: enough for the pages of an append, and some more.
 ///
-/// A gateway keeps as many connections as it has sessions; SQLite's own 2 MiB each would fill up with their logs.
+/// A gateway has one connection for each session; SQLite's default of 2 MiB each would fill up with their logs.
 const CACHE_KIB: i64 = 48;
-/// The smallest page a database can have.
+/// Minimum page size of a database.
 const PAGE_BYTES_MIN: u64 = 512;
 
 // The small columns stand before the large ones, so that reading them reads one page.
@@ -65,7 +65,7 @@ CREATE TABLE snapshots (
 ) STRICT;
 ";
 
-/// Makes an empty database at `path`, where nothing may be yet.
+/// Creates an empty database at `path`, which must not exist yet.
 pub(crate) fn create(path: &Path) -> Result<Connection, StoreError> {
     OpenOptions::new()
         .write(true)
@@ -90,7 +90,7 @@ pub(crate) fn create(path: &Path) -> Result<Connection, StoreError> {
     Ok(connection)
 }
 
-/// Opens the database of a run that exists, to be configured; never makes one.
+/// Opens the database of an existing run, not yet configured; never creates one.
 pub(crate) fn open(path: &Path) -> Result<Connection, StoreError> {
     let found = fs::symlink_metadata(path).map_err(|error| match error.kind() {
         io::ErrorKind::NotFound => StoreError::damaged(path, "the file is missing"),
@@ -140,7 +140,7 @@ fn connect(path: &Path) -> Result<Connection, StoreError> {
     Ok(connection)
 }
 
-/// Sets what an open connection does; nothing of it is kept in the file.
+/// Configures an open connection; nothing of this is stored in the file.
 pub(crate) fn configure(
     connection: &Connection,
     path: &Path,
@@ -155,21 +155,19 @@ pub(crate) fn configure(
         .map_err(failed(path))
 }
 
-/// Sets what matters to a connection that stays open; without it, that is slower or larger.
+/// Configures a connection that stays open; without this, it would be slower or larger.
 ///
-/// One that ends with its call has done with the log before SQLite would carry it over, and has
-/// seen too few pages to keep.
+/// A connection that ends with its call neither reaches SQLite's own checkpoint nor reads enough pages to cache them.
 pub(crate) fn configure_kept(connection: &Connection) {
     let _ = connection.pragma_update(None, "wal_autocheckpoint", 0);
     // A negative number counts KiB.
     let _ = connection.pragma_update(None, "cache_size", -CACHE_KIB);
 }
 
-/// Carries the write-ahead log over into the database once it is longer than `bytes_max`, and empties it.
+/// Checkpoints the write-ahead log into the database once it is longer than `bytes_max`, and truncates it.
 ///
-/// SQLite's own carrying over leaves the log as it is: whoever opens it next alone
-/// takes all of it for new, adds to it and carries all of it over again, each time.
-/// Does nothing while somebody reads; a later append will.
+/// SQLite's own checkpoint does not shorten the log. The next process that opens it alone would treat all of it as new, append
+/// to it, and checkpoint all of it again, each time. Nothing happens while another process reads; a later append will do it.
 pub(crate) fn carry_over(
     connection: &mut Connection,
     path: &Path,
@@ -194,20 +192,20 @@ pub(crate) fn carry_over(
 /// How a transaction begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Begin {
-    /// To read.
+    /// For reading.
     Deferred,
-    /// To write: nobody else does from here on.
+    /// For writing; it excludes other writers.
     Immediate,
 }
 
-/// A transaction; dropped before it is committed, nothing of it was.
+/// A transaction, which is rolled back if it is dropped before it is committed.
 ///
-/// Its statements are kept ready: to read them anew is a tenth of an append.
+/// Its statements are cached, because preparing them takes a tenth of the time of an append.
 #[derive(Debug)]
 pub(crate) struct Transaction<'a>(&'a Connection);
 
 impl<'a> Transaction<'a> {
-    /// Begins one; there is none yet.
+    /// Begins a transaction; none may be open.
     pub(crate) fn begin(connection: &'a Connection, begin: Begin) -> rusqlite::Result<Self> {
         let statement = match begin {
             Begin::Deferred => "BEGIN DEFERRED",
@@ -217,7 +215,7 @@ impl<'a> Transaction<'a> {
         Ok(Self(connection))
     }
 
-    /// Makes it last.
+    /// Commits the transaction.
     pub(crate) fn commit(self) -> rusqlite::Result<()> {
         self.0.prepare_cached("COMMIT")?.execute([]).map(drop)
     }
@@ -259,7 +257,7 @@ fn check_layout(connection: &Connection, path: &Path) -> Result<(), StoreError> 
     }
 }
 
-/// Says in our words what the database said about `path`.
+/// Converts a database error about `path`.
 pub(crate) fn failed(path: &Path) -> impl Fn(rusqlite::Error) -> StoreError {
     let path = path.to_owned();
     move |error| {
@@ -315,7 +313,7 @@ fn cannot_open(path: std::path::PathBuf, error: rusqlite::Error) -> StoreError {
     }
 }
 
-/// Takes a number into the database.
+/// Converts a number for the database.
 pub(crate) fn to_integer(number: u64, path: &Path) -> Result<i64, StoreError> {
     i64::try_from(number).map_err(|_| StoreError::Unwritable {
         path: path.to_owned(),
@@ -323,7 +321,7 @@ pub(crate) fn to_integer(number: u64, path: &Path) -> Result<i64, StoreError> {
     })
 }
 
-/// Takes a number out of the database.
+/// Converts a number from the database.
 pub(crate) fn from_integer(number: i64, path: &Path) -> Result<u64, StoreError> {
     u64::try_from(number)
         .map_err(|_| StoreError::damaged(path, format!("{number} stands where a count should")))

@@ -16,7 +16,7 @@ use crate::{
 /// The part of a pin that every call needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct PinHead {
-    /// What the pin hashes to.
+    /// Hash of the pin.
     pub(crate) digest: ChainHash,
     pub(crate) durability: Durability,
     pub(crate) project_root: String,
@@ -24,7 +24,7 @@ pub(crate) struct PinHead {
 }
 
 impl PinHead {
-    /// Reads it, from the database of `run` and no other.
+    /// Reads it from the database, which must be that of `run`.
     pub(crate) fn read(
         connection: &Connection,
         path: &Path,

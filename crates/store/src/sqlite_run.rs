@@ -1,4 +1,4 @@
-//! One run in a SQLite file of its own.
+//! A run in its own SQLite file.
 
 #[cfg(test)]
 mod tests;
@@ -41,12 +41,12 @@ use crate::{
 
 /// Name of a run's database in the run's directory.
 pub(crate) const FILE_NAME: &str = "run.db";
-/// Events between two looks at the length of a log that stays open.
+/// Number of events between two checks of the size of an open log.
 const LOOK_AT_LOG_EVERY: u64 = 32;
-/// Time between two looks at a log that is followed.
+/// Interval between two checks of a log that is followed.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
-/// One run in its SQLite file, open.
+/// An open run in its SQLite file.
 #[derive(Debug)]
 pub(crate) struct SqliteRun {
     pub(crate) run: RunId,
@@ -54,32 +54,32 @@ pub(crate) struct SqliteRun {
     pub(crate) connection: Connection,
     pub(crate) head: PinHead,
     folder: RunFolder,
-    /// The file that was opened, where the log stays open; dropped after the connection.
+    /// Identity of the opened file, if the log stays open; dropped after the connection.
     file: Option<Identity>,
-    /// Whether it stays open from append to append.
+    /// Whether the log stays open between appends.
     is_kept: bool,
-    /// How it waits for others, where not as the database does.
+    /// How to wait for other writers, if not with the database's default.
     rest: Option<sqlite::Rest>,
-    /// What came since the newest snapshot, as of this number of events.
+    /// What was recorded since the newest snapshot, with the number of events at that time.
     since: Cell<Option<(u64, Since)>>,
 }
 
-/// Returns the folder that the programs of a run work in, for the run's own `directory` below `runs`.
+/// Returns the working folder of a run's programs, given the run's own `directory` below `runs`.
 pub(crate) fn work_of(directory: &Path, run: &RunId) -> PathBuf {
     let root = directory.parent().and_then(Path::parent);
     root.unwrap_or(directory).join(WORK).join(run.as_str())
 }
 
-/// Bytes at the beginning of a database that never change.
+/// Number of bytes at the beginning of a database that never change.
 const HEAD_BYTES: usize = 24;
 
-/// What tells a file from every other one there is now, and from itself when it is written over.
+/// Distinguishes a file from every other current file, and from itself after it was overwritten.
 #[derive(Debug)]
 struct Identity {
     device: u64,
     number: u64,
     head: [u8; HEAD_BYTES],
-    /// Held open: to close it would take the database's locks from this process.
+    /// Kept open, because closing it would release the database's locks of this process.
     file: fs::File,
 }
 
@@ -97,7 +97,7 @@ impl Identity {
         })
     }
 
-    /// Tells whether it is what lies at `path`, and begins as it did.
+    /// Tells whether it is the file at `path`, with the same beginning.
     fn lies_at(&self, path: &Path) -> bool {
         let mut head = [0; HEAD_BYTES];
         let found = fs::symlink_metadata(path);
@@ -117,7 +117,7 @@ impl SqliteRun {
         Ok(Self::made(run.clone(), path, connection, head))
     }
 
-    /// Takes a database that was just made.
+    /// Wraps a database that was just created.
     pub(crate) fn made(run: RunId, path: PathBuf, connection: Connection, head: PinHead) -> Self {
         let directory = path.parent().unwrap_or(&path);
         let work = work_of(directory, &run);
@@ -140,12 +140,12 @@ impl SqliteRun {
         }
     }
 
-    /// Returns what stands in the log in place of absolute paths.
+    /// Returns the marks in place of absolute paths.
     pub(crate) const fn marks(&self) -> &Marks {
         &self.folder.marks
     }
 
-    /// Says where project and home are on this machine from now on.
+    /// Records the current paths of project and home on this machine.
     pub(crate) fn relocate(&self, project_root: &str, home: &str) -> Result<(), StoreError> {
         self.connection
             .execute(
@@ -156,12 +156,12 @@ impl SqliteRun {
             .map_err(self.failed())
     }
 
-    /// Carries over what is longer; what was asked is recorded, whatever becomes of this.
+    /// Checkpoints a longer log. Errors are ignored, because the events are already recorded.
     fn carry_over(&mut self, bytes_max: u64) {
         let _ = sqlite::carry_over(&mut self.connection, &self.path, bytes_max, self.rest);
     }
 
-    /// Closes the database and says whether that went well.
+    /// Closes the database and returns whether that succeeded.
     pub(crate) fn close(self) -> Result<(), StoreError> {
         let path = self.path;
         self.connection
@@ -183,7 +183,7 @@ impl SqliteRun {
         StoreError::damaged(&self.path, what)
     }
 
-    /// Returns what says in our words how the database failed.
+    /// Returns a function that converts errors of the database.
     pub(crate) fn failed(&self) -> impl Fn(rusqlite::Error) -> StoreError {
         sqlite::failed(&self.path)
     }
@@ -202,7 +202,7 @@ impl SqliteRun {
         })
     }
 
-    /// Returns the number of events and the hash of the last.
+    /// Returns the number of events and the hash of the last one.
     fn tip(&self) -> Result<(u64, ChainHash), StoreError> {
         let last: Option<(i64, Vec<u8>)> = self
             .connection
@@ -221,7 +221,7 @@ impl SqliteRun {
         Ok((sqlite::from_integer(seq, &self.path)? + 1, hash))
     }
 
-    /// Returns when the last event was recorded; `None`: there is none.
+    /// Returns the time of the last event; `None`: there is none.
     pub(crate) fn last_ms(&self) -> Result<Option<u64>, StoreError> {
         let last: Option<i64> = self
             .connection
@@ -232,7 +232,7 @@ impl SqliteRun {
             .transpose()
     }
 
-    /// Folds the log from the newest snapshot that can be used, or from the start.
+    /// Folds the log from the newest usable snapshot, or from the start.
     pub(crate) fn fold(&self) -> Result<Snapshot, StoreError> {
         let begin = sqlite_snapshot::newest(&self.connection, &self.path, &self.run, self.marks())?;
         let (folded, since) = rows::fold(self, begin)?;
@@ -240,7 +240,7 @@ impl SqliteRun {
         Ok(folded)
     }
 
-    /// Writes an event; returns its hash and its bytes.
+    /// Writes an event; returns its hash and its size in bytes.
     fn insert(
         &self,
         seq: u64,
@@ -264,7 +264,7 @@ impl SqliteRun {
         Ok((hash, u64::try_from(row.body.len()).unwrap_or(u64::MAX)))
     }
 
-    /// Returns what came since the newest snapshot, when the log has `count` events.
+    /// Returns what was recorded since the newest snapshot of a log with `count` events.
     fn since(&self, count: u64) -> Result<Since, StoreError> {
         match self.since.get() {
             // No snapshot is made without an event.

@@ -1,4 +1,4 @@
-//! Runs in SQLite files of the state directory, one file a run.
+//! Runs in SQLite files of the state directory, one file for each run.
 
 use std::{
     fs,
@@ -24,7 +24,7 @@ use crate::{
 };
 
 impl StateDirectory {
-    /// Opens the file of a run that exists.
+    /// Opens the file of an existing run.
     pub(crate) fn open_file(&self, run: &RunId) -> Result<SqliteRun, StoreError> {
         SqliteRun::open(run, &self.present_directory(run)?)
     }
@@ -74,13 +74,13 @@ impl Runs for StateDirectory {
     }
 }
 
-/// Where a run's paths lead to on this machine.
+/// The places that a run's marks stand for on this machine.
 struct Places {
     project: String,
     home: String,
 }
 
-/// Returns a path as text, to be written into `file`.
+/// Converts a path to text for `file`.
 fn text(path: &Path, file: &Path) -> Result<String, StoreError> {
     let text = path.to_str().map(str::to_owned);
     text.ok_or_else(|| StoreError::Unwritable {
@@ -90,7 +90,7 @@ fn text(path: &Path, file: &Path) -> Result<String, StoreError> {
 }
 
 impl StateDirectory {
-    /// Returns the home that a run's paths lead to: its own, where it says so, else the person's.
+    /// Returns the home for a run's paths: its own, if it records one, otherwise the person's.
     fn home_of(&self, events: &[Event]) -> String {
         let own = events.iter().find_map(|event| match event {
             Event::RunStarted {
@@ -105,7 +105,7 @@ impl StateDirectory {
     }
 }
 
-/// The files of a run, beside the place where they are to be.
+/// The files of a run, in a temporary place next to their final one.
 #[derive(Debug)]
 struct Written {
     beside: PathBuf,

@@ -37,7 +37,7 @@ impl Since {
     }
 }
 
-/// Writes a snapshot and drops all but the one before it; returns that nothing came since.
+/// Writes a snapshot and removes all but the previous one; nothing was recorded since.
 pub(crate) fn write(
     connection: &Connection,
     path: &Path,
@@ -71,10 +71,10 @@ pub(crate) fn write(
     })
 }
 
-/// Reads the newest snapshot that can be used for `run`, with the number of its bytes.
+/// Reads the newest usable snapshot for `run`, with its size in bytes.
 ///
 /// # Errors
-/// A whole snapshot contradicts the log: events were removed or replaced.
+/// An undamaged snapshot contradicts the log: events were removed or replaced.
 pub(crate) fn newest(
     connection: &Connection,
     path: &Path,
@@ -88,7 +88,7 @@ pub(crate) fn newest(
     Ok(found)
 }
 
-/// Reads up to `most` undamaged snapshots of this engine, newest first, with their bytes.
+/// Reads up to `most` undamaged snapshots of this engine, newest first, with their sizes in bytes.
 pub(crate) fn whole(
     connection: &Connection,
     path: &Path,

@@ -1,4 +1,4 @@
-//! Making runs.
+//! Creates runs.
 
 use std::path::Path;
 
@@ -25,7 +25,7 @@ use crate::{
     runs::UnpublishedRun,
 };
 
-/// Why no run began.
+/// Why a run did not begin.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
     /// The engine refused the start; nothing was written.
@@ -45,16 +45,16 @@ fn refusal(decision: &Decision) -> &str {
 }
 
 impl Home {
-    /// Makes a run that has not begun: its directory, its database, its pinned workflow.
+    /// Creates a run that has not begun: its directory, its database, its pinned workflow.
     ///
     /// # Errors
-    /// The state directory cannot be written; then no run is left behind.
+    /// The state directory cannot be written. In this case, nothing of the run remains.
     pub fn create_run(&self, new: &NewRun<'_>) -> Result<RunLog, StoreError> {
         self.write_run(&id::run_id(new.at_ms)?, new, &[], &|_| Ok(()))?
             .publish()
     }
 
-    /// Makes a run and begins it, in one step: there is a run that began, or none.
+    /// Creates and begins a run in one step: either the run has begun, or it does not exist.
     ///
     /// # Errors
     /// The engine refuses the input, or the state directory cannot be written.
@@ -68,7 +68,7 @@ impl Home {
         self.begin(&id, new, (input, by, None), &|_| Ok(()))
     }
 
-    /// Begins the run `id`; `also` writes what belongs into its directory beside the database.
+    /// Begins the run `id`; `also` writes further data to its directory beside the database.
     pub(crate) fn begin(
         &self,
         id: &RunId,
@@ -85,10 +85,10 @@ impl Home {
         })
     }
 
-    /// Makes a run where nobody sees it yet, with its first events in its log.
+    /// Creates a run with its first events in its log, without making it visible.
     ///
-    /// To be called before the bindings are held: what a start evaluates and writes takes its
-    /// time. [`Bindings::begin`] and [`Bindings::begin_waiting`] let the run be seen.
+    /// Call this before locking the bindings, because evaluating and writing a start takes time. [`Bindings::begin`] and
+    /// [`Bindings::begin_waiting`] then make the run visible.
     ///
     /// # Errors
     /// The engine refuses the input, or the state directory cannot be written.
@@ -128,7 +128,7 @@ impl Home {
     }
 }
 
-/// A run at its first state, in no log yet.
+/// A run at its first state, not yet in a log.
 struct Begun {
     run: Run,
     decision: Decision,

@@ -1,4 +1,4 @@
-//! The state directory: where it is and whether it may be trusted.
+//! The state directory: its path, and whether it can be trusted.
 
 use std::{
     fs, io,
@@ -15,14 +15,14 @@ use crate::{error::StoreError, files, id};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct StateDirectory {
     root: PathBuf,
-    /// The real path, kept once it was found; only where the process ends after one answer.
+    /// The real path, cached if the process ends after one answer.
     kept: Option<OnceLock<PathBuf>>,
-    /// The home of the person, where it is known.
+    /// The person's home, if known.
     person: Option<PathBuf>,
 }
 
 impl StateDirectory {
-    /// Takes `root` as the state directory.
+    /// Uses `root` as the state directory.
     pub(crate) const fn at(root: PathBuf) -> Self {
         Self {
             root,
@@ -31,18 +31,18 @@ impl StateDirectory {
         }
     }
 
-    /// Says where the home of the person is.
+    /// Sets the person's home.
     pub(crate) fn of_person(mut self, home: Option<PathBuf>) -> Self {
         self.person = home;
         self
     }
 
-    /// Returns the home of the person, where it is known.
+    /// Returns the person's home, if known.
     pub(crate) fn person(&self) -> Option<&Path> {
         self.person.as_deref()
     }
 
-    /// Follows and checks the directory once, for a process that ends after one answer.
+    /// Resolves and checks the directory only once, for a process that ends after one answer.
     pub(crate) fn for_one_answer(mut self) -> Self {
         self.kept = Some(OnceLock::new());
         self
@@ -53,12 +53,12 @@ impl StateDirectory {
         self.kept.is_some()
     }
 
-    /// Returns the state directory, as it was given.
+    /// Returns the state directory, as given.
     pub(crate) fn path(&self) -> &Path {
         &self.root
     }
 
-    /// Returns the real path of the directory; `None` when there is none yet.
+    /// Returns the real path of the directory; `None` if it does not exist.
     pub(crate) fn existing(&self) -> Result<Option<PathBuf>, StoreError> {
         if let Some(real) = self.kept.as_ref().and_then(OnceLock::get) {
             return Ok(Some(real.clone()));
@@ -71,7 +71,7 @@ impl StateDirectory {
         Ok(found)
     }
 
-    /// Follows the links of the path, and checks who may write there.
+    /// Resolves the links of the path, and checks who may write there.
     fn found(&self) -> Result<Option<PathBuf>, StoreError> {
         let failed = |error| StoreError::io("read", &self.root, error);
         let real = match fs::canonicalize(&self.root) {
@@ -91,7 +91,7 @@ impl StateDirectory {
         Ok(Some(real))
     }
 
-    /// Returns the real path of the directory, made when there is none.
+    /// Returns the real path of the directory, and creates it if necessary.
     pub(crate) fn made(&self) -> Result<PathBuf, StoreError> {
         if let Some(real) = self.existing()? {
             return Ok(real);
@@ -100,20 +100,20 @@ impl StateDirectory {
         self.existing()?.ok_or(StoreError::NoHome)
     }
 
-    /// Returns the real path of `place` in the directory, made when there is none.
+    /// Returns the real path of `place` in the directory, and creates it if necessary.
     pub(crate) fn made_place(&self, place: &str) -> Result<PathBuf, StoreError> {
         let path = self.made()?.join(place);
         files::make_directory(&path)?;
         Ok(path)
     }
 
-    /// Returns where the files of `run` are or would be, below the real `root`.
+    /// Returns the path of the files of `run`, which may not exist, below the real path `root`.
     pub(crate) fn run_directory(root: &Path, run: &RunId) -> Result<PathBuf, StoreError> {
         id::check(run)?;
         Ok(root.join("runs").join(run.as_str()))
     }
 
-    /// Returns the directory of `run`, which must be there.
+    /// Returns the directory of `run`, which must exist.
     pub(crate) fn present_directory(&self, run: &RunId) -> Result<PathBuf, StoreError> {
         let root = self.existing()?.unwrap_or_else(|| self.path().to_owned());
         let directory = Self::run_directory(&root, run)?;

@@ -1,4 +1,4 @@
-//! From a command to its events in the log.
+//! Submits a command: decides it and appends its events to the log.
 
 use interlock_core::{
     Decision,
@@ -15,18 +15,17 @@ use crate::{
     log::{AppendError, EventLog},
 };
 
-/// How often a command is decided anew because another writer was first.
+/// Maximum number of times that a command is decided again because another writer was first.
 const TRIES_MAX: u32 = 64;
 
-/// Answers `command`, records what happened and folds it into `run`.
+/// Decides `command`, records its events, and folds them into `run`.
 ///
-/// `run` is as it was loaded. Where another writer was first it is loaded and
-/// the command decided again, so that two never both take the last of anything.
-/// What is answered has been recorded.
+/// `run` is the run as loaded. If another writer was first, the run is loaded again and the command is decided again, so
+/// that two processes never both take the last of anything. A returned decision has been recorded.
 ///
 /// # Errors
-/// The log cannot be read or written, or others were first too often. The
-/// command then has no answer, and `run` is as it was last loaded.
+/// The log cannot be read or written, or other writers were first too many times. The command is then not decided, and
+/// `run` is as it was last loaded.
 pub fn submit(
     log: &mut dyn EventLog,
     machine: &Machine,
@@ -46,7 +45,7 @@ pub fn submit(
     Ok(decision)
 }
 
-/// Records how frozen files differ, where that is not known yet.
+/// Records the differences of frozen files, if they are not known yet.
 fn look_at_frozen(
     log: &mut dyn EventLog,
     machine: &Machine,
@@ -63,7 +62,7 @@ fn look_at_frozen(
     record(log, run, at_ms, |run| decide(machine, run, &command)).map(drop)
 }
 
-/// Tells whether guards are evaluated for what is asked.
+/// Tells whether the command evaluates guards.
 const fn rests_on_evidence(command: &CommandKind) -> bool {
     matches!(
         command,
@@ -71,7 +70,7 @@ const fn rests_on_evidence(command: &CommandKind) -> bool {
     )
 }
 
-/// Records files that changed since the last check, where no call was seen to change them.
+/// Records files that have changed since the last check without a call that was seen to change them.
 fn look_at_files(
     log: &mut dyn EventLog,
     machine: &Machine,
@@ -93,9 +92,9 @@ fn look_at_files(
     record(log, run, at_ms, |run| decide(machine, run, &command)).map(drop)
 }
 
-/// The same where what is asked depends on the run: it is made anew with each decision.
+/// Like [`submit`], for a command that depends on the run: it is made again for each decision.
 ///
-/// `run` may be older than its log: that is noticed when the answer is recorded.
+/// `run` may be older than its log, which is detected when the events are recorded.
 ///
 /// # Errors
 /// As [`submit`].

@@ -1,4 +1,4 @@
-//! What has been told of each run to those who watch from outside.
+//! Records of how far each run has been exported to tracing systems.
 
 use std::{
     collections::BTreeMap,
@@ -17,9 +17,9 @@ use crate::{
     home::Home,
 };
 
-/// Bytes a `traceparent` may have; one of today has 55.
+/// Maximum size of a `traceparent` in bytes; today's have 55.
 const PARENT_BYTES_MAX: usize = 256;
-/// Bytes of one run's calls with the spans they lie in.
+/// Maximum size in bytes of the parent spans of one run's calls.
 const PARENTS_BYTES_MAX: u64 = 16 * 1024 * 1024;
 
 /// How far the log of a run has been exported, and its parent trace.
@@ -33,7 +33,7 @@ pub struct TelemetryMark {
     pub parent: Option<String>,
 }
 
-/// The span that a call lies in.
+/// The parent span of a call.
 #[derive(Debug, Serialize, Deserialize)]
 struct CallParent {
     call: CallId,
@@ -68,7 +68,7 @@ impl Home {
         }
     }
 
-    /// Keeps the trace that `run` was started in; text that is too long for one is left out.
+    /// Stores the parent trace of `run`; text that is too long is ignored.
     ///
     /// # Errors
     /// The file cannot be read or written.
@@ -83,9 +83,9 @@ impl Home {
         self.keep_told(run, &told)
     }
 
-    /// Keeps the span that a call of `run` lies in, as `traceparent` writes it.
+    /// Stores the parent span of a call of `run`, as a `traceparent`.
     ///
-    /// Text that is no such thing is left out, and so is what comes when a great many are kept.
+    /// Invalid text is ignored, and so are further spans once a great many are stored.
     ///
     /// # Errors
     /// The file cannot be written.
@@ -118,7 +118,7 @@ impl Home {
             .map_err(failed)
     }
 
-    /// Returns the spans that calls of `run` lie in; a line that cannot be read is passed over.
+    /// Returns the parent spans of calls of `run`; unreadable lines are skipped.
     ///
     /// # Errors
     /// The file cannot be read.
@@ -143,7 +143,7 @@ impl Home {
     /// Takes the lock for exporting; `None`: another process has it.
     ///
     /// # Errors
-    /// The lock cannot be looked at.
+    /// The lock cannot be checked.
     pub fn lock_telling(&self) -> Result<Option<File>, StoreError> {
         let path = self.made()?.join("telemetry.lock");
         let failed = |error| StoreError::io("lock", &path, error);

@@ -1,7 +1,7 @@
-//! Tickets: one verdict's leave for one shell line to run once.
+//! Tickets: permission from one verdict for one shell line to run once.
 //!
-//! A ticket is a file with a name nobody can guess, in a directory that no
-//! guarded agent may read. Whoever renames it first has it.
+//! A ticket is a file with an unguessable name, in a directory that no guarded agent may read. The first process that
+//! renames it gets it.
 
 use interlock_core::names::{CallId, Digest, FramePath, RunId};
 use serde::{Deserialize, Serialize};
@@ -64,7 +64,7 @@ pub enum TicketError {
     Store(#[from] StoreError),
 }
 
-/// Makes the digest of a shell line.
+/// Returns the digest of a shell line.
 #[must_use]
 pub fn line_digest(line: &str) -> Digest {
     Digest::new(hex(&Sha256::digest(line.as_bytes())))
@@ -87,7 +87,7 @@ impl Home {
     /// Stores a ticket and returns its name.
     ///
     /// # Errors
-    /// It cannot be written, or the system gives no random bytes.
+    /// The ticket cannot be written, or the system provides no random bytes.
     pub fn give_ticket(&self, ticket: &Ticket) -> Result<String, StoreError> {
         let tickets = self.records::<Ticket>();
         tickets.make_room(ticket.at_ms)?;
@@ -99,7 +99,7 @@ impl Home {
     /// Removes and returns the ticket for `line`; it cannot be used again.
     ///
     /// # Errors
-    /// There is no such ticket, it is for another line, too old or damaged; it is used up all the same.
+    /// There is no such ticket, it is for another line, or it has expired or is damaged. In each case, it is used up.
     pub fn take_ticket(&self, name: &str, line: &str, now_ms: u64) -> Result<Ticket, TicketError> {
         let key = Key::named(name).ok_or(TicketError::Unknown)?;
         let taken = self.records::<Ticket>().take(&key)?;
@@ -113,7 +113,7 @@ impl Home {
         Ok(ticket)
     }
 
-    /// Removes every ticket of a session, and those too old to count.
+    /// Removes every ticket of a session, and expired ones.
     ///
     /// # Errors
     /// The directory cannot be listed, or a ticket cannot be removed.

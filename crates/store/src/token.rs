@@ -1,4 +1,4 @@
-//! The person's token: shown once, kept only as its hash.
+//! The person's token, which is shown once and of which only the hash is stored.
 
 use std::path::Path;
 
@@ -17,7 +17,7 @@ use crate::{
 
 const FILE_NAME: &str = "token.json";
 const PREFIX: &str = "ilk_";
-/// Digits behind the prefix: 32 random bytes.
+/// Number of digits after the prefix, for 32 random bytes.
 const DIGITS: usize = 64;
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -45,7 +45,7 @@ impl Record for Seen {
 }
 
 impl Stored {
-    /// Returns the key of what was seen of the token.
+    /// Returns the key of a record of exposure of the token.
     fn seen(&self, suffix: &str) -> Result<Key, StoreError> {
         let key = Key::named(&format!("{}{suffix}", self.sha256));
         key.ok_or_else(|| StoreError::damaged(Path::new(FILE_NAME), "it holds no hash"))
@@ -74,12 +74,12 @@ impl Versioned for Stored {
 }
 
 impl Home {
-    /// Makes a new token in place of any other and returns it, this once.
+    /// Makes a new token in place of any other and returns it; it cannot be read again.
     ///
-    /// `made_below` are the processes above the one that makes it: the person's own.
+    /// `made_below` are the ancestors of the process that makes it, which belong to the person.
     ///
     /// # Errors
-    /// The system gives no random bytes, or the state directory cannot be written.
+    /// The system provides no random bytes, or the state directory cannot be written.
     pub fn make_token(&self, made_below: Vec<ClientProcess>) -> Result<String, StoreError> {
         let token = format!("{PREFIX}{}", hex(&id::random::<32>()?));
         let kept = Stored {
@@ -90,7 +90,7 @@ impl Home {
         Ok(token)
     }
 
-    /// Ends the token; `false` when there was none.
+    /// Revokes the token; `false` if there was none.
     ///
     /// # Errors
     /// The state directory cannot be written.
@@ -101,12 +101,12 @@ impl Home {
         }
     }
 
-    /// Tells what `token` is worth.
+    /// Returns the status of `token`.
     ///
-    /// Takes as long wherever it differs.
+    /// The time does not depend on where the token differs.
     ///
     /// # Errors
-    /// What is kept cannot be read.
+    /// The stored data cannot be read.
     pub fn token_standing(&self, token: &str) -> Result<TokenStanding, StoreError> {
         let Some(kept) = self.persons(token)? else {
             return Ok(TokenStanding::Unknown);
@@ -128,10 +128,10 @@ impl Home {
         })
     }
 
-    /// Returns the processes that `token` was made below; `None`: it is not the person's, or void.
+    /// Returns the processes that `token` was made below; `None`: it is not the person's token, or it is void.
     ///
     /// # Errors
-    /// What is kept cannot be read.
+    /// The stored data cannot be read.
     pub fn token_made_below(&self, token: &str) -> Result<Option<Vec<ClientProcess>>, StoreError> {
         Ok(match self.token_standing(token)? {
             TokenStanding::Good { made_below, .. } => Some(made_below),
@@ -139,9 +139,9 @@ impl Home {
         })
     }
 
-    /// Ends `token`, where it is the person's: an agent of `run` has seen it.
+    /// Voids `token` if it is the person's, because an agent of `run` has seen it.
     ///
-    /// `None`: it is not. `Some(false)`: it was void already.
+    /// `None`: it is not the person's. `Some(false)`: it was void already.
     ///
     /// # Errors
     /// The state directory cannot be read or written.
@@ -149,9 +149,9 @@ impl Home {
         self.token_seen(token, "", run)
     }
 
-    /// Lets `token` answer `run` no more, where it is the person's: its agent has it in its environment.
+    /// Makes `token` invalid for `run` if it is the person's, because the run's agent has it in its environment.
     ///
-    /// `None`: it is not. `Some(false)`: it did not count there already.
+    /// `None`: it is not the person's. `Some(false)`: it was invalid there already.
     ///
     /// # Errors
     /// The state directory cannot be read or written.
@@ -172,7 +172,7 @@ impl Home {
         self.records().create(&kept.seen(suffix)?, &seen).map(Some)
     }
 
-    /// Returns what is kept of the person's token, where `token` is it.
+    /// Returns the record of the person's token, if `token` is it.
     fn persons(&self, token: &str) -> Result<Option<Stored>, StoreError> {
         let Some(root) = self.existing()? else {
             return Ok(None);
@@ -182,9 +182,9 @@ impl Home {
     }
 }
 
-/// Lists the parts of a text that have the shape of a person's token.
+/// Lists the parts of a text that have the form of a person's token.
 ///
-/// Looks for the prefix alone, so that a text without one costs next to nothing.
+/// The search looks only for the prefix, so that it costs next to nothing in a text without one.
 pub(crate) fn tokens_in(text: &str) -> impl Iterator<Item = &str> {
     text.match_indices(PREFIX).filter_map(|(at, _)| {
         let end = at.checked_add(PREFIX.len() + DIGITS)?;

@@ -1,22 +1,22 @@
-//! The person's token in an agent's hands: void from the moment it is seen there.
+//! Exposure of the person's token to an agent, which voids the token at once.
 //!
-//! Only strings of the token's shape are hashed, so that a text without one costs a scan of it.
+//! Only strings of the token's form are hashed, so that a text without one costs only a scan.
 
 use interlock_core::{call::ToolCall, names::RunId};
 use serde_json::Value;
 
 use crate::{error::StoreError, home::Home, token::tokens_in};
 
-/// What a refusal of a call calls the token.
+/// Description of the token in the refusal of a call.
 const THING: &str = "the person's `INTERLOCK_TOKEN`, void from now on (a person makes a new one with `interlock token`),";
 
-/// What stands in a log in the token's place.
+/// Text that replaces the token in a log.
 const MASK: &str = "ilk_…";
 
 impl Home {
-    /// Voids the person's token where it stands in a text that the agent of `run` reads or writes.
+    /// Voids the person's token if it occurs in a text that the agent of `run` reads or writes.
     ///
-    /// `None`: it stands nowhere in it. `Some(false)`: it was void already.
+    /// `None`: it does not occur. `Some(false)`: it was void already.
     ///
     /// # Errors
     /// The state directory cannot be read or written.
@@ -29,7 +29,7 @@ impl Home {
         Ok(None)
     }
 
-    /// The same of every text in a value, keys included.
+    /// Like [`Home::void_token_in_text`], for every text in a value, keys included.
     ///
     /// # Errors
     /// The state directory cannot be read or written.
@@ -59,7 +59,7 @@ impl Home {
         Ok(None)
     }
 
-    /// The same of JSON as it was sent, where escapes may hide it.
+    /// Like [`Home::void_token_in_text`], for JSON as received, in which escapes may hide the token.
     ///
     /// # Errors
     /// The state directory cannot be read or written.
@@ -75,7 +75,7 @@ impl Home {
     }
 }
 
-/// Makes a call one that touches what is protected, and keeps the token out of the log.
+/// Marks a call as touching a protected thing, and keeps the token out of the log.
 pub fn refuse_for_token(call: &mut ToolCall) {
     call.facts.protected.get_or_insert_with(|| THING.to_owned());
     let tokens: Vec<String> = tokens_in(&call.summary).map(str::to_owned).collect();

@@ -1,4 +1,4 @@
-//! The tools of servers as a run saw them first, kept beside its log.
+//! The server tools as a run first saw them, stored beside its log.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use crate::{
 
 const FILE_NAME: &str = "tools.json";
 const LOCK_NAME: &str = "tools.lock";
-/// Tools that one run pins at most.
+/// Maximum number of tools that one run pins.
 const PINS_MAX: usize = 20_000;
 
 /// A server tool as a run first saw it.
@@ -42,18 +42,18 @@ impl Versioned for Stored {
 }
 
 impl RunFolder {
-    /// Reads the tools that the run has pinned, in the order seen.
+    /// Reads the tools that the run has pinned, in the order in which they were seen.
     ///
     /// # Errors
-    /// The file is there and cannot be read.
+    /// The file exists and cannot be read.
     pub fn tool_pins(&self) -> Result<Vec<ToolPin>, StoreError> {
         let path = self.path().join(FILE_NAME);
         Ok(files::read::<Stored>(&path)?.unwrap_or_default().pins)
     }
 
-    /// Pins the tools that are not pinned yet; returns all that are.
+    /// Pins the tools that are not pinned yet; returns all pinned tools.
     ///
-    /// Of two processes that see a tool at once the first one's sight counts.
+    /// If two processes see a tool at the same time, the first one's definition counts.
     ///
     /// # Errors
     /// The file cannot be read or written, or too many tools are pinned.

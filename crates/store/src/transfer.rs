@@ -1,9 +1,9 @@
-//! A run as one file, to be carried from one store to another with its hashes.
+//! A run as one file, for transfer from one store to another with its hashes.
 //!
-//! Lines of JSON: `run` with what is pinned, each `event` with its bytes as they were written, each
-//! `machine` that the run could move to, each `message`, each `output` of a call, and `end` with the
-//! number of events, the last hash and the SHA-256 of all lines before it. The same run gives the same
-//! bytes, whatever store it is read from. Snapshots are not carried: the log makes them again.
+//! The file consists of lines of JSON: `run` with the pin, each `event` with its recorded bytes, each `machine` that the run
+//! could move to, each `message`, each `output` of a call, and `end` with the number of events, the last hash and the SHA-256
+//! of all previous lines. The same run gives the same bytes, whatever store it is read from. Snapshots are not included,
+//! because they can be made again from the log.
 
 mod export;
 mod import;
@@ -31,21 +31,21 @@ use crate::{
 pub use export::export;
 pub use import::import;
 
-/// A run as its store has written it down.
+/// A run as recorded by its store.
 pub trait Transfer: Rows {
-    /// Returns what is pinned.
+    /// Returns the pin.
     ///
     /// # Errors
-    /// It cannot be read or was changed.
+    /// The pin cannot be read or was changed.
     fn pinned(&self) -> Result<(Pin, Durability), StoreError>;
 
-    /// Returns the bytes of each machine that the run could move to, by its hash.
+    /// Returns the bytes of each machine that the run could move to, by hash.
     ///
     /// # Errors
     /// The store cannot be read.
     fn machines(&self) -> Result<Vec<Vec<u8>>, StoreError>;
 
-    /// Lists the digests of its messages, in their order.
+    /// Lists the digests of its messages, sorted.
     ///
     /// # Errors
     /// The store cannot be read.
@@ -54,7 +54,7 @@ pub trait Transfer: Rows {
     /// Returns one message.
     ///
     /// # Errors
-    /// It is not there, or is not what its digest says.
+    /// The message is missing, or does not match its digest.
     fn message(&self, digest: &Digest) -> Result<Vec<u8>, StoreError>;
 
     /// Returns the texts that calls returned, by the SHA-256 of the call's id.
@@ -64,53 +64,53 @@ pub trait Transfer: Rows {
     fn outputs(&self) -> Result<Vec<(String, String)>, StoreError>;
 }
 
-/// A store that takes a run over.
+/// A store that receives a run.
 ///
-/// Nothing of it is to be found before the caller has seen all of it.
+/// Nothing of the run is visible before the caller has read all of it.
 pub trait Import {
-    /// Takes what is pinned.
+    /// Stores the pin.
     ///
     /// # Errors
-    /// The run is there already, or the store cannot be written.
+    /// The run exists already, or the store cannot be written.
     fn pin(&mut self, pin: &Pin, durability: Durability) -> Result<(), StoreError>;
 
-    /// Takes the next event with the hash before it.
+    /// Stores the next event, with the previous hash.
     ///
     /// # Errors
     /// The store cannot be written.
     fn event(&mut self, row: Row, prev: ChainHash) -> Result<(), StoreError>;
 
-    /// Takes a machine that the run could move to.
+    /// Stores a machine that the run could move to.
     ///
     /// # Errors
     /// The store cannot be written.
     fn machine(&mut self, hash: &str, bytes: &[u8]) -> Result<(), StoreError>;
 
-    /// Takes a message.
+    /// Stores a message.
     ///
     /// # Errors
     /// The store cannot be written.
     fn message(&mut self, digest: &Digest, bytes: &[u8]) -> Result<(), StoreError>;
 
-    /// Takes the text that a call returned, by the SHA-256 of the call's id.
+    /// Stores the text that a call returned, by the SHA-256 of the call's id.
     ///
     /// # Errors
     /// The store cannot be written.
     fn output(&mut self, call: &str, text: &str) -> Result<(), StoreError>;
 }
 
-/// What was carried.
+/// Summary of a transferred run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Imported {
-    /// The run.
+    /// Id of the run.
     pub run: RunId,
-    /// How many events it has.
+    /// Number of events.
     pub events: u64,
-    /// The hash of the last of them; the pin's where there is none.
+    /// Hash of the last event; that of the pin if there is none.
     pub hash: ChainHash,
 }
 
-/// Why a run was not carried over.
+/// Why a run was not transferred.
 #[derive(Debug, thiserror::Error)]
 pub enum TransferError {
     /// The file cannot be read or written.
@@ -118,15 +118,15 @@ pub enum TransferError {
     File {
         /// The file.
         file: PathBuf,
-        /// What the system said.
+        /// Error of the system.
         source: io::Error,
     },
-    /// A line is not one of an exported run.
+    /// A line does not belong to an exported run.
     #[error("`{file}`, line {line}: {what}; nothing was imported: export the run again")]
     Line {
         /// The file.
         file: PathBuf,
-        /// The line, from 1.
+        /// Number of the line, from 1.
         line: u64,
         /// What is wrong with it.
         what: String,
@@ -159,10 +159,10 @@ impl Transfer for SqliteRun {
 }
 
 impl Home {
-    /// Writes a run of this machine's state directory into a file, as [`export`] does.
+    /// Writes a run from this machine's state directory to a file, as [`export`] does.
     ///
     /// # Errors
-    /// Those of [`export`], and there is no such run.
+    /// Those of [`export`], or there is no such run.
     pub fn export_run(
         &self,
         run: &RunId,

@@ -1,4 +1,4 @@
-//! What a person has said about the projects whose files widen what an agent may do.
+//! Decisions of people about projects whose files widen what an agent may do.
 
 use std::path::Path;
 

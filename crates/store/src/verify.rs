@@ -1,8 +1,8 @@
 //! Checks a whole log: the chain, each event, the pinned workflow, the snapshots.
 //!
-//! What no check of the files alone can see: events removed from the end together
-//! with every snapshot beyond them (or with the write-ahead log that held both), and
-//! a log whose hashes were all made anew. Whoever must know keeps the last hash elsewhere.
+//! Two changes cannot be detected from the files alone: removing the last events together with every later snapshot (or
+//! with the write-ahead log that contained both), and replacing the whole log by one with new hashes. To detect these, store the
+//! last hash elsewhere.
 
 use crate::{broken::VerifyError, error::StoreError, rows, sqlite_run::SqliteRun, sqlite_snapshot};
 
@@ -10,7 +10,7 @@ impl SqliteRun {
     /// Checks the whole log and counts its events.
     ///
     /// # Errors
-    /// The first event that is not as it was recorded, or the log cannot be read.
+    /// The first event that differs from what was recorded, or the log cannot be read.
     pub(crate) fn verified(&self) -> Result<u64, VerifyError> {
         self.quick_check()?;
         let machine = self.pin()?.machine(&self.path)?;

@@ -15,6 +15,12 @@ impl Dice {
         Self(hashed ^ number.wrapping_mul(0x9E37_79B9_7F4A_7C15))
     }
 
+    /// Takes a number as the seed.
+    #[must_use]
+    pub fn of_seed(seed: u64) -> Self {
+        Self(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15))
+    }
+
     fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut mixed = self.0;
@@ -27,6 +33,17 @@ impl Dice {
     pub fn below(&mut self, bound: usize) -> usize {
         let bound = u64::try_from(bound.max(1)).unwrap_or(1);
         usize::try_from(self.next() % bound).unwrap_or(0)
+    }
+
+    /// Returns a number below `bound`, which is not 0.
+    pub fn number_below(&mut self, bound: u64) -> u64 {
+        self.next() % bound.max(1)
+    }
+
+    /// Returns a part of a whole, from 0 to 1.
+    pub fn part(&mut self) -> f64 {
+        let part = u32::try_from(self.next() >> 32).unwrap_or(u32::MAX);
+        f64::from(part) / f64::from(u32::MAX)
     }
 
     /// Tells once in `bound` times that it is so.

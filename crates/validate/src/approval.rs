@@ -16,8 +16,9 @@ impl Check<'_, '_> {
             self.warning(
                 FindingCode::NoApproval,
                 Place::Meta("requires_human_approval"),
-                "`requires_human_approval` is true, and no transition asks for approval".to_owned(),
-                "add `requires_approval: true` to the transition a person should see",
+                "`requires_human_approval` is true, but no transition requires an approval"
+                    .to_owned(),
+                "add `requires_approval: true` to the transition that a person should approve",
             );
         }
     }

@@ -89,7 +89,7 @@ impl<'m> Check<'m, '_> {
             self.error(
                 FindingCode::NeverHolds,
                 Place::GuardField(site.clone()),
-                format!("`{}` is no JSON Pointer: {reason}", guard.field),
+                format!("`{}` is not a JSON Pointer: {reason}", guard.field),
                 "write `~0` for `~` and `~1` for `/`, or the plain name of a key",
             );
         }
@@ -121,7 +121,7 @@ impl<'m> Check<'m, '_> {
                     "`in` looks for the field in a list, so with {} it can never hold",
                     kind(value)
                 ),
-                "write a list of the values that are right",
+                "write a list of the accepted values",
             ),
             _ => {}
         }
@@ -139,7 +139,7 @@ impl<'m> Check<'m, '_> {
             self.error(
                 FindingCode::NeverHolds,
                 place,
-                format!("`{word}` looks at no value, so `false` does not turn it round"),
+                format!("`{word}` takes no value, so `false` does not negate it"),
                 if other == Op::Exists {
                     "use `exists`"
                 } else {
@@ -150,7 +150,7 @@ impl<'m> Check<'m, '_> {
             self.warning(
                 FindingCode::UnusedValue,
                 place,
-                format!("`{word}` looks at no value"),
+                format!("`{word}` takes no value"),
                 "remove `value`",
             );
         }
@@ -166,10 +166,10 @@ impl<'m> Check<'m, '_> {
                 FindingCode::NeverHolds,
                 Place::Guard(at.site.clone()),
                 format!(
-                    "a guard with `from: output` can never hold at `{}`: it reads what the state's own activity ended with",
+                    "a guard with `from: output` can never hold at `{}`: it reads the output of the state's own activity",
                     at.event
                 ),
-                "ask it in a transition on `done` or `error`, or read the context",
+                "use it in a transition on `done` or `error`, or read the context",
             );
         }
     }
@@ -180,8 +180,9 @@ impl<'m> Check<'m, '_> {
             self.error(
                 FindingCode::NeverHolds,
                 Place::Guard(site.clone()),
-                "a guard before a stage can never hold when it reads the output: there is none by then".to_owned(),
-                "read the context, or ask it in `assert`",
+                "a guard before a stage can never hold if it reads the output: there is none yet"
+                    .to_owned(),
+                "read the context, or use it in `assert`",
             );
         }
     }
@@ -208,14 +209,17 @@ impl<'m> Check<'m, '_> {
             let place = Place::Guard(GuardRoot::Named((*first).clone()).whole());
             let named: Vec<String> = members.iter().map(|name| format!("`{name}`")).collect();
             let message = match named.as_slice() {
-                [only] => format!("the guard {only} asks itself"),
-                named => format!("the guards {} ask each other in a circle", named.join(", ")),
+                [only] => format!("the guard {only} refers to itself"),
+                named => format!(
+                    "the guards {} refer to each other in a cycle",
+                    named.join(", ")
+                ),
             };
             self.error(
                 FindingCode::GuardCycle,
                 place,
                 message,
-                "a guard can only be made of others that do not need it",
+                "a guard can only be composed of guards that do not refer to it",
             );
         }
         self.guard_depths(&leads);
@@ -248,10 +252,10 @@ impl<'m> Check<'m, '_> {
                 FindingCode::GuardDepth,
                 Place::Guard(site),
                 format!(
-                    "guards stand {depth} deep within each other here; at most {} are evaluated",
+                    "guards are nested {depth} levels deep here; at most {} levels are evaluated",
                     DEPTH_MAX - 1
                 ),
-                "make it of fewer guards within each other",
+                "nest fewer guards",
             );
         }
     }
@@ -371,7 +375,7 @@ fn depth_of(guard: &Guard, named: &IndexMap<GuardName, Guard>, known: &[usize]) 
 fn bad_pointer(field: &str) -> Option<&'static str> {
     let escapes = field.strip_prefix('/')?.split('~').skip(1);
     let mut bad = escapes.filter(|rest| !rest.starts_with(['0', '1']));
-    bad.next().map(|_| "`~` stands only in `~0` and `~1`")
+    bad.next().map(|_| "`~` is only allowed in `~0` and `~1`")
 }
 
 fn kind(value: &Value) -> &'static str {

@@ -41,7 +41,7 @@ impl Check<'_, '_> {
                 FindingCode::UnsetKey,
                 Place::GuardField(site),
                 format!("nothing in the workflow sets `{key}`"),
-                "add it to `context` with its first value, `null` where that is not known yet",
+                "add it to `context` with its initial value, or `null` if that is not known yet",
             );
         }
     }

@@ -34,7 +34,7 @@ impl Check<'_, '_> {
                 self.warning(
                     FindingCode::FinalWithEvents,
                     Place::Events(name.clone()),
-                    format!("`{name}` is final, so what it says about events never happens"),
+                    format!("`{name}` is final, so its events never happen"),
                     "remove the events, or `type: final`",
                 );
             }
@@ -92,8 +92,8 @@ impl Check<'_, '_> {
             self.warning(
                 FindingCode::UnknownTool,
                 place,
-                format!("`{tool}` names no tool: a list of tools holds names alone, such as `{called}`"),
-                "which files may change is said by `max_files_per_state`, `max_edit_lines` and interrupts, not by a tool's name",
+                format!("`{tool}` names no tool: a list of tools contains only names, such as `{called}`"),
+                "`max_files_per_state`, `max_edit_lines` and interrupts limit which files may change, not the name of a tool",
             );
             return;
         }
@@ -110,7 +110,7 @@ impl Check<'_, '_> {
         self.error(
             FindingCode::MisplacedCommand,
             place,
-            format!("`{tool}` is no name of a tool: the commands of a shell belong in `allowed_commands`"),
+            format!("`{tool}` is not the name of a tool: the commands of a shell belong in `allowed_commands`"),
             &help,
         );
     }
@@ -126,7 +126,7 @@ impl Check<'_, '_> {
                 self.warning(
                     FindingCode::UselessCommand,
                     Place::AllowedCommand(name.clone(), index),
-                    format!("`{program}` writes or removes files, and no tool that writes passes in `{name}`: it is refused all the same"),
+                    format!("`{program}` writes or removes files, but `{name}` allows no tool that writes: the command is refused nevertheless"),
                     "allow a writing tool such as `Edit`, or remove the entry",
                 );
             }

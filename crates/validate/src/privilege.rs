@@ -84,7 +84,7 @@ impl Check<'_, '_> {
             self.warning(
                 FindingCode::UnapprovedPower,
                 Place::State(name.clone()),
-                format!("`{name}` may write files, run commands and reach the network at once, with no approval before it"),
+                format!("`{name}` may write files, run commands and reach the network at the same time, and no approval precedes it"),
                 "add `requires_approval: true` to what leads there, or narrow `allowed_tools` and `allowed_commands`",
             );
         }

@@ -80,7 +80,7 @@ impl Check<'_, '_> {
             };
             let named: Vec<String> = commands.iter().map(|text| format!("`{text}`")).collect();
             let message = format!(
-                "`{event}` in `{state}` can never be taken: it wants to have seen {}, and no state up to there lets it run",
+                "`{event}` in `{state}` can never be taken: it requires evidence of {}, but no state on the way there allows it to run",
                 named.join(", ")
             );
             let help = format!(

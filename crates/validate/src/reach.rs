@@ -141,7 +141,7 @@ impl Check<'_, '_> {
             let reason = if node.is_generated() {
                 "a fork or an `invoke` leaves the handler"
             } else if behind.get(at) == Some(&true) {
-                "a handler that is left by an ordinary transition has no way back any more"
+                "a handler that is left by an ordinary transition can no longer return"
             } else {
                 "no interrupt leads to it"
             };

@@ -62,7 +62,7 @@ fn forged(
             format!(
                 "`{state}` lets the agent write the report `{path}` by an edit; such a report does not count, and its code may be written there too"
             ),
-            "ask for the report in a state of its own, without tools that write",
+            "require the report in a separate state without tools that write",
         )
     })
 }

@@ -24,7 +24,10 @@ impl Check<'_, '_> {
                 self.error(
                     FindingCode::InvalidPattern,
                     Place::Pattern(name.clone()),
-                    format!("`{}` is no valid pattern: {reason}", interrupt.file_pattern),
+                    format!(
+                        "`{}` is not a valid pattern: {reason}",
+                        interrupt.file_pattern
+                    ),
                     "use `*` within a segment, `**` for any depth, `?`, `[...]` and `{a,b}`",
                 );
             } else if let Some(meant) = outside(&interrupt.file_pattern) {
@@ -78,7 +81,7 @@ impl Check<'_, '_> {
             Found::Nowhere => String::new(),
         };
         let help = match (name.as_str(), &place) {
-            ("$return", _) => "`$return` stands only as the target of a transition",
+            ("$return", _) => "`$return` can only be the target of a transition",
             (_, Place::Initial) => "`initial` names the state a run starts in",
             _ => "add the state, or name one that exists",
         };

@@ -67,8 +67,9 @@ Section: devel
 Priority: optional
 Homepage: https://github.com/interlock-cli/interlock
 Description: state machine between an AI coding agent and its tools
- A workflow file says which phases the work has, what may be done in each, and
- what must hold before it moves on. The machine decides; the model only asks.
+ A workflow file defines the phases of the work, what the agent may do in each
+ phase, and which conditions must hold before it moves on. The state machine
+ decides; the model can only ask.
 "
         ),
     )?;

@@ -32,7 +32,7 @@ pub(crate) struct MineArgs {
     /// The id of the workflow.
     #[arg(long, value_name = "NAME", default_value = "mined")]
     pub(crate) name: String,
-    /// Leave each session out once, and say how many of its calls the draft of the others refuses.
+    /// Leave out one session at a time, and report how many of its calls the draft from the others refuses.
     #[arg(long)]
     pub(crate) holdout: bool,
     /// Print JSON.
@@ -40,10 +40,10 @@ pub(crate) struct MineArgs {
     pub(crate) json: bool,
 }
 
-/// Which sessions are read.
+/// Selection of the sessions to read.
 #[derive(Debug, Args)]
 pub(crate) struct SessionsArgs {
-    /// Recordings: files, folders, or runs by id or name. Defaults to those of this project that the clients and Interlock keep.
+    /// Recordings: files, folders, or runs by id or name. Defaults to those of this project that the clients and Interlock have stored.
     #[arg(value_name = "SESSIONS")]
     pub(crate) sessions: Vec<String>,
     /// Only sessions of this client: claude-code, codex, gemini, copilot, cursor, opencode.

@@ -1,4 +1,4 @@
-//! What `edit` takes.
+//! The arguments of `edit`.
 
 use std::path::PathBuf;
 
@@ -26,7 +26,7 @@ pub(crate) struct EditArgs {
     pub(crate) operation: EditOperation,
 }
 
-/// An operation on a workflow. A VALUE is JSON, or else text.
+/// An operation on a workflow. A VALUE is JSON, or otherwise text.
 #[derive(Debug, Clone, Subcommand)]
 pub(crate) enum EditOperation {
     /// Add a state, by default before the final states.

@@ -1,4 +1,4 @@
-//! What the commands take that guard an agent.
+//! The arguments of the commands that guard an agent.
 
 use std::{net::SocketAddr, path::PathBuf};
 
@@ -6,10 +6,10 @@ use clap::{Args, ValueEnum};
 
 #[derive(Debug, Args)]
 pub(crate) struct DoctorArgs {
-    /// Accept plugins and hooks that may overrule Interlock's, as they are now; only for a person.
+    /// Accept the current version of plugins and hooks that may overrule Interlock's (only for a person).
     #[arg(long)]
     pub(crate) accept: bool,
-    /// Release the sessions of a run whose files are gone: the run, or the file that a refusal names; only for a person.
+    /// Release the sessions of a run whose files are missing: the run, or the file that a refusal names (only for a person).
     #[arg(long, value_name = "RUN|FILE")]
     pub(crate) forget: Option<String>,
     /// Print JSON.
@@ -102,7 +102,7 @@ pub(crate) struct HookArgs {
 /// The kind of state whose rights the line gets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Held {
-    /// Writes only to a temporary directory of its own.
+    /// Writes only to a private temporary directory.
     NoWrite,
     /// Writes to the project, temporary directories and caches.
     Writing,
@@ -121,10 +121,10 @@ pub(crate) struct ExecArgs {
     /// The project. Defaults to that of the current directory.
     #[arg(long, value_name = "DIR")]
     pub(crate) project: Option<PathBuf>,
-    /// Run only if the kernel holds the line at this level or better: environment, partial, files, full.
+    /// Run only if the kernel confines the line at this level or better: environment, partial, files, full.
     #[arg(long, value_name = "LEVEL")]
     pub(crate) require: Option<String>,
-    /// Use at most this level, to see what an older machine would hold.
+    /// Use at most this level, to see how an older machine would confine the line.
     #[arg(long, value_name = "LEVEL")]
     pub(crate) at_most: Option<String>,
     /// Let a line that may not write use the network.

@@ -1,4 +1,4 @@
-//! What the commands about runs take.
+//! The arguments of the commands about runs.
 
 use clap::{Args, Subcommand};
 use clap_complete::ArgValueCompleter;
@@ -11,10 +11,10 @@ pub(crate) struct StartArgs {
     /// The workflow: a file or a name.
     #[arg(add = ArgValueCompleter::new(complete::workflow))]
     pub(crate) workflow: String,
-    /// Hold the client session with this id. Defaults to the next session of this project.
+    /// Guard the client session with this id. Defaults to the next session of this project.
     #[arg(long, value_name = "ID")]
     pub(crate) session: Option<String>,
-    /// Hold every session of this project until the run ends.
+    /// Guard every session of this project until the run ends.
     #[arg(long, conflicts_with = "session")]
     pub(crate) project: bool,
     /// A JSON object that is merged into the workflow's context.
@@ -109,7 +109,7 @@ pub(crate) struct RejectArgs {
     /// The id of a request, such as a12, or the state that waits. Defaults to the only state that waits.
     #[arg(value_name = "ID|STATE")]
     pub(crate) path: Option<String>,
-    /// A note that the agent is shown.
+    /// A note for the agent.
     #[arg(long, value_name = "TEXT")]
     pub(crate) note: Option<String>,
     /// Print JSON.
@@ -122,7 +122,7 @@ pub(crate) struct PauseArgs {
     /// The run. Defaults to the newest run of this project.
     #[arg(add = ArgValueCompleter::new(complete::run))]
     pub(crate) run: Option<String>,
-    /// A note that the agent is shown.
+    /// A note for the agent.
     #[arg(long, value_name = "TEXT")]
     pub(crate) reason: Option<String>,
     /// Print JSON.
@@ -138,10 +138,10 @@ pub(crate) struct ResumeArgs {
     /// Bind the client session with this id.
     #[arg(long, value_name = "ID")]
     pub(crate) session: Option<String>,
-    /// Hand the run to the next session of this project, of any client.
+    /// Give the run to the next session of this project, of any client.
     #[arg(long, conflicts_with = "session")]
     pub(crate) next: bool,
-    /// Take the project called from as the run's, and your home as its home: they have moved.
+    /// Move the run to the project in which you call this, and to your home, because they have moved.
     #[arg(long)]
     pub(crate) here: bool,
     #[command(flatten)]
@@ -225,7 +225,7 @@ pub(crate) struct PasskeyArgs {
     pub(crate) command: PasskeyCommand,
 }
 
-/// What is done with passkeys.
+/// An operation on passkeys.
 #[derive(Debug, Subcommand)]
 pub(crate) enum PasskeyCommand {
     /// Create a passkey on the console's page and enrol it.
@@ -241,7 +241,7 @@ pub(crate) enum PasskeyCommand {
     },
     /// List your passkeys.
     List {
-        /// Print JSON, one object a line.
+        /// Print JSON, one object on each line.
         #[arg(long)]
         json: bool,
     },

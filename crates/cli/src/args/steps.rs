@@ -1,4 +1,4 @@
-//! What the commands that carry runs of steps out take.
+//! The arguments of the commands that run workflows of steps.
 
 use std::path::PathBuf;
 
@@ -63,7 +63,7 @@ fn assignment(text: &str) -> Result<(String, String), String> {
     Ok((name.to_owned(), value.to_owned()))
 }
 
-/// What is said when a run of steps goes on.
+/// How a run of steps is resumed.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Runs of steps")]
 pub(crate) struct ProceedArgs {
@@ -98,7 +98,7 @@ pub(crate) struct ProceedArgs {
     pub(crate) stages: StageArgs,
 }
 
-/// How model stages are carried out.
+/// How model stages are run.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Model stages")]
 pub(crate) struct StageArgs {
@@ -121,9 +121,9 @@ pub(crate) struct StageArgs {
 pub(crate) enum ModeWord {
     /// A person is asked once for each kind of call.
     Ask,
-    /// Calls on the allow list pass, and nobody is asked.
+    /// Calls on the allow list are allowed, and nobody is asked.
     Allowlist,
-    /// Everything that the rest of the policy allows passes.
+    /// Every call that the rest of the policy allows is allowed.
     Yolo,
 }
 

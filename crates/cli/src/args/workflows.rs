@@ -1,4 +1,4 @@
-//! What the commands about workflow files take.
+//! The arguments of the commands about workflow files.
 
 use std::path::PathBuf;
 
@@ -37,7 +37,7 @@ pub(crate) struct NewArgs {
 pub(crate) enum FindingFormat {
     /// For people.
     Text,
-    /// JSON of Interlock's own.
+    /// Interlock's own JSON.
     Json,
     /// Annotations of GitHub Actions.
     Github,
@@ -110,7 +110,7 @@ pub(crate) struct SimulateArgs {
     /// A file with one JSON object on each line, or `-` for standard input.
     #[arg(long, value_name = "STEPS")]
     pub(crate) steps: Option<String>,
-    /// Judge shell lines as if the kernel held them at this level: environment, partial, files, full.
+    /// Judge shell lines as if the kernel confined them at this level: environment, partial, files, full.
     #[arg(long, value_name = "LEVEL", default_value = "environment", value_parser = level)]
     pub(crate) level: Level,
     /// Print JSON lines, even on a terminal.
@@ -188,10 +188,10 @@ pub(crate) struct ExplainArgs {
     /// The shell line.
     #[arg(value_name = "LINE", allow_hyphen_values = true)]
     pub(crate) line: String,
-    /// Judge shell lines as if the kernel held them at this level: environment, partial, files, full.
+    /// Judge shell lines as if the kernel confined them at this level: environment, partial, files, full.
     #[arg(long, value_name = "LEVEL", default_value = "environment", value_parser = level)]
     pub(crate) level: Level,
-    /// Read the line as this shell does. Defaults to `$SHELL`; lines in the sandbox are run by bash.
+    /// Parse the line as this shell does. Defaults to `$SHELL`; bash runs lines in the sandbox.
     #[arg(long, value_enum, value_name = "SHELL")]
     pub(crate) shell: Option<ShellName>,
     /// Print JSON.
@@ -199,7 +199,7 @@ pub(crate) struct ExplainArgs {
     pub(crate) json: bool,
 }
 
-/// A shell whose lines are read.
+/// A shell whose lines can be parsed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ShellName {
     /// GNU bash.
@@ -215,7 +215,7 @@ pub(crate) enum ShellName {
 /// A format of workflow files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum FormatName {
-    /// States that hold an agent.
+    /// States that guard an agent.
     Native,
     /// States that run programs.
     Flowstate,
@@ -235,7 +235,7 @@ pub(crate) struct SchemaArgs {
 /// A format that workflows are converted to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ConvertTo {
-    /// States that hold an agent.
+    /// States that guard an agent.
     Native,
 }
 

@@ -171,9 +171,7 @@ fn against_sessions(
         report: json!({ "file": name, "message": why }),
     };
     let Ok(loaded) = interlock_formats::load(source, None, library) else {
-        return Ok(cannot(
-            "it has warnings that keep it from being loaded".to_owned(),
-        ));
+        return Ok(cannot("it cannot be loaded because of warnings".to_owned()));
     };
     let told = backtest::sentence(app, name, &loaded.machine, sessions, since);
     let (text, told) = match told {
@@ -253,12 +251,14 @@ fn of_folder(app: &App, library: &Library, folder: &str) -> Result<Vec<(String, 
             if may_be_workflow(&source) {
                 found.push((shown, source));
             } else {
-                app.output.remark(&format!("{shown} is no workflow\n"));
+                app.output.remark(&format!("{shown} is not a workflow\n"));
             }
         }
     }
     if found.is_empty() {
-        return Err(Failure::usage(anyhow!("no workflow lies in `{folder}`")));
+        return Err(Failure::usage(anyhow!(
+            "there is no workflow in `{folder}`"
+        )));
     }
     Ok(found)
 }

@@ -276,7 +276,7 @@ fn tell(app: &App, side: &Side, workflow: &str, found: &WhatIf) -> Done {
         out.line(&format!("No difference: {judged}."))?;
     } else {
         out.line(&format!(
-            "{judged}, {} out differently. From the first on, all is hypothetical: the agent would have been told something else.",
+            "{judged}, {} out differently. After the first of these, everything is hypothetical: the agent would have received another answer.",
             if found.differing == 1 { "1 comes".to_owned() } else { format!("{} come", found.differing) },
         ))?;
     }
@@ -335,7 +335,7 @@ fn difference(app: &App, one: &Difference) -> Done {
     out.line(&format!("     then {}", said(&one.then)))?;
     out.line(&format!("     now  {}", said(&one.now)))?;
     if one.yes_assumed {
-        out.line("     a yes is taken for granted in what follows")?;
+        out.line("     the following steps assume an approval")?;
     }
     if !one.lacks.is_empty() {
         out.line(&format!("     {}", one.lacks))?;

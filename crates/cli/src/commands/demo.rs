@@ -170,7 +170,7 @@ impl<'a> Story<'a> {
         };
         let decision = submit(&mut self.log, &machine, &mut run, &approve)?;
         if let (false, _, why) = reply(&decision.reply) {
-            return Err(anyhow::anyhow!("the demo did not go as it should: {why}").into());
+            return Err(anyhow::anyhow!("the demo failed: {why}").into());
         }
         self.say(Style::Green, "you", "interlock approve", &[])?;
         let output = self.app.output;

@@ -70,7 +70,7 @@ fn forget(app: &App, named: &str, as_json: bool) -> Done {
         return app.output.json(&json!({ "ok": true, "forgotten": count }));
     }
     app.output.line(&format!(
-        "{count} marks of `{named}` are gone: no session is refused for it any more"
+        "{count} marks of `{named}` were removed: no session is refused because of them any more"
     ))
 }
 
@@ -111,18 +111,18 @@ fn notifications(app: &App, examination: &Examination) -> Result<Vec<Check>, Fai
                 Err(why) => (
                     Health::Warn,
                     format!("`{}`: {why}", notifier.name),
-                    "`[notify]` in your own `config.toml` says what is started",
+                    "`[notify]` in your own `config.toml` sets the command",
                 ),
             },
             Err(NoNotifier::Off) => (
                 Health::Ok,
-                "the desktop's are switched off (`[notify] desktop`)".to_owned(),
+                "desktop notifications are switched off (`[notify] desktop`)".to_owned(),
                 "",
             ),
             Err(NoNotifier::NoDesktop) => (Health::Ok, "no desktop in this session".to_owned(), ""),
             Err(NoNotifier::Missing(program)) => (
                 Health::Warn,
-                format!("`{program}` is not found outside of the project"),
+                format!("`{program}` was not found outside the project"),
                 "install it, or set `command` under `[notify]` in your own `config.toml`",
             ),
         };

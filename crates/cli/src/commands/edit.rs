@@ -84,7 +84,7 @@ fn mention_others(app: &App, path: &Path, operations: &[Operation]) {
             if words.contains(&name.as_str()) {
                 let beside = beside.display();
                 app.output.remark(&format!(
-                    "`{beside}` names `{name}`, too: it was not changed\n"
+                    "`{beside}` also names `{name}`; it was not changed\n"
                 ));
             }
         }
@@ -99,7 +99,9 @@ fn tell(
     (known, found): (&[Diagnostic], &[Diagnostic]),
 ) -> Done {
     if before.text == after.text {
-        return app.output.line("nothing to change: it is already so");
+        return app
+            .output
+            .line("nothing to change: the file already has this value");
     }
     for line in difference(path, before, after).lines() {
         let style = match line.as_bytes().first() {
@@ -177,7 +179,7 @@ fn file(library: &Library, wanted: &str) -> Result<PathBuf, Failure> {
     }
     library.path_of(wanted).ok_or_else(|| {
         Failure::usage(anyhow!(
-            "the workflow `{wanted}` is part of Interlock and no file of yours: `interlock init --workflow {wanted}` copies it into the project"
+            "the workflow `{wanted}` is part of Interlock, not a file of yours: `interlock init --workflow {wanted}` copies it into the project"
         ))
     })
 }
@@ -190,12 +192,12 @@ fn value(text: &str) -> Value {
 /// Reads what has to be JSON.
 fn object(text: &str, what: &str) -> Result<Value, Failure> {
     let read: Value = serde_json::from_str(text)
-        .with_context(|| format!("{what} is no JSON"))
+        .with_context(|| format!("{what} is not JSON"))
         .map_err(Failure::usage)?;
     if read.is_object() {
         Ok(read)
     } else {
-        Err(Failure::usage(anyhow!("{what} is no JSON object")))
+        Err(Failure::usage(anyhow!("{what} is not a JSON object")))
     }
 }
 
@@ -225,7 +227,7 @@ fn operations(wanted: &EditOperation) -> Result<Vec<Operation>, Failure> {
             name,
             place: place.read().ok_or_else(|| {
                 Failure::usage(anyhow!(
-                    "say where: `--before STATE`, `--after STATE`, `--first` or `--last`"
+                    "give a place: `--before STATE`, `--after STATE`, `--first` or `--last`"
                 ))
             })?,
         },

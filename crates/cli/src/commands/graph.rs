@@ -58,7 +58,7 @@ fn of_workflow(app: &App, run: &str, workflow: &str) -> Result<Live, Failure> {
         return Ok(live);
     }
     Err(anyhow::anyhow!(
-        "run `{run}` is one of `{}`, not of `{machine}`: leave the workflow out",
+        "run `{run}` belongs to `{}`, not to `{machine}`: leave out the workflow",
         live.machine.id
     )
     .into())

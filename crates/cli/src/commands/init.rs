@@ -38,7 +38,7 @@ pub(crate) fn run(app: &App, args: &InitArgs) -> Done {
     loop {
         if plan.changes.is_empty() {
             let state = if args.remove {
-                "nothing of Interlock's is there"
+                "there is nothing of Interlock to remove"
             } else {
                 "everything is in place already"
             };
@@ -232,7 +232,7 @@ fn report(app: &App, args: &InitArgs, plan: &Plan) -> Done {
         ))?;
     }
     if !args.remove {
-        app.output.line("Next: `interlock doctor` tries it, `interlock start bugfix` holds the next session to a workflow.")?;
+        app.output.line("Next: test the hooks with `interlock doctor`, and start a workflow for the next session with `interlock start bugfix`.")?;
     }
     Ok(())
 }
@@ -311,7 +311,7 @@ enum PlanAnswer {
 fn asked(app: &App, clients: &[ClientId], plan: &Plan) -> Result<PlanAnswer, Failure> {
     if !io::stdin().is_terminal() {
         return Err(Failure::usage(anyhow!(
-            "nobody can be asked here: add `--yes` to make these changes, or `--diff` to see them whole"
+            "nobody can be asked here: add `--yes` to make these changes, or `--diff` to see them in full"
         )));
     }
     let trusts = match (plan.trusts, plan.trusts_folder) {

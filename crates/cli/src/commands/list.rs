@@ -217,7 +217,7 @@ fn remarks(line: &Value) -> String {
     if waits.is_empty() {
         let nobody = line.get("runner").is_none_or(Value::is_null);
         return if nobody {
-            "  cut off: `interlock resume` goes on with it".to_owned()
+            "  cut off: `interlock resume` continues it".to_owned()
         } else {
             let attempts = line.get("attempts").and_then(Value::as_array);
             let attempts = attempts.into_iter().flatten().map(attempt_sentence);

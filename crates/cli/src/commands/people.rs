@@ -167,7 +167,7 @@ pub(crate) fn resume(app: &App, args: ResumeArgs) -> Done {
     if live.machine.durable {
         if args.session.is_some() || args.next {
             return Err(Failure::usage(anyhow::anyhow!(
-                "`{}` is a run of steps and holds no session",
+                "`{}` is a run of steps and guards no session",
                 live.run.id
             )));
         }
@@ -179,7 +179,7 @@ pub(crate) fn resume(app: &App, args: ResumeArgs) -> Done {
     }
     if args.steps.is_any() {
         return Err(Failure::usage(anyhow::anyhow!(
-            "`{}` holds an agent: only runs of steps take these options",
+            "`{}` guards an agent: only runs of steps take these options",
             live.run.id
         )));
     }

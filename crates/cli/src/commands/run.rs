@@ -45,7 +45,7 @@ fn resume(app: &App, args: &CarryArgs, name: &str, terms: &Terms) -> Done {
     let live = live::open(app, Some(&wanted))?;
     if !live.machine.durable {
         return Err(Failure::usage(anyhow::anyhow!(
-            "`{name}` holds an agent: go on with it by `interlock resume {name}`"
+            "`{name}` guards an agent: continue it with `interlock resume {name}`"
         )));
     }
     let wishes = Wishes {

@@ -42,7 +42,7 @@ pub(crate) fn run(app: &App, args: ServeArgs) -> Done {
     if let Err(error) = settings.environment.home.drop_ended_credentials() {
         // They open nothing: that they lie there is no reason not to serve.
         app.output.error(&format!(
-            "interlock: old tokens stay where they are: {error}\n"
+            "interlock: old tokens could not be removed: {error}\n"
         ))?;
     }
     let behind = match wrapped(args.command.clone()) {
@@ -98,7 +98,7 @@ fn read_token(path: &Path) -> Result<String, Failure> {
     let refuse = |why: &str| {
         let path = path.display();
         Err(Failure::usage(anyhow::anyhow!(
-            "`{path}` holds no token: {why}"
+            "`{path}` contains no token: {why}"
         )))
     };
     if size > TOKEN_BYTES_MAX {
@@ -107,7 +107,7 @@ fn read_token(path: &Path) -> Result<String, Failure> {
     let text = std::fs::read_to_string(path).with_context(failed)?;
     let token = text.trim();
     if token.chars().count() < TOKEN_CHARS_MIN {
-        return refuse("write at least 16 characters that nobody can guess into it");
+        return refuse("write at least 16 characters into it that nobody can guess");
     }
     if !token.bytes().all(|byte| byte.is_ascii_graphic()) {
         return refuse("a token is one line of letters, digits and signs");

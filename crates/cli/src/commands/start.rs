@@ -109,7 +109,7 @@ fn hint(app: &App, machine: &Machine) -> Done {
     };
     if clients.is_empty() {
         app.output.line(&format!(
-            "{} no client is set up here, so none would be held: run `interlock init`",
+            "{} no client is set up here, so no session would be guarded: run `interlock init`",
             app.output.styled(Style::Yellow, "note:")
         ))?;
     }
@@ -141,7 +141,7 @@ fn occupant(
         return Ok(Some(run.clone()));
     }
     Err(anyhow::anyhow!(
-        "run `{run}` is open here already: end it with `interlock cancel {run}`, or go on with it"
+        "run `{run}` is already open here: end it with `interlock cancel {run}`, or continue it"
     )
     .into())
 }

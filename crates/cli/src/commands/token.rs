@@ -33,10 +33,10 @@ fn of_run(app: &App, run: &str, revoke: bool) -> Done {
             .line(&format!("{count} tokens of run `{id}` are no longer valid"));
     }
     if live.run.is_over() {
-        return Err(anyhow::anyhow!("run `{id}` is over: nobody is held to it any more").into());
+        return Err(anyhow::anyhow!("run `{id}` is over: it no longer guards anybody").into());
     }
     home.drop_ended_credentials()?;
     let token = home.make_credential(id)?;
-    app.output.error("whoever shows it to `interlock serve` is held to this run; it is not shown again, and good until the run ends\n")?;
+    app.output.error("it binds the client that sends it to `interlock serve` to this run; it is not shown again, and is valid until the run ends\n")?;
     app.output.line(&token)
 }

@@ -35,7 +35,7 @@ fn accept(app: &App, args: &ToolsArgs, server: &str, tool: &str) -> Done {
     } else if ok {
         let name = shown(server, tool);
         app.output
-            .line(&format!("{name} is accepted as its server defines it now"))?;
+            .line(&format!("{name} is accepted with its current definition"))?;
     } else {
         app.output.error(&format!(
             "refused ({}): {message}\n",

@@ -150,7 +150,7 @@ impl Agent {
                 String::from_utf8_lossy(&output.stderr).trim()
             );
         }
-        serde_json::from_slice(&output.stdout).context("the hook's answer is no JSON")
+        serde_json::from_slice(&output.stdout).context("the hook's answer is not JSON")
     }
 }
 
@@ -206,7 +206,7 @@ impl Server {
                 bail!("the control server ended");
             }
             let message: Value =
-                serde_json::from_str(&line).context("the server's answer is no JSON")?;
+                serde_json::from_str(&line).context("the server's answer is not JSON")?;
             if message.get("id") != Some(&json!(id)) {
                 continue;
             }

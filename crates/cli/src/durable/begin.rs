@@ -49,20 +49,20 @@ pub(crate) fn of_steps(app: &App, wanted: &str, strict: bool) -> Result<Steps, F
     let loaded = load(app, &library, &source).inspect_err(|_| {
         if !is_of_steps(&source) {
             app.output.remark(&format!(
-                "interlock: a workflow that holds an agent is started with `interlock start {wanted}`\n"
+                "interlock: to start a workflow that guards an agent, use `interlock start {wanted}`\n"
             ));
         }
     })?;
     if !loaded.machine.durable && loaded.machine.has_stages() {
         return Err(anyhow::anyhow!(
-            "`{}` holds an agent, too: start it with `interlock start {wanted}`; `interlock resume` carries each stage out when the run stands in it",
+            "`{}` also guards an agent: start it with `interlock start {wanted}`; `interlock resume` runs each stage when the run reaches it",
             loaded.machine.id
         )
         .into());
     }
     if !loaded.machine.durable {
         return Err(anyhow::anyhow!(
-            "`{}` holds an agent and has no steps to carry out: start it with `interlock start {wanted}`",
+            "`{}` guards an agent and has no steps to run: start it with `interlock start {wanted}`",
             loaded.machine.id
         )
         .into());

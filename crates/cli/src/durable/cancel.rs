@@ -18,7 +18,7 @@ pub(crate) fn cancel(app: &App, live: Live, by: String, json: bool) -> Done {
     ask_run(app, live, ask, json)?;
     if let (Some(process), false) = (held, json) {
         app.output.remark(&format!(
-            "process {process} carries it out and ends what runs now\n"
+            "process {process} is running it and ends its programs now\n"
         ));
     }
     Ok(())

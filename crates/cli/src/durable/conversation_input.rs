@@ -18,9 +18,7 @@ const FILES_MAX: usize = 20;
 pub(super) fn of(args: &CarryArgs, project: &Path, here: &Path) -> Result<RunInput, Failure> {
     let text = match (&args.text, &args.input) {
         (Some(_), Some(_)) => {
-            return Err(usage(
-                "say what to work on once: as text, or with `--input`",
-            ));
+            return Err(usage("give the task only once: as text, or with `--input`"));
         }
         (Some(text), None) => text.clone(),
         (None, Some(input)) => text_of(input)?,
@@ -28,7 +26,7 @@ pub(super) fn of(args: &CarryArgs, project: &Path, here: &Path) -> Result<RunInp
     };
     if args.attached.len() > FILES_MAX {
         return Err(usage(format!(
-            "{} files are attached, and {FILES_MAX} may be",
+            "{} files are attached, but at most {FILES_MAX} are allowed",
             args.attached.len()
         )));
     }
@@ -48,7 +46,7 @@ pub(super) fn none(args: &CarryArgs) -> Result<(), Failure> {
         return Ok(());
     }
     Err(usage(
-        "the workflow has no conversation that files could come with: leave `--attach` out",
+        "the workflow has no conversation to which files could be attached: leave out `--attach`",
     ))
 }
 
@@ -68,7 +66,7 @@ fn name_of(path: &Path, project: &Path, here: &Path) -> Result<String, Failure> 
         .map_err(|error| usage(format!("`{shown}` cannot be attached: {error}")))?;
     if !real.is_file() {
         return Err(usage(format!(
-            "`{shown}` cannot be attached: it is no file"
+            "`{shown}` cannot be attached: it is not a file"
         )));
     }
     let root: PathBuf = project.canonicalize().unwrap_or_else(|_| project.into());

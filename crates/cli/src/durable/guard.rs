@@ -65,10 +65,7 @@ impl Guards {
             folder: &folder,
         })
         .map_err(|why| {
-            anyhow::anyhow!(
-                "the hooks of `{}` cannot be made active: {why}",
-                wanted.tool
-            )
+            anyhow::anyhow!("the hooks of `{}` cannot be activated: {why}", wanted.tool)
         })?;
         let new = NewRun {
             machine: &machine,
@@ -141,7 +138,7 @@ impl Guards {
         })?;
         if loaded.machine.durable {
             anyhow::bail!(
-                "a workflow of steps holds no agent: name a native one, with `initial` and `states`"
+                "a workflow of steps guards no agent: name a native one, with `initial` and `states`"
             );
         }
         let person = Config::of_person(configuration.as_deref())?;

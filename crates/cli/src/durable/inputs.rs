@@ -51,7 +51,7 @@ fn missing_input(input: &Input) -> String {
     let what = what.map_or_else(String::new, |what| format!(" ({what})"));
     let name = &input.name;
     if name == TASK {
-        return format!("the input `{TASK}` is missing{what}: say it as text behind the name");
+        return format!("the input `{TASK}` is missing{what}: give it as text after the name");
     }
     format!("the input `{name}` is missing{what}: give it with `--var {name}=VALUE`")
 }
@@ -76,7 +76,7 @@ pub(crate) fn text_of(input: &str) -> Result<String, Failure> {
 
 fn object(text: &str) -> Result<Object, Failure> {
     serde_json::from_str(text)
-        .map_err(|error| usage(format!("`--input` wants a JSON object: {error}")))
+        .map_err(|error| usage(format!("`--input` needs a JSON object: {error}")))
 }
 
 fn known<'i>(name: &str, inputs: &'i [Input]) -> Result<&'i Input, Failure> {

@@ -102,7 +102,7 @@ fn same_mode(run: &Run, terms: &Terms) -> Done {
     let begun = run.mode().map(|rules| rules.mode);
     match terms.stages.mode.map(crate::args::ModeWord::mode) {
         Some(said) if begun != Some(said) => Err(Failure::usage(anyhow::anyhow!(
-            "the mode of a run is fixed when it starts: leave `--mode` out"
+            "the mode of a run is fixed when it starts: leave out `--mode`"
         ))),
         _ => Ok(()),
     }
@@ -209,7 +209,7 @@ impl Going<'_> {
             if !changed.is_empty() && !self.terms.json {
                 let list: Vec<String> = changed.iter().map(Difference::sentence).collect();
                 self.app.output.remark(&format!(
-                    "interlock: {}: the run keeps to its copy (`--adopt` takes what is there now)\n",
+                    "interlock: {}: the run uses its own copy (`--adopt` switches to the current files)\n",
                     list.join(", ")
                 ));
             }
@@ -334,7 +334,7 @@ impl Going<'_> {
         match given {
             Some(Ok(())) => Ok(true),
             Some(Err(why)) => self.stop(why),
-            None => self.stop("nothing is asked: leave `--answer` out".to_owned()),
+            None => self.stop("the run asks nothing: leave out `--answer`".to_owned()),
         }
     }
 }

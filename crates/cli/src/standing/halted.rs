@@ -101,7 +101,7 @@ impl Halted {
         } else if self.status == Status::Cancelled {
             let name = &self.name;
             text = format!(
-                "interlock: {name} was cancelled: `interlock resume {name}` goes on with it\n"
+                "interlock: {name} was cancelled: `interlock resume {name}` continues it\n"
             );
         }
         if self.agent_goes_on {

@@ -92,7 +92,7 @@ fn steps(status: &Value, row: &dyn Fn(&str, String) -> Done) -> Done {
     } else if get(status, "status") == "running" {
         row(
             "runner",
-            format!("none: `interlock resume {name}` goes on with it"),
+            format!("none: `interlock resume {name}` continues it"),
         )?;
     }
     for effect in entries(status, "effects") {

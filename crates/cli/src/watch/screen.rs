@@ -40,7 +40,7 @@ const HEED: Duration = Duration::from_secs(1);
 pub(crate) fn watch(app: &App) -> Done {
     if !std::io::stdin().is_terminal() || !std::io::stdout().is_terminal() {
         return Err(Failure::usage(anyhow::anyhow!(
-            "`interlock watch` wants a terminal: `interlock runs` and `interlock log --follow` print lines"
+            "`interlock watch` needs a terminal: `interlock runs` and `interlock log --follow` print lines"
         )));
     }
     let stopped = Arc::new(AtomicBool::new(false));

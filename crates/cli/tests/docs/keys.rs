@@ -22,8 +22,8 @@ const FORMATS: [Format; 3] = [
         page: "docs/src/flowstate-keys.md",
         head: "# Keys of FlowState files
 
-FlowState is a workflow runner of its own: each state of its files invokes a tool, and what the tool returns decides what follows.
-Interlock reads the same files. [Durable workflows](durable.md) describes how they run here.
+FlowState is a separate workflow runner. Each state of its files invokes a tool, and the tool's result selects the next state. Interlock
+reads the same files. [Durable workflows](durable.md) describes how they run here.
 ",
     },
     Format {
@@ -31,8 +31,8 @@ Interlock reads the same files. [Durable workflows](durable.md) describes how th
         page: "docs/src/pipeline-keys.md",
         head: "# Keys of pipelines
 
-Pipelines follow the state-machine workflows of stud-cli: each stage is a fresh transcript with its own tools, completion tool, schema and
-limit of turns. [Pipelines](pipelines.md) describes how they run here. Keys may also be written in snake_case.
+Pipelines follow the state-machine workflows of stud-cli. Each stage is a fresh transcript with its own tools, completion tool, schema and
+limit on turns. [Pipelines](pipelines.md) describes how they run here. Keys may also be written in snake_case.
 ",
     },
     Format {
@@ -48,7 +48,7 @@ CodeMie is a platform for AI assistants; its workflows combine assistants, tools
 
 /// What a page says about itself.
 const MADE: &str = "
-This page is made from the JSON Schema that `interlock schema FORMAT` prints, and a test compares the two. A key in **bold** is required.
+This page is generated from the JSON Schema that `interlock schema FORMAT` prints, and a test checks that it is current. Keys in **bold** are required.
 ";
 
 fn schema(format: &str) -> Map<String, Value> {

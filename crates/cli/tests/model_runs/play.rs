@@ -8,6 +8,7 @@ use std::{
 use interlock_testkit::{
     provider::Provider as Server,
     room::Room,
+    sample,
     terminal::{self, Terminal},
 };
 use serde_json::Value;
@@ -20,10 +21,14 @@ use crate::model_runs::{
 
 const INTERLOCK: &str = env!("CARGO_BIN_EXE_interlock");
 
-/// Plays a case once with each of its providers and returns every difference.
-pub(crate) fn with_each_provider(case: &Case) -> Vec<String> {
+/// Plays case `number` with today's provider, and returns every difference.
+///
+/// Each day has another of the case's providers; `INTERLOCK_WHOLE=1` has all of them.
+pub(crate) fn with_todays_providers(case: &Case, number: usize) -> Vec<String> {
     let mut wrong = Vec::new();
-    for provider in &case.providers {
+    let all = case.providers.iter().enumerate();
+    let parts = case.providers.len();
+    for (_, provider) in all.filter(|(at, _)| sample::has(number + at, parts)) {
         let found = Place::new(case, *provider).play(case);
         wrong.extend(found.iter().map(|found| format!("{provider:?}: {found}")));
     }

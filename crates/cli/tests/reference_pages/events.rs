@@ -125,7 +125,7 @@ impl Page<'_> {
             let kind = self.kind(&field.of);
             let out = match field.left_out.as_str() {
                 "" => "",
-                "Option::is_none" => "; left out where there is none",
+                "Option::is_none" => "; left out if there is none",
                 "std::ops::Not::not" => "; left out when false",
                 "is_zero" | "is_none" => "; left out when 0",
                 "is_nothing" => "; left out when it is nothing",

@@ -98,7 +98,7 @@ fn a_pause_goes_on_when_its_condition_holds() {
     place
         .by_person(&["resume", "p", "--answer", "x"])
         .ended(1)
-        .says(&["nothing is asked"]);
+        .says(&["the run asks nothing"]);
     place
         .by_person(&["resume", "p", "--var", "wantd=yes"])
         .ended(1)

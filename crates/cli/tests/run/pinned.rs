@@ -1,4 +1,4 @@
-//! A run keeps to its copy of the workflow, whatever becomes of the file.
+//! A run uses its own copy of the workflow, whatever becomes of the file.
 
 use std::fs;
 
@@ -42,7 +42,7 @@ fn an_edited_sub_flow_touches_new_runs_only() {
     let said = place
         .by_person(&["resume", "m"])
         .ended(0)
-        .says(&["keeps to its copy"]);
+        .says(&["uses its own copy"]);
     assert_eq!(said.out, "old\n");
 }
 

@@ -39,7 +39,7 @@ fn inputs_are_checked_before_anything_starts() {
             "is a whole number",
         ),
         (&["run", "flow", "--input", "{\"task\": 1}"], "is text"),
-        (&["run", "flow", "--input", "words"], "wants a JSON object"),
+        (&["run", "flow", "--input", "words"], "needs a JSON object"),
         (&["run", "flow", "x", "--model", "nowhere/m"], "nowhere"),
     ] {
         place.call(arguments).ended(2).says(&[word]);

@@ -328,9 +328,11 @@ fn readme(client: ClientId) -> String {
     };
     let then = match client {
         ClientId::Codex => {
-            "\nCodex runs no hook that you have not agreed to: start it once and agree to the hooks of the plugin with `/hooks`.\n"
+            "\nCodex runs a hook only after you have accepted it: start Codex once and accept the plugin's hooks with `/hooks`.\n"
         }
-        ClientId::Gemini => "\nPATH is a clone of the repository; Gemini CLI copies the folder.\n",
+        ClientId::Gemini => {
+            "\nReplace PATH with the path of a clone of the repository; Gemini CLI copies the folder.\n"
+        }
         _ => "",
     };
     let uninstall = super::uninstall(client);
@@ -341,13 +343,13 @@ fn readme(client: ClientId) -> String {
     format!(
         "# Interlock for {title}
 
-Interlock puts a deterministic state machine between an AI coding agent and its tools: a workflow file says which phases the work has,
-what may be done in each, and what must hold before it moves on. This plugin brings the hooks that have each tool call judged, and the
-control server with which the agent asks for a transition. A session is held only after `interlock start`, or where the project names
-a workflow; any other session is left as it is.
+Interlock puts a deterministic state machine between an AI coding agent and its tools: a workflow file defines the phases of the work,
+what the agent may do in each, and what must hold before the work moves on. This plugin installs the hooks with which Interlock judges each
+tool call, and the control server through which the agent asks for transitions. Interlock guards a session only after `interlock start`, or
+if the project names a workflow; it leaves any other session alone.
 
-The plugin calls the program `interlock`, which has to be on the `PATH` of {title}. If it is not there, calls pass in a session that no
-run can guard, and are refused in any other.
+The plugin calls the program `interlock`, which must be on the `PATH` of {title}. If it is missing, calls are allowed in a session that no
+run can guard, and refused in any other.
 
 ```
 {install}
@@ -356,7 +358,7 @@ interlock doctor
 {then}
 {uninstall}
 
-The files are made by `cargo xtask plugins` from what `interlock init` writes. Licence: Apache-2.0.
+`cargo xtask plugins` generates these files from what `interlock init` writes. Licence: Apache-2.0.
 "
     )
 }

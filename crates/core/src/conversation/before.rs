@@ -1,4 +1,4 @@
-//! The outputs that a state which waits for a person begins with, and how each is got back to.
+//! The outputs that a waiting state begins with, and what must be undone to change each of them.
 
 use crate::{
     event::RegionOutcome,
@@ -11,29 +11,29 @@ use crate::{
 /// An output that a person may change before the next state begins.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OutputBefore {
-    /// The line that put it out.
+    /// Path of the region that produced it.
     pub path: FramePath,
-    /// The state that did; without a name it is the input of the run.
+    /// State that produced it; an empty name means the input of the run.
     pub state: StateName,
-    /// What is undone first, in this order.
+    /// What must be undone first, in this order.
     pub undo: Vec<Undo>,
-    /// What people call it: the state, or `process-file 2 of 3` for the line of an item.
+    /// Title for people: the state, or `process-file 2 of 3` for the region of an item.
     pub title: String,
-    /// The path of the state as shown, where it is for an item.
+    /// Path of the state as shown, if it is for an item.
     shown: Option<String>,
 }
 
-/// What is undone so that an output can be changed.
+/// A step that is undone so that an output can be changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Undo {
-    /// The lines that met at this path part.
+    /// Separates the regions that converged at this path.
     Lines(FramePath),
-    /// The lines of items that joined at this path part, and that of one goes on.
+    /// Separates the regions of items that joined at this path; the named one continues.
     Items(FramePath, String),
 }
 
 impl OutputBefore {
-    /// Tells whether a person who says `name` means this, the state's own name set aside.
+    /// Tells whether `name` identifies this output by something other than its state's own name.
     fn is_titled(&self, name: &str) -> bool {
         let Some(shown) = self.shown.as_deref() else {
             return false;
@@ -48,7 +48,7 @@ impl OutputBefore {
 
 /// Finds the output that is meant: the only one, or the one that `of` names by its state, number or path.
 ///
-/// `None`: none is there that can be changed, or several that are meant.
+/// `None`: no output can be changed, or the name is ambiguous.
 #[must_use]
 pub fn output_before(
     machine: &Machine,
@@ -68,9 +68,9 @@ pub fn output_before(
     meant.next().is_none().then_some(only)
 }
 
-/// Returns the outputs that the state at `path` begins with, in the order of the lines.
+/// Returns the outputs that the state at `path` begins with, in the order of the regions.
 ///
-/// Empty: others that rest on the same output have begun.
+/// The list is empty if other states that depend on the same output have begun.
 #[must_use]
 pub fn outputs_before(machine: &Machine, run: &Run, path: &FramePath) -> Vec<OutputBefore> {
     let Some(frame) = run.frame(path) else {
@@ -94,13 +94,13 @@ pub fn outputs_before(machine: &Machine, run: &Run, path: &FramePath) -> Vec<Out
     found
 }
 
-/// Where a frame stands that may not be in the run any more.
+/// Position of a frame that may no longer exist in the run.
 struct PastFrame {
     path: FramePath,
     undo: Vec<Undo>,
-    /// The path as shown, up to the state.
+    /// Path as shown, up to the state.
     shown: String,
-    /// ` 2 of 3`, with the numbers of lists around it; empty: it is in none.
+    /// ` 2 of 3`, with the numbers of enclosing lists; empty: it is in no list.
     numbers: String,
 }
 
@@ -117,7 +117,7 @@ impl PastFrame {
     }
 }
 
-/// Finds the outputs that a line has come to its state with.
+/// Finds the outputs with which a region reached its state.
 fn collect(machine: &Machine, frame: &Frame, place: &PastFrame, found: &mut Vec<OutputBefore>) {
     if let Some(before) = &frame.before {
         let state = machine.shown(&before.state);
@@ -157,7 +157,7 @@ fn collect(machine: &Machine, frame: &Frame, place: &PastFrame, found: &mut Vec<
     }
 }
 
-/// Returns the lines that met at `path`, each as it was.
+/// Returns the regions that converged at `path`, each in its earlier state.
 fn lines_before<'r>(run: &'r Run, path: &FramePath) -> Vec<(FramePath, &'r Frame)> {
     let Some((parent, name)) = path.split_last() else {
         return Vec::new();
@@ -181,7 +181,7 @@ fn lines_before<'r>(run: &'r Run, path: &FramePath) -> Vec<(FramePath, &'r Frame
         .collect()
 }
 
-/// Returns the output of the state that opened the line at `path`, as long as none of its lines has begun.
+/// Returns the output of the state that started the region at `path`, as long as none of the regions has begun.
 fn output_of_holder(run: &Run, path: &FramePath) -> Option<OutputBefore> {
     let (parent, name) = path.split_last()?;
     let holder = run.frame(&parent)?;
@@ -200,7 +200,7 @@ fn output_of_holder(run: &Run, path: &FramePath) -> Option<OutputBefore> {
     })
 }
 
-/// Tells whether a line has not begun its first state yet.
+/// Tells whether a region has not begun its first state yet.
 fn is_untouched(holder: &Frame, line: &Frame) -> bool {
     line.line.steps == holder.line.steps + 1
         && line.stay.effect().is_none()

@@ -1,4 +1,4 @@
-//! Outcomes of what Interlock itself carries out.
+//! Outcomes of the activities that Interlock runs.
 
 use serde_json::Value;
 
@@ -15,7 +15,7 @@ use crate::{
 };
 
 impl Work<'_> {
-    /// Takes the outcome of a running task, stage, question or wait.
+    /// Handles the outcome of a running task, stage, question or wait.
     pub(super) fn end_activity(
         &mut self,
         wanted: Option<&str>,
@@ -80,7 +80,7 @@ impl Work<'_> {
         Ok(Reply::Accepted)
     }
 
-    /// Ends a task that took too long, whatever try it is at; tells whether it did.
+    /// Ends a task that exceeded its time limit, whatever its attempt; tells whether it did.
     fn task_is_late(&mut self, path: &FramePath) -> Result<bool, Refusal> {
         let (frame, state) = self.at(path)?;
         let Some(running) = frame.stay.effect().filter(|_| self.run.paused.is_none()) else {
@@ -102,7 +102,7 @@ impl Work<'_> {
         Ok(true)
     }
 
-    /// Finds the frame whose activity is meant.
+    /// Finds the frame whose activity `wanted` names.
     fn running(&self, wanted: Option<&str>) -> Result<FramePath, Refusal> {
         let mut running = self.run.open_leaves();
         running.retain(|path| self.carries_out(path));
@@ -140,7 +140,7 @@ impl Work<'_> {
     }
 }
 
-/// Writes milliseconds as seconds.
+/// Formats milliseconds as seconds.
 fn seconds(ms: u64) -> String {
     let text = format!("{}.{:03}", ms / 1000, ms % 1000);
     text.trim_end_matches('0').trim_end_matches('.').to_owned()

@@ -1,4 +1,4 @@
-//! A run of steps moves to another version of its workflow.
+//! Moves a run of steps to another version of its workflow.
 
 use super::{Answered, Reply, Work};
 use crate::{
@@ -10,7 +10,7 @@ use crate::{
 };
 
 impl<'a> Work<'a> {
-    /// Moves the run to `machine`, which must have the path that the run stands at.
+    /// Moves the run to `machine`, which must have the run's current states.
     pub(super) fn adopt(&mut self, machine: &'a Machine, by: &str) -> Answered {
         if !self.is_resumable() {
             self.open()?;
@@ -54,7 +54,7 @@ impl<'a> Work<'a> {
     }
 }
 
-/// Tells whether `new` has the states that `frame` and the frames below it stand in, doing the like.
+/// Tells whether `new` has the current states of `frame` and the frames below it, with activities of the same kind.
 fn fits(old: &Machine, new: &Machine, frame: &Frame) -> bool {
     let (Some(was), Some(is)) = (frame.state(old), frame.state(new)) else {
         return false;

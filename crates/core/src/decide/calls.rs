@@ -1,4 +1,4 @@
-//! Tool calls: the verdict before, the record after.
+//! Tool calls: the verdict before the call, and the record after it.
 
 use super::{Answered, Decision, Reply, Work, passkeys};
 use crate::{
@@ -44,10 +44,10 @@ pub(super) fn propose(machine: &Machine, run: &Run, call: &ToolCall, at_ms: u64)
     }
 }
 
-/// Finds the frame a call is for.
+/// Finds the frame that a call is for.
 ///
-/// Where every branch has a sub-agent, what belongs to none of them is the
-/// main agent's still: its control tools, and the tool that starts sub-agents.
+/// Even if every branch has a sub-agent, the main agent keeps the calls that belong to no branch: those of its control
+/// tools and of the tool that starts sub-agents.
 fn place_of(machine: &Machine, run: &Run, call: &ToolCall) -> Result<Address, Refusal> {
     let found = address::locate(machine, run, call.branch.as_deref(), call.agent.as_ref());
     let of_none = matches!(
@@ -161,7 +161,7 @@ pub(super) fn record(call: &ToolCall) -> CallRecord {
 }
 
 impl Work<'_> {
-    /// Records what became of an allowed call; raises the interrupts it matched.
+    /// Records the result of an allowed call, and raises the interrupts that it matched.
     pub(super) fn record(&mut self, result: &CallResult) -> Answered {
         if self.run.is_over() {
             return Ok(Reply::Accepted);
@@ -217,7 +217,7 @@ impl Work<'_> {
         Ok(Reply::Accepted)
     }
 
-    /// Records how far the kernel holds a line that was started.
+    /// Records how far the kernel confines a line that was started.
     pub(super) fn start_line(&mut self, start: &LineStart) -> Answered {
         if self.run.is_over() {
             return Ok(Reply::Accepted);
@@ -232,7 +232,7 @@ impl Work<'_> {
         Ok(Reply::Accepted)
     }
 
-    /// Records how a line ended; what it proves and wrote counts now, whatever its client says.
+    /// Records how a line ended. Its evidence and its writes count from now on, whatever its client reports.
     pub(super) fn end_line(&mut self, end: &LineEnd) -> Answered {
         if self.run.is_over() {
             return Ok(Reply::Accepted);

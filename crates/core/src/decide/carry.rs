@@ -1,4 +1,4 @@
-//! From the entry of a state to the end of its activity: texts filled, effects started, tries counted.
+//! From the entry of a state to the end of its activity: fills texts, starts effects, counts attempts.
 
 use interlock_expr::text::{Files, MissingInput, Places, TextError};
 use serde_json::Value;
@@ -18,7 +18,7 @@ use crate::{
 };
 
 impl Work<'_> {
-    /// Starts what the state at `path` carries out, if the files its texts name are there.
+    /// Starts the effect of the state at `path`, if the files named in its texts are available.
     pub(super) fn begin(&mut self, path: &FramePath, files: &Files) -> Result<(), Refusal> {
         let (frame, machine) = self.stand(path)?;
         let state = state_of(machine, frame)?;
@@ -44,7 +44,7 @@ impl Work<'_> {
         }
     }
 
-    /// Has an output written to a file before the state ends.
+    /// Starts the effect that writes an output to a file before the state ends.
     pub(super) fn write_output(
         &mut self,
         path: &FramePath,
@@ -56,7 +56,7 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// Records that an effect is started; an `input` of null: the one of the attempt before.
+    /// Records the start of an effect; an `input` of null means that of the previous attempt.
     pub(super) fn start_effect(
         &mut self,
         path: &FramePath,
@@ -97,7 +97,7 @@ impl Work<'_> {
         self.on_output(path)
     }
 
-    /// Ends the state at `path`, whose regions or called machine succeeded; their output is its own where it captures one.
+    /// Ends the state at `path` after its regions or its called machine succeeded, with their output if it captures one.
     pub(super) fn finish_composite(
         &mut self,
         path: &FramePath,
@@ -117,7 +117,7 @@ impl Work<'_> {
         }
     }
 
-    /// Takes a failure of the activity at `path`: another try follows, or it has failed.
+    /// Handles a failure of the activity at `path`: another attempt follows, or the activity has failed.
     pub(super) fn fail(&mut self, path: &FramePath, cause: Cause) -> Result<(), Refusal> {
         let (frame, machine) = self.stand(path)?;
         let attempt = frame.stay.attempt();
@@ -149,7 +149,7 @@ impl Work<'_> {
     }
 }
 
-/// Says how often something that may pass was tried.
+/// Adds the number of attempts to the message of a transient failure.
 pub(super) fn spent(mut cause: Cause, attempts: u32) -> Cause {
     if cause.passing.is_some() && attempts > 1 {
         cause.message = format!("{} ({attempts} attempts)", cause.message);
@@ -157,7 +157,7 @@ pub(super) fn spent(mut cause: Cause, attempts: u32) -> Cause {
     cause
 }
 
-/// Makes a failure of a text that cannot be filled.
+/// Makes the failure for a text that cannot be filled.
 pub(super) fn lack_cause(lack: MissingInput) -> Cause {
     match lack {
         MissingInput::Wrong(error) => text_cause(&error),
@@ -179,7 +179,7 @@ fn text_cause(error: &TextError) -> Cause {
     Cause::new(code, format!("{place}{}", error.reason))
 }
 
-/// Says that nothing of the kind is there to be settled.
+/// Makes the refusal for settling an effect that does not exist.
 pub(super) fn nothing_lost(wanted: Option<&str>) -> Refusal {
     let name = wanted.map_or_else(String::new, |wanted| format!(" at `{wanted}`"));
     Refusal::new(
@@ -188,7 +188,7 @@ pub(super) fn nothing_lost(wanted: Option<&str>) -> Refusal {
     )
 }
 
-/// Returns the file that the output of a state goes to, or why it has none.
+/// Returns the file that the output of a state is written to, or why it has none.
 fn output_file(
     state: &State,
     frame: &Frame,

@@ -1,4 +1,4 @@
-//! The conversation of a line: outputs kept, and what a person says before a state begins.
+//! The conversation of a region: stored outputs, and messages of a person before a state begins.
 
 use interlock_expr::template::Left;
 
@@ -14,12 +14,12 @@ use crate::{
     run::{DurableRun, Request},
 };
 
-/// Conditions of one choice that are told at most.
+/// Maximum number of conditions of one choice that are recorded.
 const CONDITIONS_MAX: usize = 16;
-/// Outputs that a refusal names at most.
+/// Maximum number of outputs that a refusal names.
 const NAMED_MAX: usize = 20;
 
-/// Gives a run that begins the input of its conversation, where its machine has one.
+/// Gives a new run the input of its conversation, if its machine has one.
 pub(super) fn opened(machine: &Machine, run: DurableRun) -> DurableRun {
     let input = machine.conversation.is_some();
     let input = input.then(|| run.input.unwrap_or_default());
@@ -27,7 +27,7 @@ pub(super) fn opened(machine: &Machine, run: DurableRun) -> DurableRun {
 }
 
 impl Work<'_> {
-    /// Notes what stayed as it is written in the texts of a state.
+    /// Records the blocks of templates that could not be filled in the texts of a state.
     pub(super) fn note_unfilled(&mut self, path: &FramePath, left: Vec<Left>) {
         let mut seen: Vec<String> = Vec::new();
         for Left { block, reason } in left {
@@ -48,7 +48,7 @@ impl Work<'_> {
         });
     }
 
-    /// Keeps the output of the state at `path`, where it counts.
+    /// Stores the output of the state at `path`, if it counts.
     pub(super) fn keep_output(&mut self, path: &FramePath) -> Result<(), Refusal> {
         let (frame, machine) = self.stand(path)?;
         let Some(flags) = state_of(machine, frame)?.data.clone() else {
@@ -70,7 +70,7 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// Says which guards of `rule` cannot be evaluated; where that is strict, returns the failure.
+    /// Records which guards of `rule` cannot be evaluated; if the rules are strict, returns the failure.
     pub(super) fn note_unreadable(
         &mut self,
         path: &FramePath,
@@ -94,7 +94,7 @@ impl Work<'_> {
         Ok(None)
     }
 
-    /// Records what the conditions saw by which a transition was selected.
+    /// Records the values that the conditions of the selected transition saw.
     pub(super) fn note_conditions(
         &mut self,
         path: &FramePath,
@@ -123,7 +123,7 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// A person says something to the line at `path`.
+    /// Adds a person's message to the conversation of the region at `path`.
     pub(super) fn say(&mut self, path: &FramePath, answer: &Answer) {
         if let Some(text) = &answer.message {
             self.emit(Event::PersonSaid {
@@ -135,9 +135,9 @@ impl Work<'_> {
         }
     }
 
-    /// A person changes the output that the waiting line rests on, and the transition is selected again.
+    /// Changes the output that a waiting region depends on, and selects the transition again.
     ///
-    /// Where that leads to the state that was waiting, it begins; any other is asked about anew.
+    /// If the transition leads to the state that was waiting, that state begins. For any other state, a person is asked anew.
     pub(super) fn change_and_admit(
         &mut self,
         waiting: &Request,
@@ -193,7 +193,7 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// Refuses an answer that says or changes what cannot be said or changed here.
+    /// Refuses an answer with a message or a change that is not possible here.
     pub(super) fn may_answer_with(&self, path: &FramePath, answer: &Answer) -> Result<(), Refusal> {
         let talks = answer.message.is_some() || answer.edit.is_some();
         if talks && self.machine.conversation.is_none() {
@@ -216,7 +216,7 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// Finds the output that the line at `path` begins with, or the one of several that `of` names.
+    /// Finds the output that the region at `path` begins with, or the one of several that `of` names.
     fn changeable(&self, path: &FramePath, of: Option<&str>) -> Result<OutputBefore, Refusal> {
         output_before(self.machine, &self.run, path, of).ok_or_else(|| {
             let outputs = outputs_before(self.machine, &self.run, path);
@@ -242,7 +242,7 @@ impl Work<'_> {
     }
 }
 
-/// Tells whether two lines belong to one fork.
+/// Tells whether two regions belong to one fork.
 fn is_beside(one: &FramePath, other: &FramePath) -> bool {
     let parent = |path: &FramePath| path.split_last().map(|(parent, _)| parent);
     parent(one) == parent(other)

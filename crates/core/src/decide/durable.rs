@@ -1,4 +1,4 @@
-//! What only a durable run is asked: files, lost effects, cancelling with a handler, going on after a failure.
+//! Commands for durable runs only: files, lost effects, cancelling with a handler, continuing after a failure.
 
 use interlock_expr::text::Files;
 use serde_json::Value;
@@ -17,7 +17,7 @@ use crate::{
 };
 
 impl Work<'_> {
-    /// Takes the files that the texts of a state name.
+    /// Handles the files that the texts of a state name.
     pub(super) fn supply(&mut self, path: &FramePath, files: &Files) -> Answered {
         self.open()?;
         self.path = path.clone();
@@ -32,7 +32,7 @@ impl Work<'_> {
         Ok(Reply::Accepted)
     }
 
-    /// Who carried out the effects is gone: each follows its state's rule.
+    /// Marks the effects in progress as lost, because their runner is gone; each follows its state's rule.
     pub(super) fn lose_effects(&mut self) -> Answered {
         self.open()?;
         for path in self.run.open_leaves() {
@@ -66,7 +66,7 @@ impl Work<'_> {
         Ok(Reply::Accepted)
     }
 
-    /// Starts the same try of an effect once more.
+    /// Starts the same attempt of an effect again.
     pub(super) fn start_again(&mut self, path: &FramePath) -> Result<(), Refusal> {
         let (frame, _) = self.stand(path)?;
         let Some(effect) = frame.stay.effect().cloned() else {
@@ -80,7 +80,7 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// A person says what became of an effect that was lost.
+    /// Settles a lost effect as a person decides.
     pub(super) fn settle_effect(
         &mut self,
         wanted: Option<&str>,
@@ -140,14 +140,14 @@ impl Work<'_> {
         effect.is_some_and(|effect| effect.at == RunningAt::Lost)
     }
 
-    /// Tells whether the frame at `path` is the one that is wanted, by its path or as shown; `None`: any is.
+    /// Tells whether `wanted` names the frame at `path`, by its path or as shown; `None` names any frame.
     pub(super) fn is_named(&self, path: &FramePath, wanted: Option<&str>) -> bool {
         wanted.is_none_or(|wanted| {
             path.to_string() == wanted || shown_path(self.machine, &self.run, path) == wanted
         })
     }
 
-    /// Tells whether a run of steps failed or was cancelled, so that it can go on.
+    /// Tells whether a run of steps has failed or was cancelled, so that it can continue.
     pub(super) fn is_resumable(&self) -> bool {
         let ended = match &self.run.phase {
             Phase::Cancelled => true,
@@ -157,7 +157,7 @@ impl Work<'_> {
         ended && self.run.is_durable()
     }
 
-    /// A failed or cancelled run goes on at the states that failed or were cut off.
+    /// Reopens a failed or cancelled run at the states that failed or were interrupted.
     pub(super) fn reopen(&mut self, by: &str) -> Answered {
         if matches!(self.run.phase, Phase::New | Phase::Open) {
             return Err(Refusal::new(Code::RunOpen, "the run has not ended"));
@@ -179,7 +179,7 @@ impl Work<'_> {
         Ok(Reply::Accepted)
     }
 
-    /// A person sets variables.
+    /// Sets variables for a person.
     pub(super) fn set_variables(&mut self, values: &Object, by: &str) -> Answered {
         if !self.is_resumable() {
             self.open()?;
@@ -194,7 +194,7 @@ impl Work<'_> {
         Ok(Reply::Accepted)
     }
 
-    /// Cancels a durable run; a state that handles 130 itself goes on with its handler.
+    /// Cancels a durable run; a state that handles code 130 itself continues with its handler.
     pub(super) fn cancel_durable(&mut self, by: &str) -> Answered {
         let cause = Cause {
             cancelled: true,
@@ -223,7 +223,7 @@ impl Work<'_> {
     }
 }
 
-/// A stage goes on where it was, unless a call that may have written was cut off.
+/// Returns the crash rule of a stage: it continues, unless a call that may have written was interrupted.
 fn stage_after_crash(progress: &StageAttempt) -> OnCrash {
     let writes = |call: &PendingCall| call.status == CallStatus::Running { reads: false };
     if progress.calls.iter().any(writes) {

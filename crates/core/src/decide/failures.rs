@@ -1,4 +1,4 @@
-//! What becomes of a failure: it stands in the run with its state, and what handles it goes on, or the run ends there.
+//! Failures: each is stored with its state; the run continues with its handler, or ends.
 
 use serde_json::Value;
 
@@ -16,14 +16,14 @@ use crate::{
 };
 
 impl Work<'_> {
-    /// Tells whether failures stand in the run, for texts that name them and for whoever goes on after them.
+    /// Tells whether failures are stored in the run, for texts that name them and for reopening.
     ///
-    /// In a run that holds an agent, only the frame above learns of a failure.
+    /// In a guarded run, only the frame above learns of a failure.
     const fn reports_failures(&self) -> bool {
         self.run.is_durable()
     }
 
-    /// Names the state in which a failure happened, where failures are reported.
+    /// Adds the state in which a failure happened, if failures are reported.
     pub(super) fn placed(&self, path: &FramePath, mut cause: Cause) -> Cause {
         if self.reports_failures() && cause.state.is_empty() {
             cause.state = shown_path(self.machine, &self.run, path);
@@ -31,7 +31,7 @@ impl Work<'_> {
         cause
     }
 
-    /// Gives a failure the code that the state at `path` has for all of its own.
+    /// Gives a failure the code that the state at `path` has for all its failures.
     pub(super) fn counted(&self, path: &FramePath, cause: Cause) -> Cause {
         let state = self
             .stand(path)
@@ -42,7 +42,7 @@ impl Work<'_> {
         }
     }
 
-    /// Reports a failure of the state at `path`, where its guards look for it; returns it as reported.
+    /// Stores a failure of the state at `path` for the guards that read it; returns the stored failure.
     pub(super) fn on_failure(&mut self, path: &FramePath, cause: Cause) -> Cause {
         let cause = self.counted(path, self.placed(path, cause));
         let frame = self.run.frame(path);
@@ -64,7 +64,7 @@ impl Work<'_> {
         });
     }
 
-    /// Goes on from an event of the state itself that no transition answers, for the reason `found`.
+    /// Continues after an event of the state itself that has no transition, for the reason `found`.
     pub(super) fn on_no_transition(
         &mut self,
         path: &FramePath,
@@ -84,9 +84,9 @@ impl Work<'_> {
         self.end_frame(path, Outcome::Failure, Some(cause))
     }
 
-    /// Ends the run where nothing handles the failure at `path`, neither its state nor one around it; tells whether it did.
+    /// Ends the run if neither the state at `path` nor one around it handles the failure; tells whether it did.
     ///
-    /// Where failures are not reported, the frame ends by itself in place of the run.
+    /// If failures are not reported, the frame ends instead of the run.
     pub(super) fn fails_run(&mut self, path: &FramePath, cause: &Cause) -> Result<bool, Refusal> {
         if !self.reports_failures() {
             return Ok(false);
@@ -97,10 +97,10 @@ impl Work<'_> {
         }
     }
 
-    /// Looks for what handles `cause`, from the frame at `path` outwards; `None`: something does, else what it comes to.
+    /// Searches for a handler of `cause`, from the frame at `path` outwards; `None`: there is one; otherwise the final cause.
     ///
-    /// A branch ends by itself, whatever its fork makes of it: the search ends
-    /// there, unless it is to go on `through_forks`.
+    /// The search ends at a branch, because a fork decides itself what a failed branch means; `through_forks` continues the
+    /// search.
     pub(super) fn unhandled(
         &self,
         path: &FramePath,
@@ -156,7 +156,7 @@ impl Work<'_> {
         choose(scope, &event, rule, &Object::new()).is_ok()
     }
 
-    /// Ends the run by a failure that nothing handles; every frame stays where it is.
+    /// Ends the run with a failure that nothing handles; every frame stays in its state.
     pub(super) fn end_uncaught(&mut self, cause: Cause) -> Result<(), Refusal> {
         if !self.run.is_over() {
             self.on_leave(&FramePath::root())?;
@@ -169,7 +169,7 @@ impl Work<'_> {
     }
 }
 
-/// Gives a failure the code that the state has for all of its own.
+/// Gives a failure the code that the state has for all its failures.
 fn counted(state: &State, cause: Cause) -> Cause {
     match state.fails_with {
         Some(code) if !cause.cancelled => Cause {

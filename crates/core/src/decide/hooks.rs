@@ -1,8 +1,8 @@
-//! Where the work of a run hooks into its chart.
+//! Hooks of activities into states and transitions.
 //!
-//! The chart knows states, transitions, interrupts, calls and regions. What a state does besides (effects that
-//! are carried out, attempts of model stages, conversations, limits) hooks in here: before a state is entered,
-//! when it is entered, when it has an output, and when it is left. [`super::failures`] hooks in where it fails.
+//! The modules beside this one handle states, transitions, interrupts, calls and regions. Whatever else a state does
+//! (effects, attempts of model stages, conversations, limits) is called from here: before a state is entered, when it is
+//! entered, when it has an output, and when it is left. [`super::failures`] is called when it fails.
 
 use super::{Work, transitions::done};
 use crate::{
@@ -12,7 +12,7 @@ use crate::{
 };
 
 impl Work<'_> {
-    /// Ends a run that has entered as many states as it may; tells whether it did.
+    /// Ends a run that has reached its limit of entered states; tells whether it did.
     pub(super) fn before_entry(&mut self) -> Result<bool, Refusal> {
         let limit = self.machine.limits.states_max;
         let Some(limit) = limit.filter(|limit| self.run.entered >= *limit) else {
@@ -23,18 +23,18 @@ impl Work<'_> {
         Ok(true)
     }
 
-    /// Tells whether what the frame at `path` has entered does not begin: its line is too long, or a person is asked first.
+    /// Tells whether the state entered at `path` may not begin: its region has too many states, or a person is asked first.
     pub(super) fn on_enter(&mut self, path: &FramePath) -> Result<bool, Refusal> {
         Ok(self.line_too_long(path)? || self.ask_before_entry(path)?)
     }
 
-    /// Keeps the output of the state at `path`, which has ended well, and goes on from there.
+    /// Stores the output of the state at `path`, which succeeded, and continues from there.
     pub(super) fn on_output(&mut self, path: &FramePath) -> Result<(), Refusal> {
         self.keep_output(path)?;
         self.raise_own(path, &done(), None)
     }
 
-    /// Cuts off what is under way at or below `path`, since its state is left.
+    /// Cancels everything in progress at or below `path`, because its state is left.
     pub(super) fn on_leave(&mut self, path: &FramePath) -> Result<(), Refusal> {
         self.void_entry_requests(path);
         self.cancel_attempts(path)

@@ -1,4 +1,4 @@
-//! Detours taken because a file was written.
+//! Detours that are taken because a file was written.
 
 use super::Work;
 use crate::{
@@ -15,7 +15,7 @@ use crate::{
 impl Work<'_> {
     /// Raises the interrupts that `call` matched, now that its outcome is known.
     ///
-    /// A write that failed raises nothing; paths seen written raise all the same.
+    /// A failed write raises none, unless the path was seen to be written.
     pub(super) fn raise_after(
         &mut self,
         call: &OpenCall,
@@ -34,7 +34,7 @@ impl Work<'_> {
         self.raise(&call.path, &hits)
     }
 
-    /// Raises the interrupts that paths match which were written after their call had ended.
+    /// Raises the interrupts that match paths written after their call had ended.
     pub(super) fn raise_seen(
         &mut self,
         path: &FramePath,
@@ -59,7 +59,7 @@ impl Work<'_> {
         interrupt_hits(self.machine, called, seen)
     }
 
-    /// Raises `hits` at one frame: the first as written at once, the rest kept.
+    /// Raises `hits` at one frame: the first in the order written now, and the others later.
     fn raise(&mut self, path: &FramePath, hits: &[InterruptHit]) -> Result<(), Refusal> {
         let (_, machine) = self.stand(path)?;
         // First as written in the workflow, whatever order the paths came in.
@@ -115,7 +115,7 @@ impl Work<'_> {
         self.settle(path)
     }
 
-    /// Raises the oldest kept match, where nothing stands in its way.
+    /// Raises the oldest queued interrupt, if nothing prevents it.
     pub(super) fn raise_kept(&mut self, path: &FramePath) -> Result<(), Refusal> {
         let Some(frame) = self.run.frame(path) else {
             return Ok(());
@@ -130,9 +130,9 @@ impl Work<'_> {
         self.raise_one(path, &hit)
     }
 
-    /// Takes writes of the agent that asks without an outcome for ended, now that it asks for a transition.
+    /// Assumes that writes without an outcome have ended, now that their agent requests a transition.
     ///
-    /// Those of other agents may wait for a person; where a person asks, all are.
+    /// Writes of other agents may still wait for a person. If a person requests the transition, all writes have ended.
     pub(super) fn assume_writes(
         &mut self,
         path: &FramePath,
@@ -142,7 +142,7 @@ impl Work<'_> {
         self.assume_ended(&|call| call.path == *path && (all || call.marks.agent == request.agent))
     }
 
-    /// Takes what a sub-agent that has stopped left open for ended.
+    /// Assumes that all open calls of a stopped sub-agent have ended.
     pub(super) fn assume_all_of(&mut self, agent: &AgentId) -> Result<(), Refusal> {
         self.assume_ended(&|call| call.marks.agent.as_ref() == Some(agent))
     }
@@ -171,7 +171,7 @@ impl Work<'_> {
     }
 }
 
-/// Tells whether a call may write, and how it ended is not known.
+/// Tells whether a call may write and its end is unknown.
 fn is_pending_write(call: &OpenCall) -> bool {
     let settled = call
         .line

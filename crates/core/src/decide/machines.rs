@@ -1,4 +1,4 @@
-//! Machines that a state calls: what they are given, and what comes back.
+//! Called machines: their input and their result.
 
 use serde_json::Value;
 

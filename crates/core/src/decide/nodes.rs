@@ -1,4 +1,4 @@
-//! What nodes under way tell their run: calls of their models, and what is to be in the log before it is done.
+//! Reports of nodes in progress: calls of their models, and events to record before a node is done.
 
 use super::{Answered, Reply, Work};
 use crate::{
@@ -11,7 +11,7 @@ use crate::{
 };
 
 impl Work<'_> {
-    /// Takes what the effect under way at `path` tells.
+    /// Handles a report of the effect in progress at `path`.
     pub(super) fn node(
         &mut self,
         path: &FramePath,

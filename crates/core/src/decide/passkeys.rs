@@ -1,8 +1,8 @@
-//! A yes that has to come with a passkey.
+//! Approvals that require a passkey.
 //!
-//! What is checked here is what needs no key: that the assertion is about this run, this request and this answer,
-//! made on a console's page by a person whom the authenticator has verified. Who makes an [`Answer`] of an assertion has
-//! checked its signature, and a verification of the log checks it again.
+//! This module checks everything that needs no key: the assertion must be about this run, this request and this answer, and
+//! made on a console's page by a person whom the authenticator has verified. The caller that makes an [`Answer`] from an
+//! assertion has checked its signature, and verifying the log checks it again.
 
 use super::Work;
 use crate::{
@@ -13,11 +13,11 @@ use crate::{
     run::Request,
 };
 
-/// How a request is answered that takes a passkey.
+/// How to answer a request that requires a passkey.
 const HOW: &str = "answer it with a passkey on the page that `interlock console` opens, or say no with `interlock reject` (`interlock passkey add` enrols one)";
 
 impl Work<'_> {
-    /// Refuses a yes to `request` that does not come with what it takes.
+    /// Refuses an approval of `request` without what it requires.
     pub(super) fn check_passkey(&self, request: &Request, answer: &Answer) -> Result<(), Refusal> {
         let Some(passkey) = answer.passkey.as_deref() else {
             return match request.approval {
@@ -62,7 +62,7 @@ impl Work<'_> {
     }
 }
 
-/// Says how a call is granted where that takes a passkey.
+/// Adds to a refusal how to grant a call that requires a passkey.
 pub(super) fn wanted_for(refusal: Refusal) -> Refusal {
     let Refusal { code, message } = refusal;
     Refusal::new(

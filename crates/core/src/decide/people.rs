@@ -1,4 +1,4 @@
-//! What a person answers: approvals of transitions, grants of calls.
+//! Answers of people: approvals of transitions, states and calls.
 
 use super::{
     Answered, Reply, Work,
@@ -22,14 +22,14 @@ use crate::{
 /// How a person is asked.
 #[derive(Debug, Default)]
 pub(super) struct Asking {
-    /// What their yes has to come with.
+    /// What an approval requires.
     pub(super) approval: ApprovalKind,
-    /// The call with which the client asks in a prompt of its own.
+    /// Call for which the client asks in its own prompt.
     pub(super) prompt: Option<PromptCall>,
 }
 
 impl Asking {
-    /// Nobody's prompt: the request waits for an answer.
+    /// Asks outside a client's prompt: the request waits for an answer.
     pub(super) const fn of(approval: ApprovalKind) -> Self {
         Self {
             approval,
@@ -39,7 +39,7 @@ impl Asking {
 }
 
 impl Work<'_> {
-    /// A person says yes.
+    /// Handles an approval.
     pub(super) fn approve(&mut self, answer: &Answer) -> Answered {
         self.answerable(answer)?;
         refuse_reserved(&answer.data)?;
@@ -109,7 +109,7 @@ impl Work<'_> {
         )
     }
 
-    /// A person lets a state begin.
+    /// Approves the entry of a state.
     fn admit(&mut self, waiting: &Request, answer: &Answer) -> Result<(), Refusal> {
         self.may_answer_with(&waiting.path, answer)?;
         if answer.edit.is_some() {
@@ -120,7 +120,7 @@ impl Work<'_> {
         self.settle(&waiting.path)
     }
 
-    /// A person does not let a state begin.
+    /// Rejects the entry of a state.
     fn reject_entry(&mut self, waiting: &Request, answer: &Answer) -> Result<(), Refusal> {
         let path = &waiting.path;
         let (_, state) = self.at(path)?;
@@ -142,7 +142,7 @@ impl Work<'_> {
         }
     }
 
-    /// Asks a person; returns the id of the request.
+    /// Opens a request to a person; returns its id.
     pub(super) fn ask(
         &mut self,
         path: &FramePath,
@@ -163,7 +163,7 @@ impl Work<'_> {
         id
     }
 
-    /// Parks the frame until a person answers.
+    /// Opens a request for which the frame waits.
     pub(super) fn park(
         &mut self,
         path: &FramePath,
@@ -177,13 +177,13 @@ impl Work<'_> {
         Reply::Pending { message, id }
     }
 
-    /// Records a person's yes, with the assertion that it came with.
+    /// Records an approval, with its passkey assertion.
     pub(super) fn answer_with(&mut self, request: &Request, answer: &Answer) {
         let passkey = answer.passkey.clone();
         self.record_answer(request, (&answer.by, true), answer.note.as_deref(), passkey);
     }
 
-    /// Records what a person answered.
+    /// Records an answer.
     pub(super) fn answer(&mut self, request: &Request, by: &str, yes: bool, note: Option<&str>) {
         self.record_answer(request, (by, yes), note, None);
     }
@@ -215,7 +215,7 @@ impl Work<'_> {
         }
     }
 
-    /// Records that nobody needs to answer a request any more.
+    /// Records that a request no longer needs an answer.
     pub(super) fn void(&mut self, request: &Request, why: VoidReason) {
         self.emit(Event::RequestVoided {
             path: request.path.clone(),
@@ -226,7 +226,7 @@ impl Work<'_> {
         });
     }
 
-    /// Refuses where what the person was asked about is not what it was.
+    /// Refuses an approval if its question has changed.
     fn unchanged(&self, asked: &Request, pending: &PendingTransition) -> Result<(), Refusal> {
         let path = &asked.path;
         let (frame, machine) = self.stand(path)?;
@@ -251,7 +251,7 @@ impl Work<'_> {
         ))
     }
 
-    /// Takes an approved transition; a match kept while pending is raised after it.
+    /// Takes an approved transition; an interrupt queued meanwhile is raised after it.
     fn take_kept_along(
         &mut self,
         path: &FramePath,
@@ -284,7 +284,7 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// A person says no.
+    /// Handles a rejection.
     pub(super) fn reject(&mut self, answer: &Answer) -> Answered {
         self.answerable(answer)?;
         for waiting in self.meant(answer)? {
@@ -312,7 +312,7 @@ impl Work<'_> {
         Ok(Reply::Accepted)
     }
 
-    /// Refuses an answer to a run that takes none; one that came too late is told so.
+    /// Refuses an answer to a run that accepts none; a late answer is told what happened.
     fn answerable(&self, answer: &Answer) -> Result<(), Refusal> {
         self.open().map_err(|refusal| {
             match answer
@@ -329,7 +329,7 @@ impl Work<'_> {
         })
     }
 
-    /// Returns what the answer is for: what it names, else all that waits at one state.
+    /// Returns the requests that an answer is for: the one it names, otherwise all that wait at one state.
     fn meant(&self, answer: &Answer) -> Result<Vec<Pending>, Refusal> {
         let seen = |one: &Pending| answer.before.is_none_or(|before| one.request.seq < before);
         let all: Vec<Pending> = pending(self.machine, &self.run)
@@ -362,7 +362,7 @@ impl Work<'_> {
         Ok(all)
     }
 
-    /// Names the state that a request is about; the same for every item of a list.
+    /// Names the state that a request is about; it is the same for all items of a list.
     fn place_of(&self, waiting: &Pending) -> String {
         let mut at = FramePath::root();
         let mut place = String::new();
@@ -411,20 +411,20 @@ impl Work<'_> {
         ))
     }
 
-    /// Returns the request where no earlier answer of the same command has settled it.
+    /// Returns the request, unless an earlier answer of the same command has settled it.
     fn still_waits(&self, waiting: &Pending) -> Option<Request> {
         let open = self.run.request(waiting.path(), &waiting.id());
         open.filter(|request| request.granted.is_none()).cloned()
     }
 }
 
-/// Finds what became of the request with this id.
+/// Finds the settled request with this id.
 fn settled<'r>(run: &'r Run, id: &str) -> Option<&'r Settled> {
     let wanted = ApprovalId::from(id);
     run.settled.iter().rev().find(|one| one.id == wanted)
 }
 
-/// Says who answered a request, what and when.
+/// Says who answered a request, how and when.
 fn sentence(settled: &Settled) -> String {
     let Settled { id, about, .. } = settled;
     let when = settled

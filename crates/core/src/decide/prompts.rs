@@ -1,7 +1,7 @@
-//! Questions that a client asks in a prompt of its own, before the call that they are about.
+//! Questions that a client asks in its own prompt, before the call that they are about.
 //!
-//! Such a question parks nothing: the client itself holds the call until its person has
-//! answered. The call's coming is the yes; whatever else who asked does next is none.
+//! Such a question does not make a frame wait: the client itself holds the call until its person has answered. If the call
+//! then arrives, the person has approved; anything else that the same agent does next shows that the person has not.
 
 use super::{Answered, Reply, Work, decide, people::Asking};
 use crate::{
@@ -13,18 +13,18 @@ use crate::{
     run::{Request, Run},
 };
 
-/// What a person would be asked before a transition.
+/// The question that a person would be asked before a transition.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Question {
-    /// The frame that would move.
+    /// Path of the frame that would take the transition.
     pub path: FramePath,
-    /// What they are asked.
+    /// Message shown to the person.
     pub message: String,
-    /// Digest of all that a yes rests on.
+    /// Digest of everything that an approval depends on.
     pub digest: Digest,
 }
 
-/// Returns what a person would be asked if `request` came now; `None`: nothing that a client's prompt can answer.
+/// Returns the question that `request` would raise now; `None`: a client's prompt cannot answer it, or none is raised.
 #[must_use]
 pub fn question(machine: &Machine, run: &Run, request: &TransitionRequest) -> Option<Question> {
     let (path, transition, digest) = asked_by(machine, run, request, 0)?;
@@ -35,7 +35,7 @@ pub fn question(machine: &Machine, run: &Run, request: &TransitionRequest) -> Op
     })
 }
 
-/// Returns with what `request` would wait for a person, and all that a yes would rest on.
+/// Returns the pending transition of `request`, and everything that an approval would depend on.
 fn asked_by(
     machine: &Machine,
     run: &Run,
@@ -65,7 +65,7 @@ fn asked_by(
 }
 
 impl Work<'_> {
-    /// Records that a client asks its person about a transition, where one has to agree.
+    /// Records that a client asks its person about a transition that needs an approval.
     pub(super) fn ask_in_prompt(
         &mut self,
         request: &TransitionRequest,
@@ -87,9 +87,9 @@ impl Work<'_> {
         Ok(Reply::Pending { message, id })
     }
 
-    /// Returns who said yes to exactly this question in a client's prompt, and to which request.
+    /// Returns who approved exactly this question in a client's prompt, and the id of the request.
     ///
-    /// The question must still be open: what was refused meanwhile is no yes.
+    /// The request must still be open, because a rejection in the meantime overrides the approval.
     pub(super) fn consent(
         &self,
         path: &FramePath,
@@ -110,7 +110,7 @@ impl Work<'_> {
         Some((consent.by.clone(), open?.clone()))
     }
 
-    /// Closes what a client asked in its prompt and was not answered with yes.
+    /// Closes the requests in a client's own prompt that were not approved.
     pub(super) fn close_prompts(
         &mut self,
         session: &str,

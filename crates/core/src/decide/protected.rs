@@ -1,4 +1,4 @@
-//! Protected things that changed: recorded, and the run stands still.
+//! Protected things that changed: records the changes and pauses the run.
 
 use super::{Answered, Reply, Work};
 use crate::{
@@ -7,15 +7,15 @@ use crate::{
     substance::FrozenChange,
 };
 
-/// Who pauses a run because of them.
+/// Name of whoever pauses the run because of them.
 const BY: &str = "interlock";
-/// Changes named in the reason of the pause.
+/// Maximum number of changes named in the reason of the pause.
 const NAMED_MAX: usize = 5;
-/// Changes recorded of one report; more are not looked at one by one.
+/// Maximum number of changes recorded from one report.
 const CHANGES_MAX: usize = 256;
 
 impl Work<'_> {
-    /// Records files that changed unseen, where evidence stands that they make stale.
+    /// Records files that changed unseen, if that makes evidence stale.
     pub(super) fn report_files(&mut self, files: &[String], before: Option<&CallId>) -> Answered {
         self.open()?;
         let call = before.and_then(|id| self.run.calls.iter().find(|call| call.id == *id));
@@ -35,7 +35,7 @@ impl Work<'_> {
         Ok(Reply::Accepted)
     }
 
-    /// Records how frozen files differ, where that is news.
+    /// Records the differences of frozen files, if they are new.
     pub(super) fn report_frozen(&mut self, changes: &[FrozenChange]) -> Answered {
         self.open()?;
         if self.run.frozen != changes {
@@ -46,7 +46,7 @@ impl Work<'_> {
         Ok(Reply::Accepted)
     }
 
-    /// Records what no person has seen yet, and pauses the run.
+    /// Records the changes that no person has seen yet, and pauses the run.
     pub(super) fn report_protected(&mut self, changes: &[ProtectedChange]) -> Answered {
         self.open()?;
         let news: Vec<ProtectedChange> = changes
@@ -69,7 +69,7 @@ impl Work<'_> {
         Ok(Reply::Accepted)
     }
 
-    /// Tells whether a change is neither waiting for a person already nor accepted by one.
+    /// Tells whether a change is new: neither waiting for a person nor accepted by one.
     fn is_news(&self, change: &ProtectedChange) -> bool {
         let run = &self.run;
         let waits = run.changed.iter().any(|known| known == change);
@@ -78,7 +78,7 @@ impl Work<'_> {
     }
 }
 
-/// Says what changed and what a person does about it.
+/// Describes the changes and what a person can do.
 fn reason(changes: &[ProtectedChange]) -> String {
     let named: Vec<String> = changes
         .iter()

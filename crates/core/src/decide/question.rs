@@ -1,4 +1,4 @@
-//! What exactly a person is asked, as a digest that holds for nothing else.
+//! The question that a person is asked, as a digest that identifies it.
 
 use serde_json::{Value, json};
 
@@ -13,10 +13,10 @@ use crate::{
 };
 
 impl Work<'_> {
-    /// Names all that a yes to `asked`, which would take `transition`, rests on.
+    /// Returns everything that an approval of `asked`, which would take `transition`, depends on.
     ///
-    /// The run and its workflow, the frame and its stay, the event, the data,
-    /// and whatever its guards read. What is changed of these makes another question.
+    /// This includes the run and its workflow, the frame and its stay, the event, the data, and the values that the guards
+    /// read. A change to any of these makes it another question.
     pub(super) fn question(
         &self,
         path: &FramePath,

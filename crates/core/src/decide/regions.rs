@@ -1,8 +1,8 @@
-//! Regions below a state: started, ended, joined.
+//! Regions below a state: how they start, end and join.
 //!
-//! [`branches`] runs the branches of a fork, [`converge`] lines of a fork that meet, [`items`] a line for each
-//! item of an output, [`sequence`] a machine for each line of text, one after the other. [`reach`] says which
-//! lines wait for which others, [`room`] how many may be at work.
+//! [`branches`] runs the branches of a fork, [`converge`] regions that wait for each other at a state, [`items`] a region
+//! for each item of an output, and [`sequence`] a machine for each line of text in turn. [`reach`] determines which regions
+//! wait for which others, [`room`] how many states may be active.
 
 mod branches;
 mod converge;
@@ -22,26 +22,26 @@ use crate::{
 };
 
 impl Work<'_> {
-    /// Returns the state around the line at `path`, if it is one of lines that meet or of items.
+    /// Returns the state around the region at `path`, if it is a region that converges or that of an item.
     fn around(&self, path: &FramePath) -> Option<(FramePath, &State)> {
         let (parent, _) = path.split_last()?;
         let frame = self.run.frame(&parent)?;
         Some((parent, frame.state(self.machine)?))
     }
 
-    /// Returns the frame above the line at `path`, if it is one of lines that meet.
+    /// Returns the frame above the region at `path`, if it is a region that converges.
     pub(super) fn meets(&self, path: &FramePath) -> Option<FramePath> {
         let (parent, state) = self.around(path)?;
         let parallel = state.activity.parallel()?;
         parallel.meets().then_some(parent)
     }
 
-    /// Tells whether the frame at `path` is a line of a fork that meets, or of an item.
+    /// Tells whether the frame at `path` is a region that converges or that of an item.
     pub(in crate::decide) fn is_line(&self, path: &FramePath) -> bool {
         self.meets(path).is_some() || self.items_around(path).is_some()
     }
 
-    /// Returns the frame above the line at `path` and its items, if it is the line of one.
+    /// Returns the frame above the region at `path` and its items, if it is the region of an item.
     pub(in crate::decide) fn items_around(
         &self,
         path: &FramePath,
@@ -50,7 +50,7 @@ impl Work<'_> {
         Some((parent, state.activity.items()?))
     }
 
-    /// Starts regions and settles each, in their order.
+    /// Starts regions and settles each of them, in order.
     fn start_regions(&mut self, path: &FramePath, start: RegionsStart) -> Result<(), Refusal> {
         let regions = start.regions(path).into_iter().map(|(region, _)| region);
         let regions: Vec<FramePath> = regions.collect();

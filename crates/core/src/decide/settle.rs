@@ -1,4 +1,4 @@
-//! What follows from entering a state: what it does begins, and its ends are passed up.
+//! Consequences of entering a state: its activity begins, and the ends of frames propagate upwards.
 
 use interlock_expr::text::Files;
 
@@ -15,10 +15,9 @@ use crate::{
 };
 
 impl Work<'_> {
-    /// Carries on from the state that the frame at `path` has just entered.
+    /// Continues from the state that the frame at `path` has just entered.
     ///
-    /// What follows from that is carried on with here too, one after the other:
-    /// however long the way, the stack does not grow.
+    /// The consequences are handled here in a loop, so that the stack does not grow with the number of steps.
     pub(super) fn settle(&mut self, path: &FramePath) -> Result<(), Refusal> {
         self.due.push(path.clone());
         if self.settling {
@@ -60,7 +59,7 @@ impl Work<'_> {
         self.begin_state(path)
     }
 
-    /// Begins the state that the frame at `path` has entered, where nothing keeps it from that.
+    /// Begins the state that the frame at `path` has entered, if nothing prevents it.
     pub(super) fn begin_state(&mut self, path: &FramePath) -> Result<(), Refusal> {
         if self.on_enter(path)? {
             return Ok(());
@@ -88,7 +87,7 @@ impl Work<'_> {
         }
     }
 
-    /// Ends a run that moved on and on without anything to do.
+    /// Ends a run that takes transitions without end and performs no effect.
     fn stop_endless(&mut self) -> Result<(), Refusal> {
         if !self.run.is_over() {
             let limit = self.machine.limits.steps_max;
@@ -141,7 +140,7 @@ impl Work<'_> {
         }
     }
 
-    /// Raises an event of the state's own activity. Without a transition, its frame fails.
+    /// Raises an event of the state's own activity. Without a matching transition, its frame fails.
     pub(super) fn raise_own(
         &mut self,
         path: &FramePath,

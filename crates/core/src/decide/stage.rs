@@ -1,4 +1,4 @@
-//! Model stages: from Setup to Next.
+//! Model stages: the phases from Setup to Next.
 
 mod calls;
 mod end;
@@ -28,11 +28,11 @@ use interlock_expr::{
 use serde_json::Value;
 use std::fmt::Write as _;
 
-/// Bytes that a filled body may have.
+/// Maximum size of a filled body in bytes.
 const BODY_MAX: usize = 256 * 1024;
 
 impl<'a> Work<'a> {
-    /// Answers what the attempt of a stage is asked.
+    /// Handles a command to the attempt of a stage.
     pub(super) fn stage(
         &mut self,
         path: &FramePath,
@@ -73,7 +73,7 @@ impl<'a> Work<'a> {
         Ok(Reply::Accepted)
     }
 
-    /// Refuses what is for another attempt than the one under way.
+    /// Refuses commands to an attempt other than the one in progress.
     fn attempt_of(&self, path: &FramePath, attempt: u32) -> Result<(), Refusal> {
         let frame = self.run.frame(path).filter(|_| self.is_open(path));
         let under_way = frame.is_some_and(|frame| {
@@ -91,7 +91,7 @@ impl<'a> Work<'a> {
         ))
     }
 
-    /// Returns the frame, its stage and what its attempt has come to.
+    /// Returns the frame, its stage and the progress of its attempt.
     fn progress(
         &self,
         path: &FramePath,
@@ -107,7 +107,7 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// Refuses data that would take the place of what stages handed in.
+    /// Refuses data that would replace the results of stages.
     pub(super) fn refuse_upstream(&self, data: &Object) -> Result<(), Refusal> {
         if data.contains_key(UPSTREAM) && self.machine.has_stages() {
             return Err(Refusal::new(
@@ -118,12 +118,12 @@ impl<'a> Work<'a> {
         Ok(())
     }
 
-    /// Returns what holds for all stages.
+    /// Returns the rules for all stages.
     fn rules(&self) -> StageRules {
         self.machine.stages.clone().unwrap_or_default()
     }
 
-    /// Returns what becomes of calls in stages that list no tools.
+    /// Returns the mode for calls in stages that list no tools.
     fn mode(&self) -> ModeRules {
         self.run.mode().cloned().unwrap_or_else(|| {
             let rules = self.rules();
@@ -134,7 +134,7 @@ impl<'a> Work<'a> {
         })
     }
 
-    /// Setup and Init, then the gate.
+    /// Runs Setup and Init, then the gate.
     fn begin_attempt(
         &mut self,
         path: &FramePath,
@@ -193,7 +193,7 @@ impl<'a> Work<'a> {
         self.exit(path, End::Skipped)
     }
 
-    /// Ends what of the stage at `path` has waited or worked too long; tells whether it did.
+    /// Ends the stage at `path` or its wait if a deadline has passed; tells whether it did.
     pub(super) fn stage_is_due(&mut self, path: &FramePath) -> Result<bool, Refusal> {
         if self.run.paused.is_some() {
             return Ok(false);
@@ -230,7 +230,7 @@ impl<'a> Work<'a> {
         Ok(true)
     }
 
-    /// A person is asked before the state at `path` begins; tells whether it has to wait.
+    /// Asks a person before the state at `path` begins; tells whether it has to wait.
     pub(super) fn ask_before_entry(&mut self, path: &FramePath) -> Result<bool, Refusal> {
         let (frame, machine) = self.stand(path)?;
         if frame.stay.entry_request().is_some() {
@@ -264,7 +264,7 @@ impl<'a> Work<'a> {
         Ok(true)
     }
 
-    /// Says what a person is asked before the state at `path` begins, where the workflow does not.
+    /// Returns the question asked before the state at `path` begins, if the workflow has none.
     fn entry_question(&self, path: &FramePath) -> Result<String, Refusal> {
         let (frame, machine) = self.stand(path)?;
         let state = item_title(self.machine, &self.run, path);
@@ -280,7 +280,7 @@ impl<'a> Work<'a> {
         Ok(question)
     }
 
-    /// The conversation of the line at `path` was condensed, or could not be.
+    /// Handles the result of condensing the conversation of the region at `path`.
     fn condensed(
         &mut self,
         path: &FramePath,
@@ -305,12 +305,12 @@ impl<'a> Work<'a> {
     }
 }
 
-/// Returns the names of context keys that only a stage's texts see.
+/// Names of the context keys that only a stage's texts see.
 const OWN_NAMES: [&str; 3] = ["stage", "attempt", "run"];
 
-/// Fills a text of the stage at `path` as its attempt is given it.
+/// Fills a text of the stage at `path` for its current attempt.
 ///
-/// `None`: the run stands elsewhere. The error is one clause.
+/// `None`: the run is not in that stage. The error is one clause.
 #[must_use]
 pub fn stage_text(
     machine: &Machine,
@@ -321,9 +321,9 @@ pub fn stage_text(
     filled_text(machine, run, path, text).0
 }
 
-/// Returns what the model of the stage at `path` is told first.
+/// Returns the first message to the model of the stage at `path`.
 ///
-/// `None`: the run stands elsewhere, or the stage has no task of its own. The error is one clause.
+/// `None`: the run is not in that stage, or the stage has no task of its own. The error is one clause.
 #[must_use]
 pub fn stage_task(
     machine: &Machine,
@@ -340,7 +340,7 @@ pub fn stage_task(
     Some(filled.map(|filled| complete_task(machine, run, frame, task, filled)))
 }
 
-/// Fills a text of a stage, and tells which blocks of templates stayed as they are written.
+/// Fills a text of a stage, and returns the blocks of templates that could not be filled.
 fn filled_text(
     machine: &Machine,
     run: &Run,

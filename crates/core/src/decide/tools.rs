@@ -1,4 +1,4 @@
-//! What of the surroundings a person has to look at: tools of servers that changed, a project that widens.
+//! Changes around a run that a person has to decide about: changed server tools, and a project that widens permissions.
 
 use super::{Answered, Reply, Work};
 use crate::{
@@ -8,7 +8,7 @@ use crate::{
 };
 
 impl Work<'_> {
-    /// Records what a person said about the project.
+    /// Records a person's decision about the project.
     pub(super) fn decide_trust(
         &mut self,
         project: &str,
@@ -25,7 +25,7 @@ impl Work<'_> {
         Ok(Reply::Accepted)
     }
 
-    /// Records that a person's token is in the agent's hands.
+    /// Records that a person's token was exposed to the agent.
     pub(super) fn report_token(&mut self, place: TokenPlace) -> Answered {
         self.open()?;
         self.emit(Event::TokenSeen { place });
@@ -58,7 +58,7 @@ impl Work<'_> {
         Ok(Reply::Accepted)
     }
 
-    /// Takes a tool as it was reported last, and only so.
+    /// Accepts a tool in the version that was reported last.
     pub(super) fn accept_tool(&mut self, server: &str, tool: &str, by: &str) -> Answered {
         self.open()?;
         let waiting = &self.run.tools_changed;

@@ -1,4 +1,4 @@
-//! Transitions: which one an event takes, and what taken it means.
+//! Transitions: which one an event selects, and what taking it does.
 
 use interlock_expr::nearest::nearest;
 
@@ -16,7 +16,7 @@ use crate::{
 };
 
 impl Work<'_> {
-    /// Answers a request for a transition; a refusal is recorded.
+    /// Decides a request for a transition; a refusal is recorded.
     pub(super) fn transition(&mut self, request: &TransitionRequest) -> Answered {
         let answered = self.try_transition(request);
         if let Err(refusal) = &answered
@@ -71,7 +71,7 @@ impl Work<'_> {
         Ok(address.path)
     }
 
-    /// Finds what the event leads to and takes it, or parks it.
+    /// Selects the transition of the event, and takes it or asks a person first.
     fn ask_event(&mut self, path: &FramePath, request: &TransitionRequest) -> Answered {
         let (frame, machine) = self.stand(path)?;
         let state = state_of(machine, frame)?;
@@ -173,7 +173,7 @@ impl Work<'_> {
         ))
     }
 
-    /// Refuses, before anything is recorded, what taken `target` would run into.
+    /// Refuses a transition to `target` that would fail, before anything is recorded.
     pub(super) fn possible(&self, path: &FramePath, target: &Target) -> Result<(), Refusal> {
         let (frame, machine) = self.stand(path)?;
         match target {
@@ -200,7 +200,7 @@ impl Work<'_> {
         }
     }
 
-    /// Counts the calls that the frame at `path` stands in.
+    /// Counts the calls that surround the frame at `path`.
     pub(super) fn call_depth(&self, path: &FramePath) -> usize {
         let mut frame = &self.run.root;
         let mut depth = 0;
@@ -278,7 +278,7 @@ impl Work<'_> {
     }
 }
 
-/// Whose transition is taken, and with what.
+/// The origin and the data of a transition to take.
 #[derive(Debug)]
 pub(super) struct Taken {
     pub(super) event: EventName,
@@ -286,7 +286,7 @@ pub(super) struct Taken {
     pub(super) by: String,
 }
 
-/// Refuses data with a key that the engine keeps for itself.
+/// Refuses data with a key that is reserved for the engine.
 pub(super) fn refuse_reserved(data: &Object) -> Result<(), Refusal> {
     let reserved = data.keys().find(|key| key.starts_with('_'));
     reserved.map_or(Ok(()), |key| {
@@ -295,7 +295,7 @@ pub(super) fn refuse_reserved(data: &Object) -> Result<(), Refusal> {
     })
 }
 
-/// Returns the state a frame stands in.
+/// Returns the current state of a frame.
 pub(super) fn state_of<'a>(machine: &'a Machine, frame: &Frame) -> Result<&'a State, Refusal> {
     machine.states.get(&frame.at).ok_or_else(|| {
         Refusal::new(
@@ -305,10 +305,9 @@ pub(super) fn state_of<'a>(machine: &'a Machine, frame: &Frame) -> Result<&'a St
     })
 }
 
-/// Returns what `event` of the activity itself leads to from where `frame` stands.
+/// Returns the rule for `event` of the activity itself in the current state of `frame`.
 ///
-/// The error of a state that opens lines of items is about opening them: once
-/// they are there, a failure is one of theirs.
+/// The `error` of a state with items is raised only if starting their regions fails; later failures belong to the regions.
 pub(super) fn rule_of<'a>(state: &'a State, frame: &Frame, event: &EventName) -> Option<&'a Rule> {
     let is_of_lines = state.activity.items().is_some() && !frame.regions.is_empty();
     let rule = state.on.get(event);
@@ -355,7 +354,7 @@ pub(super) fn reasons(failed: &[Unmet]) -> String {
     reasons.join("; ")
 }
 
-/// Tells an agent that sent the value along that it counts from the next transition on.
+/// Tells an agent that sent the value with this transition that it counts from the next one on.
 fn later(failed: &[Unmet], data: &Object) -> String {
     let sent = failed
         .iter()
@@ -366,12 +365,12 @@ fn later(failed: &[Unmet], data: &Object) -> String {
     })
 }
 
-/// Names a state for the events of composite states.
+/// Returns the event of composite states that have ended.
 pub(super) fn done() -> EventName {
     EventName::new("done")
 }
 
-/// Names the event of a failed activity.
+/// Returns the event of a failed activity.
 pub(super) fn error() -> EventName {
     EventName::new("error")
 }

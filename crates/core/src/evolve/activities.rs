@@ -1,4 +1,4 @@
-//! Folds what Interlock itself carries out: effects, items, variables.
+//! Folds the events of activities that Interlock runs: effects, items, variables.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::{
     run::{Frame, Progress, Run, Running, RunningAt},
 };
 
-/// Characters of the reason of a failed try that are kept.
+/// Maximum number of characters kept of the reason of a failed attempt.
 const TROUBLE_MAX: usize = 300;
 
 /// Folds an event of an effect.
@@ -106,7 +106,7 @@ fn stand(run: &mut Run, path: &FramePath, at: RunningAt) {
     }
 }
 
-/// Notes the error that a transition handles.
+/// Stores the error that a transition handles.
 pub(super) fn catch(frame: &mut Frame) {
     if let Some(failure) = &frame.stay.failure {
         frame.line.caught = Some(Arc::new(Caught {
@@ -121,7 +121,7 @@ pub(super) fn catch(frame: &mut Frame) {
     }
 }
 
-/// Sets variables everywhere they are visible from outside of called machines.
+/// Sets variables wherever they are visible from outside called machines.
 pub(super) fn set_variables(frame: &mut Frame, values: &Object) {
     Arc::make_mut(&mut frame.line.context).extend(values.clone());
     for region in &mut frame.regions {

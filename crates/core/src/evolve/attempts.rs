@@ -1,4 +1,4 @@
-//! Changes an attempt of a model stage that is under way.
+//! Changes an attempt of a model stage in progress.
 
 use crate::{
     attempt::{CallStatus, StageAttempt},
@@ -6,7 +6,7 @@ use crate::{
     run::Run,
 };
 
-/// Changes the attempt at `path`, if one is under way there.
+/// Changes the attempt at `path`, if one is in progress there.
 pub(super) fn act(run: &mut Run, path: &FramePath, change: impl FnOnce(&mut StageAttempt)) {
     let progress = run
         .frame_mut(path)
@@ -16,7 +16,7 @@ pub(super) fn act(run: &mut Run, path: &FramePath, change: impl FnOnce(&mut Stag
     }
 }
 
-/// Notes what became of a call of the last message.
+/// Sets the status of a call of the last message.
 pub(super) fn set_status(run: &mut Run, path: &FramePath, id: &CallId, status: CallStatus) {
     act(run, path, |progress| {
         if let Some(call) = progress.calls.iter_mut().find(|call| call.id == *id) {
@@ -25,7 +25,7 @@ pub(super) fn set_status(run: &mut Run, path: &FramePath, id: &CallId, status: C
     });
 }
 
-/// Counts the time that a person was waited for.
+/// Adds to the time spent waiting for people.
 pub(super) fn waited(run: &mut Run, path: &FramePath, ms: u64) {
     act(run, path, |progress| {
         progress.waited_ms = progress.waited_ms.saturating_add(ms);

@@ -1,4 +1,4 @@
-//! Calls of tools: what was allowed, what ended, and who is bound where.
+//! Folds the events of tool calls and of sub-agents: verdicts, results, bindings.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use crate::{
     substance::Checked,
 };
 
-/// Open calls remembered at most; `decide` settles older ones first.
+/// Maximum number of open calls kept; `decide` settles older ones first.
 const OPEN_CALLS_MAX: usize = 256;
 
 pub(super) fn allow(run: &mut Run, path: &FramePath, call: &CallRecord, marks: &CallMarks) {
@@ -23,7 +23,7 @@ pub(super) fn allow(run: &mut Run, path: &FramePath, call: &CallRecord, marks: &
     remember(run, path, call, marks, false);
 }
 
-/// Binds a sub-agent; one that had stopped there has it no more.
+/// Binds a sub-agent to a branch; one that had stopped there loses its binding.
 pub(super) fn bind(run: &mut Run, agent: &AgentId, path: &FramePath) {
     run.away.remove(agent);
     let Run { agents, away, .. } = run;
@@ -84,15 +84,15 @@ pub(super) struct CallOutcome<'a> {
     pub(super) ok: bool,
     pub(super) exit: Option<i64>,
     pub(super) commands: &'a [ProbedCommand],
-    /// What else was seen of its line; `None`: nobody looked.
+    /// Results of further checks of the shell line; `None`: there were none.
     pub(super) checked: Option<&'a Checked>,
-    /// Whether it may have written until it ended.
+    /// Whether the call may have written until it ended.
     pub(super) writes: bool,
-    /// Whether no end was seen, so that the true one may still come.
+    /// Whether no end was seen, so that the real one may still arrive.
     pub(super) assumed: bool,
 }
 
-/// Counts a call that a client's own prompt let run, and closes its question with yes.
+/// Counts a call that the client's own prompt allowed, and settles its request as approved.
 fn admit_asked(run: &mut Run, id: &CallId) {
     let asked = |call: &OpenCall| call.asked && call.id == *id;
     let Some(index) = run.calls.iter().position(asked) else {
@@ -111,7 +111,7 @@ fn admit_asked(run: &mut Run, id: &CallId) {
     }
 }
 
-/// Ends a call as its client tells; what `interlock exec` saw of its line stands.
+/// Ends a call as its client reports it; what `interlock exec` saw of its line takes precedence.
 pub(super) fn end_call(run: &mut Run, id: &CallId, outcome: CallOutcome<'_>, bytes: u64) {
     // The client's own prompt said yes: the call ran, so it counts from here.
     admit_asked(run, id);
@@ -144,7 +144,7 @@ pub(super) fn end_call(run: &mut Run, id: &CallId, outcome: CallOutcome<'_>, byt
     }
 }
 
-/// Notes that `interlock exec` runs the line of a call: whoever was asked has said yes.
+/// Records that `interlock exec` runs the line of a call, so anybody who was asked has approved.
 pub(super) fn start_line(run: &mut Run, id: &CallId, settles: bool) {
     if settles {
         admit_asked(run, id);
@@ -157,7 +157,7 @@ pub(super) fn start_line(run: &mut Run, id: &CallId, settles: bool) {
     }
 }
 
-/// Notes how the line of a call ended, and settles the call by that where the line was started to.
+/// Records how the line of a call ended, and settles the call if the line was started to do so.
 pub(super) fn end_line(run: &mut Run, id: &CallId, mut line: ShellLine) {
     let seq = run.seq;
     let wrote = !line.wrote.is_empty();
@@ -189,9 +189,9 @@ pub(super) fn end_line(run: &mut Run, id: &CallId, mut line: ShellLine) {
     }
 }
 
-/// Folds what the end of a call proves, and what it makes stale.
+/// Folds the evidence that the end of a call gives, and the evidence that it makes stale.
 ///
-/// `in_order` tells whether all that it wrote is known to have come before its checks.
+/// `in_order` tells whether everything that the call wrote is known to precede its checks.
 fn settle(run: &mut Run, call: &OpenCall, outcome: CallOutcome<'_>, in_order: bool) {
     let begun_seq = call.begun_seq;
     let takes_baseline = run.takes_baseline();
@@ -228,10 +228,9 @@ fn settle(run: &mut Run, call: &OpenCall, outcome: CallOutcome<'_>, in_order: bo
     }
 }
 
-/// Returns the exit code that an outcome proves, where it says anything; `Some(None)`: not known.
+/// Returns the exit code that an outcome proves, if it proves one; `Some(None)`: unknown.
 ///
-/// The line as a whole speaks first: where its code is that of the check, nothing else was
-/// needed to see it.
+/// The exit code of the whole line takes precedence: if it is that of the check, no other observation is needed.
 fn seen(mark: &EvidenceMark, shell: bool, outcome: CallOutcome<'_>) -> Option<Option<i64>> {
     if !shell {
         return Some(Some(i64::from(!outcome.ok)));
@@ -246,7 +245,7 @@ fn seen(mark: &EvidenceMark, shell: bool, outcome: CallOutcome<'_>) -> Option<Op
     }
 }
 
-/// Returns the exit code that all starts of the probed commands have in common.
+/// Returns the exit code that all starts of the probed commands share.
 fn probed(mark: &EvidenceMark, commands: &[ProbedCommand]) -> Option<Option<i64>> {
     let mut codes = mark.probes.iter().flat_map(|probe| {
         let seen = commands.iter().filter(|seen| seen.at == probe.at);
@@ -262,7 +261,7 @@ pub(super) fn release(run: &mut Run, path: &FramePath) {
     free(run, |bound| path.holds(bound));
 }
 
-/// Takes their branch from the sub-agents that `is` there.
+/// Releases the branches of sub-agents for which `is` is true.
 pub(super) fn free(run: &mut Run, is: impl Fn(&FramePath) -> bool) {
     run.agents.retain(|_, bound| !is(bound));
     let Run { agents, away, .. } = run;

@@ -1,4 +1,4 @@
-//! Protected things and tools that changed, until a person has seen them.
+//! Protected things and tools that have changed and that no person has accepted yet.
 
 use crate::{
     event::{ProtectedChange, ToolChange},
@@ -6,10 +6,10 @@ use crate::{
     run::{AcceptedTool, Run},
 };
 
-/// Changes that wait for a person at most.
+/// Maximum number of changes that wait for a person.
 const CHANGES_MAX: usize = 256;
 
-/// Makes stale what was seen before files changed that no call was seen to change.
+/// Makes earlier evidence stale after files changed without a call that was seen to change them.
 pub(super) fn report_files(run: &mut Run, before: Option<&CallId>) {
     let call = before.and_then(|id| run.calls.iter().find(|call| call.id == *id));
     // What that call proves is newer than the change.
@@ -17,7 +17,7 @@ pub(super) fn report_files(run: &mut Run, before: Option<&CallId>) {
     run.last_write = run.last_write.max(Some(at));
 }
 
-/// Keeps the newest report of each protected thing until a person has seen it.
+/// Stores the newest report of each protected thing until a person accepts it.
 pub(super) fn report_protected(run: &mut Run, changes: &[ProtectedChange]) {
     for change in changes {
         run.changed.retain(|known| known.path != change.path);
@@ -27,7 +27,7 @@ pub(super) fn report_protected(run: &mut Run, changes: &[ProtectedChange]) {
     }
 }
 
-/// What a person has seen is from now on as it should be.
+/// Accepts the changes that a person has seen.
 pub(super) fn accept_changes(run: &mut Run) {
     for change in std::mem::take(&mut run.changed) {
         if !change.undone {
@@ -36,7 +36,7 @@ pub(super) fn accept_changes(run: &mut Run) {
     }
 }
 
-/// Keeps the newest report of each changed tool until a person has seen it.
+/// Stores the newest report of each changed tool until a person accepts it.
 pub(super) fn report_tool(run: &mut Run, change: &ToolChange) {
     run.tools_changed
         .retain(|known| known.server != change.server || known.tool != change.tool);

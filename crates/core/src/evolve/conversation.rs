@@ -1,4 +1,4 @@
-//! Folds what changes the conversation of a line.
+//! Folds the events that change a region's conversation.
 
 use std::sync::Arc;
 
@@ -14,10 +14,10 @@ use crate::{
     run::{BeforeOutput, Frame, Run, RunKind},
 };
 
-/// The context key of the names of files that came with the run.
+/// Context key of the names of files that were attached to the run.
 const FILE_NAMES: &str = "file_names";
 
-/// Begins the conversation of the outermost line.
+/// Begins the conversation of the root frame.
 pub(super) fn open(frame: &mut Frame, input: &RunInput) {
     frame.before = Some(Box::new(before(frame, StateName::new(""))));
     let parsed = parse_output(&input.text);
@@ -161,7 +161,7 @@ fn change_input(run: &mut Run, text: &str, at_ms: u64) {
     }
 }
 
-/// Takes the output of the state that the line stands in.
+/// Adds the output of the current state to the context and the conversation.
 fn keep(frame: &mut Frame, flags: &DataFlags) {
     let text = Conversation::text_of(&frame.line.output);
     let parsed = match frame.line.output.as_ref() {

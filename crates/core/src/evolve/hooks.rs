@@ -1,8 +1,7 @@
-//! Where the events of a durable run change more than the chart.
+//! Hooks for the events of a durable run that change more than states and transitions.
 //!
-//! A guarded run keeps where it stands and what was used up. One that Interlock carries out itself also keeps
-//! outputs and failures for the guards that read them, and how many states it has entered. Deciding has hooks
-//! of its own, in `decide/hooks.rs`.
+//! A guarded run stores its current states and their usage. A durable run also stores outputs and failures, for the
+//! guards that read them, and the number of states it has entered. Deciding has its own hooks, in `decide/hooks.rs`.
 
 use std::sync::Arc;
 
@@ -16,14 +15,14 @@ use crate::{
     run::Run,
 };
 
-/// Counts the entry of a state, in runs that are bounded by it.
+/// Counts the entry of a state, in runs with a limit on entries.
 pub(super) fn on_entry(run: &mut Run) {
     if run.is_durable() {
         run.entered += 1;
     }
 }
 
-/// Keeps why the activity at `path` failed; `None`: it ended well.
+/// Stores why the activity at `path` failed; `None`: it succeeded.
 pub(super) fn on_output(run: &mut Run, path: &FramePath, error: Option<&Cause>) {
     if run.is_durable()
         && let Some(frame) = run.frame_mut(path)
@@ -32,7 +31,7 @@ pub(super) fn on_output(run: &mut Run, path: &FramePath, error: Option<&Cause>) 
     }
 }
 
-/// Drops the regions below one that has ended, unless it may go on where it failed.
+/// Drops the regions below one that has ended, unless it can continue after its failure.
 pub(super) fn on_region_end(run: &mut Run, path: &FramePath, outcome: RegionOutcome) {
     let may_go_on = run.is_durable() && outcome != RegionOutcome::Succeeded;
     if !may_go_on && let Some(region) = region_mut(run, path) {
@@ -40,7 +39,7 @@ pub(super) fn on_region_end(run: &mut Run, path: &FramePath, outcome: RegionOutc
     }
 }
 
-/// Keeps what regions have brought together in the frame at `path`, and why they failed.
+/// Stores the merged results of regions in the frame at `path`, and why regions failed.
 pub(super) fn on_join(
     run: &mut Run,
     path: &FramePath,

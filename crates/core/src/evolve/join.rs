@@ -1,4 +1,4 @@
-//! Folds regions that join, and separates them again.
+//! Folds the joining of regions, and separates joined regions again.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use crate::{
     run::{Entry, Frame, RegionBefore, RegionEnd},
 };
 
-/// Separates regions that continued as one: each waits again, as it was.
+/// Separates regions that continued as one; each waits again in its earlier state.
 pub(super) fn separate(frame: &mut Frame, first: &str) {
     let joined = frame.regions.iter_mut().find(|region| region.name == first);
     let Some(others) = joined.map(Arc::make_mut).and_then(|region| {

@@ -1,4 +1,4 @@
-//! Folds regions: started, ended, joined, separated; and machines that a state calls.
+//! Folds the events of regions (started, ended, joined, separated) and of called machines.
 
 use std::sync::Arc;
 
@@ -181,7 +181,7 @@ fn start_regions(run: &mut Run, path: &FramePath, start: &RegionsStart) {
     }
 }
 
-/// Makes the region of a branch, which starts with all that the frame above it has.
+/// Creates the region of a branch, which starts with the data of the frame above it.
 fn start_branch(frame: &Frame, branch: &BranchStart, seq: u64, ms: u64) -> Region {
     let context = Arc::clone(&frame.line.context);
     let machine = frame.machine.clone();
@@ -192,7 +192,7 @@ fn start_branch(frame: &Frame, branch: &BranchStart, seq: u64, ms: u64) -> Regio
     Region::open(&branch.name, started)
 }
 
-/// Replaces the region at `path` by several, which stand beside it.
+/// Replaces the region at `path` by several regions of the same parent.
 fn split(run: &mut Run, path: &FramePath, branches: &[BranchStart]) {
     let (seq, ms) = (run.seq, entered_ms(run, path));
     let Some(region) = region_mut(run, path) else {
@@ -242,7 +242,7 @@ fn start_text_line(
     frame.regions = vec![Arc::new(Region::open(&index.to_string(), inner))];
 }
 
-/// Ends the machine of a line of text: its context is that of the frame above it again.
+/// Ends the machine of a line of text and returns its context to the frame above it.
 fn end_text_line(run: &mut Run, path: &FramePath, failed: bool) {
     let holder = path.split_last().map(|(holder, _)| holder);
     let Some(frame) = holder.and_then(|holder| run.frame_mut(&holder)) else {
@@ -352,7 +352,7 @@ fn entered_ms(run: &Run, path: &FramePath) -> u64 {
     run.frame(path).map_or(0, |frame| frame.stay.entered_ms)
 }
 
-/// Gives the next state of a chain the item, with `value` for its own from now on.
+/// Passes the item to the next state of a chain; `value`, if given, replaces it.
 fn pass_item(dialogue: &mut Conversation, value: Option<&Value>) {
     if let (Some(value), Some(item)) = (value, dialogue.item.as_mut()) {
         item.value = value.clone();
@@ -362,7 +362,7 @@ fn pass_item(dialogue: &mut Conversation, value: Option<&Value>) {
     dialogue.gathered = false;
 }
 
-/// Returns the context that the region of an item begins with.
+/// Returns the initial context of an item's region.
 fn item_context(frame: &Frame, value: &Value, keys: Option<&[String]>) -> Arc<Object> {
     let mut context = match keys {
         None => Arc::clone(&frame.line.context),

@@ -1,4 +1,4 @@
-//! Enters states once more: of a run that is opened again, or that follows another version of its workflow.
+//! Re-enters states: when a run is reopened, or when it moves to another version of its workflow.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use crate::{
     run::{Frame, Phase, RegionEnd, Run},
 };
 
-/// Follows another version of the workflow: every frame that stands enters its state once more.
+/// Moves the run to another version of the workflow: every active frame re-enters its state.
 pub(super) fn adopt(run: &mut Run, hash: &str, variables: &Object, at_ms: u64) {
     let seq = run.seq;
     run.adopted = Some(hash.to_owned());
@@ -16,14 +16,14 @@ pub(super) fn adopt(run: &mut Run, hash: &str, variables: &Object, at_ms: u64) {
     enter_again(&mut run.root, seq, at_ms, false);
 }
 
-/// Opens a run again: every frame that failed or stood enters its state once more.
+/// Reopens a run: every failed or active frame re-enters its state.
 pub(super) fn reopen(run: &mut Run, at_ms: u64) {
     let seq = run.seq;
     run.phase = Phase::Open;
     enter_again(&mut run.root, seq, at_ms, true);
 }
 
-/// Enters the state of every frame that stands once more; branches that `failed` wait for their turn to.
+/// Re-enters the states of all active frames; branches that `failed` wait for their turn.
 pub(super) fn enter_again(frame: &mut Frame, seq: u64, at_ms: u64, failed: bool) {
     for region in frame.regions.iter_mut().map(Arc::make_mut) {
         match region.ended {

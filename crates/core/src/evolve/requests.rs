@@ -1,4 +1,4 @@
-//! Folds what people are asked and what they answer: one life for transitions, states and calls.
+//! Folds the events of requests to people. Transitions, states and calls share one life cycle.
 
 use super::{
     attempts::{set_status, waited},
@@ -12,14 +12,14 @@ use crate::{
     run::{Entry, Granted, OpenCall, Request, Run, Settled, Settlement},
 };
 
-/// Settled requests remembered at most.
+/// Maximum number of settled requests kept.
 const SETTLED_MAX: usize = 32;
-/// Transitions that clients ask about in their prompts, remembered at most.
+/// Maximum number of open requests in clients' own prompts.
 const PROMPTS_MAX: usize = 64;
-/// Why what waited in a state that was left is void.
+/// Reason for requests that become void because their state was left.
 const LEFT: &str = "its state was left";
 
-/// What became of a request.
+/// How a request was settled.
 #[derive(Debug, Clone, Copy)]
 struct Word<'a> {
     how: Settlement,
@@ -39,7 +39,7 @@ impl<'a> Word<'a> {
     }
 }
 
-/// Folds an event in the life of a request.
+/// Folds an event of a request.
 pub(super) fn apply_request(run: &mut Run, event: &Event) {
     match event {
         Event::RequestOpened {
@@ -97,7 +97,7 @@ pub(super) fn apply_request(run: &mut Run, event: &Event) {
     }
 }
 
-/// Asks: a frame stands still for its own transition and for the beginning of its state.
+/// Opens a request; the frame waits if it is about its own transition or the entry of its state.
 fn open(run: &mut Run, request: Request) {
     match (&request.about, &request.prompt) {
         (About::Call(grant), _) => {
@@ -125,7 +125,7 @@ fn open(run: &mut Run, request: Request) {
     }
 }
 
-/// Asks about a call; who has asked already about just this call waits for that answer.
+/// Opens a request about a call, unless the same caller already waits for an answer about the same call.
 fn open_grant(run: &mut Run, request: Request, grant: &PendingGrant) {
     let PendingGrant {
         call, marks, then, ..
@@ -159,7 +159,7 @@ fn open_grant(run: &mut Run, request: Request, grant: &PendingGrant) {
     }
 }
 
-/// Ends the wait for an answer; what was said is remembered.
+/// Closes a request and stores the answer.
 fn end(run: &mut Run, path: &FramePath, id: &ApprovalId, word: Word<'_>) {
     let own = |request: &&Request| request.id() == *id;
     if let Some(request) = run
@@ -215,7 +215,7 @@ fn end(run: &mut Run, path: &FramePath, id: &ApprovalId, word: Word<'_>) {
     }
 }
 
-/// Settles the request for a call that ran because the client's own prompt said yes.
+/// Settles the request about a call that ran because the person approved it in the client's own prompt.
 pub(super) fn settle_in_prompt(run: &mut Run, call: &OpenCall) {
     let own = |request: &Request| {
         let prompted = request.prompt.as_ref();
@@ -243,12 +243,12 @@ pub(super) fn settle_in_prompt(run: &mut Run, call: &OpenCall) {
     }
 }
 
-/// Drops what was asked in a stay that is over.
+/// Drops the requests of a stay that has ended.
 pub(super) fn forget_stay(run: &mut Run, path: &FramePath, at_ms: u64) {
     void(run, LEFT, Some(at_ms), |request| request.path == *path);
 }
 
-/// Drops the requests and grants of an attempt of a stage that is over.
+/// Drops the requests and grants of a stage attempt that has ended.
 pub(super) fn void_stage(run: &mut Run, path: &FramePath) {
     void(run, "the attempt of its stage is over", None, |request| {
         request.path == *path && request.is_of_stage()
@@ -256,7 +256,7 @@ pub(super) fn void_stage(run: &mut Run, path: &FramePath) {
     run.calls.retain(|call| call.path != *path);
 }
 
-/// Drops all that waits at or below `path`.
+/// Drops all requests at or below `path`.
 pub(super) fn void_below(run: &mut Run, path: &FramePath, why: &str) {
     let mut standing = Vec::new();
     let mut frames = vec![path.clone()];
@@ -274,14 +274,14 @@ pub(super) fn void_below(run: &mut Run, path: &FramePath, why: &str) {
     void(run, why, None, |request| path.holds(&request.path));
 }
 
-/// Drops what was asked below `path`, but not its own.
+/// Drops all requests below `path`, but not those of `path` itself.
 pub(super) fn void_inside(run: &mut Run, path: &FramePath) {
     void(run, "its branch has ended", None, |request| {
         request.path != *path && path.holds(&request.path)
     });
 }
 
-/// Drops the requests that `are` over; those that nobody has answered are remembered as void.
+/// Drops the requests for which `are` is true; unanswered ones are stored as void.
 fn void(run: &mut Run, why: &str, at_ms: Option<u64>, are: impl Fn(&Request) -> bool) {
     let (over, open): (Vec<Request>, Vec<Request>) =
         std::mem::take(&mut run.requests).into_iter().partition(are);
@@ -291,7 +291,7 @@ fn void(run: &mut Run, why: &str, at_ms: Option<u64>, are: impl Fn(&Request) -> 
     }
 }
 
-/// Remembers what became of a request.
+/// Stores how a request was settled.
 fn keep(run: &mut Run, request: &Request, word: Word<'_>) {
     let at = run
         .frame(&request.path)

@@ -1,4 +1,4 @@
-//! Folds what happens in a model stage.
+//! Folds the events of model stages.
 
 use std::sync::Arc;
 
@@ -16,9 +16,9 @@ use crate::{
     run::{Frame, Run},
 };
 
-/// The context key of what stages handed in.
+/// Context key of the results that stages submitted.
 pub(crate) const UPSTREAM: &str = "upstream";
-/// The context key of the failure that a transition was taken for.
+/// Context key of the failure that a transition handled.
 const ERROR: &str = "error";
 
 /// Folds an event of a stage.
@@ -158,7 +158,7 @@ fn exit(frame: &mut Frame, payload: &Value, error: Option<&Cause>, again: bool) 
     frame.stay.failure = error.cloned().map(Cause::shortened);
 }
 
-/// Puts a payload among those of the other stages, as the stages are written.
+/// Inserts a payload among those of the other stages, in the order of the stages.
 fn keep(frame: &mut Frame, stage: &str, at: usize, payload: &Value) {
     let context: &mut Object = Arc::make_mut(&mut frame.line.context);
     context.shift_remove(ERROR);

@@ -1,4 +1,4 @@
-//! Evidence of substance: what of a report counts, and what later ones are compared with.
+//! Evidence from reports: which reports count, and which one later reports are compared with.
 
 use std::collections::btree_map::Entry;
 
@@ -9,7 +9,9 @@ use crate::{
     substance::{Checked, ReportBaseline, ReportProblem, ReportRead},
 };
 
-/// Notes which reports may be of another call, now that one of `marks` begins; says so of the new call.
+/// Marks the open calls whose reports a new call with `marks` may write.
+///
+/// Tells whether an open call may write a report of the new call.
 pub(super) fn overlaps(run: &mut Run, marks: &CallMarks) -> bool {
     if !may_write(marks) {
         return false;
@@ -24,7 +26,7 @@ pub(super) fn overlaps(run: &mut Run, marks: &CallMarks) -> bool {
     overlapped && reports(marks)
 }
 
-/// Notes the same for the call at `index`, which begins to run only now.
+/// Does the same for the call at `index`, which begins to run only now.
 pub(super) fn begins_late(run: &mut Run, index: usize) {
     let Some(call) = run.calls.remove(index) else {
         return;
@@ -39,7 +41,7 @@ pub(super) fn begins_late(run: &mut Run, index: usize) {
     );
 }
 
-/// Tells whether a call may write a file: a shell line may, whatever it is known to do.
+/// Tells whether a call may write a file; a shell line always may.
 fn may_write(marks: &CallMarks) -> bool {
     marks.shell || marks.writes
 }
@@ -48,7 +50,7 @@ fn reports(marks: &CallMarks) -> bool {
     marks.evidence.iter().any(|mark| mark.report.is_some())
 }
 
-/// Returns what was read of the report of `mark`, as far as it is that of the call.
+/// Returns the report of `mark` as far as it belongs to the call.
 pub(super) fn report(
     call: &OpenCall,
     mark: &EvidenceMark,
@@ -63,9 +65,10 @@ pub(super) fn report(
     })
 }
 
-/// Keeps a report as the one that later ones are compared with, where nothing was written before it.
+/// Stores a report as the baseline for later ones, if nothing was written before it.
 ///
-/// Among several without a write between them, the one with the most tests counts: another may have been cut short.
+/// Of several reports without a write between them, the one with the most tests counts, because the others may have been
+/// cut short.
 pub(super) fn take_baseline(run: &mut Run, key: &str, begun_seq: u64, read: &ReportRead) {
     let ReportRead::Tests(tests) = read else {
         return;

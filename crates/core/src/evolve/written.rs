@@ -1,8 +1,8 @@
-//! Files that a call was seen to write count beside those that it named.
+//! Counts the files that a call was seen to write, besides those that it named.
 
 use crate::{call::WrittenPath, names::CallId, run::Run};
 
-/// Counts the files of the project that an open call was seen to write, where it was allowed.
+/// Counts the files of the project that an open, allowed call was seen to write.
 pub(super) fn count(run: &mut Run, call: &CallId, wrote: &[WrittenPath]) {
     let open = run.calls.iter().find(|open| open.id == *call);
     let Some((path, entered_seq)) = open.map(|open| (open.path.clone(), open.entered_seq)) else {

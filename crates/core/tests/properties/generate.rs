@@ -22,37 +22,11 @@ use interlock_core::{
     policy::{OnDenied, Policy},
 };
 use interlock_expr::text::ValueTemplate;
+use interlock_testkit::dice::Dice;
 use serde_json::json;
 
-/// A small generator of numbers (SplitMix64): the same seed, the same numbers.
-#[derive(Debug)]
-pub(crate) struct Dice(u64);
-
-impl Dice {
-    pub(crate) fn new(seed: u64) -> Self {
-        Self(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15))
-    }
-
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        mixed ^ (mixed >> 31)
-    }
-
-    pub(crate) fn below(&mut self, bound: u64) -> u64 {
-        self.next() % bound
-    }
-
-    fn one_in(&mut self, bound: u64) -> bool {
-        self.below(bound) == 0
-    }
-
-    fn pick<'a, T>(&mut self, from: &'a [T]) -> &'a T {
-        let index = usize::try_from(self.next()).unwrap_or(0) % from.len();
-        from.get(index).expect("the list is not empty")
-    }
+fn pick<'a, T>(dice: &mut Dice, from: &'a [T]) -> &'a T {
+    dice.pick(from).expect("the list is not empty")
 }
 
 pub(crate) const TOOLS: [&str; 5] = ["Read", "Edit", "Bash", "Task", "mcp__x__y"];
@@ -84,7 +58,7 @@ pub(crate) fn machine(dice: &mut Dice) -> Machine {
 }
 
 fn plain_machine(dice: &mut Dice, id: &str, forks: bool) -> Machine {
-    let count = 3 + dice.below(4);
+    let count = 3 + dice.number_below(4);
     let mut states = IndexMap::new();
     for index in 0..count {
         states.insert(state_name(index), state(dice, count, index + 1 == count));
@@ -117,7 +91,7 @@ fn plain_machine(dice: &mut Dice, id: &str, forks: bool) -> Machine {
     };
     if dice.one_in(2) {
         for (name, pattern) in [("sql", "db/**"), ("docs", "docs/*.md")] {
-            let target = state_name(dice.below(count - 1));
+            let target = state_name(dice.number_below(count - 1));
             machine.interrupts.insert(
                 InterruptName::new(name),
                 Interrupt {
@@ -136,9 +110,13 @@ fn plain_machine(dice: &mut Dice, id: &str, forks: bool) -> Machine {
 fn guards(dice: &mut Dice) -> IndexMap<GuardName, Guard> {
     let mut guards = IndexMap::new();
     for name in ["g0", "g1"] {
-        let op = *dice.pick(&[Op::Eq, Op::Neq, Op::Gt, Op::Lte, Op::Exists, Op::NotExists]);
-        let value = (!matches!(op, Op::Exists | Op::NotExists)).then(|| json!(dice.below(3)));
-        let field = (*dice.pick(&KEYS)).to_owned();
+        let op = *pick(
+            dice,
+            &[Op::Eq, Op::Neq, Op::Gt, Op::Lte, Op::Exists, Op::NotExists],
+        );
+        let value =
+            (!matches!(op, Op::Exists | Op::NotExists)).then(|| json!(dice.number_below(3)));
+        let field = (*pick(dice, &KEYS)).to_owned();
         guards.insert(
             GuardName::new(name),
             Guard::Field(FieldGuard {
@@ -157,7 +135,7 @@ fn guards(dice: &mut Dice) -> IndexMap<GuardName, Guard> {
         let of = GuardRef::Named(GuardName::new(of));
         guards.insert(GuardName::new(name), Guard::Not(Box::new(of)));
     }
-    let since = *dice.pick(&[Since::LastEdit, Since::StateEntry, Since::RunStart]);
+    let since = *pick(dice, &[Since::LastEdit, Since::StateEntry, Since::RunStart]);
     guards.insert(GuardName::new("seen"), seen(since));
     guards
 }
@@ -201,7 +179,7 @@ fn state(dice: &mut Dice, count: u64, last: bool) -> State {
     let mut on = IndexMap::new();
     for event in EVENTS
         .iter()
-        .take(1 + usize::try_from(dice.below(4)).unwrap_or(0))
+        .take(1 + usize::try_from(dice.number_below(4)).unwrap_or(0))
     {
         on.insert(EventName::new(*event), rule(dice, count));
     }
@@ -220,7 +198,7 @@ fn state(dice: &mut Dice, count: u64, last: bool) -> State {
         activity,
         policy: policy(dice),
         on,
-        safe_next: dice.one_in(5).then(|| state_name(dice.below(count))),
+        safe_next: dice.one_in(5).then(|| state_name(dice.number_below(count))),
         ..State::default()
     }
 }
@@ -236,22 +214,26 @@ fn policy(dice: &mut Dice) -> Policy {
     Policy {
         allowed_tools: allowed,
         disallowed_tools: if dice.one_in(4) {
-            vec![(*dice.pick(&TOOLS)).to_owned()]
+            vec![(*pick(dice, &TOOLS)).to_owned()]
         } else {
             Vec::new()
         },
-        on_denied: *dice.pick(&[OnDenied::Deny, OnDenied::Deny, OnDenied::Ask]),
-        iterations_max: dice.one_in(3).then(|| 1 + dice.below(3)),
-        edit_lines_max: dice.one_in(3).then(|| 1 + dice.below(5)),
-        files_max: dice.one_in(3).then(|| 1 + dice.below(2)),
-        result_bytes_max: dice.one_in(4).then(|| 1 + dice.below(100)),
+        on_denied: *pick(dice, &[OnDenied::Deny, OnDenied::Deny, OnDenied::Ask]),
+        iterations_max: dice.one_in(3).then(|| 1 + dice.number_below(3)),
+        edit_lines_max: dice.one_in(3).then(|| 1 + dice.number_below(5)),
+        files_max: dice.one_in(3).then(|| 1 + dice.number_below(2)),
+        result_bytes_max: dice.one_in(4).then(|| 1 + dice.number_below(100)),
         ..Policy::default()
     }
 }
 
 fn rule(dice: &mut Dice, count: u64) -> Rule {
     let branched = dice.one_in(4);
-    let many = if branched { 1 + dice.below(3) } else { 1 };
+    let many = if branched {
+        1 + dice.number_below(3)
+    } else {
+        1
+    };
     Rule {
         branched,
         transitions: (0..many).map(|_| transition(dice, count)).collect(),
@@ -260,16 +242,19 @@ fn rule(dice: &mut Dice, count: u64) -> Rule {
 
 fn transition(dice: &mut Dice, count: u64) -> Transition {
     let guards = if dice.one_in(3) {
-        vec![GuardRef::Named(GuardName::new(*dice.pick(&[
-            "g0", "g1", "not", "seen", "seen", "seen", "unseen", "missing", "unknown",
-        ])))]
+        vec![GuardRef::Named(GuardName::new(*pick(
+            dice,
+            &[
+                "g0", "g1", "not", "seen", "seen", "seen", "unseen", "missing", "unknown",
+            ],
+        )))]
     } else {
         Vec::new()
     };
     let target = if dice.one_in(6) {
         Target::Return
     } else {
-        Target::State(state_name(dice.below(count)))
+        Target::State(state_name(dice.number_below(count)))
     };
     let approval = dice.one_in(5).then(ApprovalRule::default);
     Transition {
@@ -282,17 +267,17 @@ fn transition(dice: &mut Dice, count: u64) -> Transition {
 fn add_fork(dice: &mut Dice, machine: &mut Machine, count: u64) {
     let branches = ["left", "right", "third"]
         .iter()
-        .take(2 + usize::try_from(dice.below(2)).unwrap_or(0))
+        .take(2 + usize::try_from(dice.number_below(2)).unwrap_or(0))
         .map(|name| {
             let branch = Branch {
-                initial: state_name(dice.below(count)),
-                terminal: state_name(dice.below(count)),
+                initial: state_name(dice.number_below(count)),
+                terminal: state_name(dice.number_below(count)),
             };
             ((*name).to_owned(), branch)
         })
         .collect();
     let fork = Parallel {
-        join: *dice.pick(&[Join::All, Join::Any]),
+        join: *pick(dice, &[Join::All, Join::Any]),
         ..Parallel::branches(branches)
     };
     let activity = Activity::Parallel(fork);
@@ -302,7 +287,7 @@ fn add_fork(dice: &mut Dice, machine: &mut Machine, count: u64) {
 fn add_call(dice: &mut Dice, machine: &mut Machine) {
     let count = u64::try_from(machine.states.len()).unwrap_or(1) - 1;
     let call = Call {
-        machine: MachineId::new(*dice.pick(&["sub", "sub2"])),
+        machine: MachineId::new(*pick(dice, &["sub", "sub2"])),
         ..Call::default()
     };
     insert_composite(dice, machine, count.min(3), "call", Activity::Call(call));
@@ -324,7 +309,10 @@ fn insert_composite(
         }],
     };
     let mut on = IndexMap::new();
-    on.insert(EventName::new("done"), to(state_name(dice.below(count))));
+    on.insert(
+        EventName::new("done"),
+        to(state_name(dice.number_below(count))),
+    );
     if dice.one_in(2) {
         on.insert(EventName::new("error"), to(StateName::new("failed")));
     }
@@ -351,7 +339,7 @@ pub(crate) fn command(dice: &mut Dice, machine: &Machine, step: u64) -> Command 
             durable: None,
         }
     } else {
-        match dice.below(24) {
+        match dice.number_below(24) {
             20..22 => CommandKind::StartLine(LineStart {
                 call: earlier(dice, step),
                 level: "files".to_owned(),
@@ -360,7 +348,7 @@ pub(crate) fn command(dice: &mut Dice, machine: &Machine, step: u64) -> Command 
             22..24 => CommandKind::EndLine(LineEnd {
                 call: earlier(dice, step),
                 path: FramePath::root(),
-                exit: *dice.pick(&[Some(0), Some(1), None]),
+                exit: *pick(dice, &[Some(0), Some(1), None]),
                 wrote: wrote(dice),
                 commands: Vec::new(),
                 unseen: dice.one_in(4),
@@ -375,9 +363,9 @@ pub(crate) fn command(dice: &mut Dice, machine: &Machine, step: u64) -> Command 
                 path: None,
                 outcome: outcome(dice),
             },
-            18 => match dice.below(6) {
+            18 => match dice.number_below(6) {
                 1 => CommandKind::ReleaseAgent {
-                    agent: AgentId::new(*dice.pick(&["a1", "a2", "a3"])),
+                    agent: AgentId::new(*pick(dice, &["a1", "a2", "a3"])),
                 },
                 0 => CommandKind::Pause {
                     by: "ana".to_owned(),
@@ -417,7 +405,7 @@ fn data(dice: &mut Dice) -> Object {
     let mut data = Object::new();
     for key in KEYS {
         if dice.one_in(2) {
-            data.insert(key.to_owned(), json!(dice.below(4)));
+            data.insert(key.to_owned(), json!(dice.number_below(4)));
         }
     }
     if dice.one_in(20) {
@@ -435,14 +423,14 @@ fn request(dice: &mut Dice, machine: &Machine) -> TransitionRequest {
     let event = if known == 0 || dice.one_in(12) {
         "NOPE"
     } else {
-        dice.pick(&["A", "B", "C", "D", "GO", "GO", "done", "error"])
+        pick(dice, &["A", "B", "C", "D", "GO", "GO", "done", "error"])
     };
     TransitionRequest {
         event: event.to_owned(),
         data: data(dice),
         branch: dice
             .one_in(6)
-            .then(|| (*dice.pick(&["left", "right", "nowhere", "left/right"])).to_owned()),
+            .then(|| (*pick(dice, &["left", "right", "nowhere", "left/right"])).to_owned()),
         agent: agent(dice),
         by: "agent".to_owned(),
         approved_by: dice.one_in(10).then(|| Consent {
@@ -454,15 +442,15 @@ fn request(dice: &mut Dice, machine: &Machine) -> TransitionRequest {
 
 fn agent(dice: &mut Dice) -> Option<AgentId> {
     dice.one_in(5)
-        .then(|| AgentId::new(*dice.pick(&["a1", "a2", "a3"])))
+        .then(|| AgentId::new(*pick(dice, &["a1", "a2", "a3"])))
 }
 
 fn call(dice: &mut Dice, step: u64) -> ToolCall {
     // What was seen of calls is asked of these two.
     let tool = if dice.one_in(2) {
-        *dice.pick(&["Read", "Edit"])
+        *pick(dice, &["Read", "Edit"])
     } else {
-        *dice.pick(&TOOLS)
+        *pick(dice, &TOOLS)
     };
     let kind = match tool {
         "Edit" => CallKind::Edit,
@@ -472,8 +460,8 @@ fn call(dice: &mut Dice, step: u64) -> ToolCall {
     };
     let mut facts = CallFacts::default();
     if kind == CallKind::Edit {
-        let file = *dice.pick(&FILES);
-        facts.edit_lines = Some(dice.below(8));
+        let file = *pick(dice, &FILES);
+        facts.edit_lines = Some(dice.number_below(8));
         facts.writes.push(FileWrite {
             path: Some(format!("/p/{file}")),
             relative: Some(file.to_owned()),
@@ -495,7 +483,7 @@ fn call(dice: &mut Dice, step: u64) -> ToolCall {
         served_as: Vec::new(),
         foreign: false,
         kind,
-        digest: Digest::new(format!("d{}", dice.below(3))),
+        digest: Digest::new(format!("d{}", dice.number_below(3))),
         summary: String::new(),
         agent: agent(dice),
         branch: None,
@@ -506,14 +494,14 @@ fn call(dice: &mut Dice, step: u64) -> ToolCall {
 
 /// Names a call that may have been proposed before.
 fn earlier(dice: &mut Dice, step: u64) -> CallId {
-    CallId::new(format!("c{}", dice.below(step + 1)))
+    CallId::new(format!("c{}", dice.number_below(step + 1)))
 }
 
 fn wrote(dice: &mut Dice) -> Vec<WrittenPath> {
     if !dice.one_in(6) {
         return Vec::new();
     }
-    let file = *dice.pick(&FILES);
+    let file = *pick(dice, &FILES);
     vec![WrittenPath {
         path: format!("/p/{file}"),
         relative: Some(file.to_owned()),
@@ -525,7 +513,7 @@ fn result(dice: &mut Dice, step: u64) -> CallResult {
         id: dice.one_in(2).then(|| earlier(dice, step)),
         ok: !dice.one_in(4),
         exit: None,
-        bytes: dice.below(80),
+        bytes: dice.number_below(80),
         wrote: wrote(dice),
         commands: Vec::new(),
         checked: interlock_core::substance::Checked::default(),

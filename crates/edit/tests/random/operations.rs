@@ -2,39 +2,26 @@
 
 use interlock_edit::{Operation, Place};
 use interlock_formats::{Kind, Node, Tree};
+use interlock_testkit::dice::Dice;
 use serde_json::{Value, json};
 
-/// A sequence of numbers that is the same in every run.
-pub(crate) struct Random(pub(crate) u64);
+/// Makes operations by chance.
+pub(crate) struct Random {
+    pub(crate) dice: Dice,
+}
 
 impl Random {
-    pub(crate) fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
-    }
-
-    pub(crate) fn below(&mut self, count: usize) -> usize {
-        usize::try_from(self.next() % count.max(1) as u64).unwrap()
-    }
-
-    fn pick<'a, T>(&mut self, all: &'a [T]) -> Option<&'a T> {
-        let at = self.below(all.len());
-        all.get(at)
-    }
-
     pub(crate) fn operation(&mut self, tree: &Tree) -> Option<Operation> {
         let states = names(tree, "states");
         let guards = names(tree, "guards");
-        let state = self.pick(&states).cloned();
+        let state = self.dice.pick(&states).cloned();
         let events = state
             .as_ref()
             .map(|state| keys(tree, &["states", state, "on"]))
             .unwrap_or_default();
-        let event = self.pick(&events).cloned();
-        let fresh = format!("fresh {}", self.below(100));
-        Some(match self.below(20) {
+        let event = self.dice.pick(&events).cloned();
+        let fresh = format!("fresh {}", self.dice.below(100));
+        Some(match self.dice.below(20) {
             0 => Operation::AddState {
                 name: fresh,
                 state: self.state(),
@@ -46,7 +33,7 @@ impl Random {
             },
             2 => Operation::RemoveState {
                 name: state?,
-                with_transitions: self.below(2) == 0,
+                with_transitions: self.dice.below(2) == 0,
             },
             3 => Operation::MoveState {
                 name: state?,
@@ -76,21 +63,21 @@ impl Random {
                 guard: json!({"field": "a", "op": "eq", "value": 1}),
             },
             9 => Operation::RenameGuard {
-                name: self.pick(&guards)?.clone(),
+                name: self.dice.pick(&guards)?.clone(),
                 to: fresh,
             },
             10 => Operation::RemoveGuard {
-                name: self.pick(&guards)?.clone(),
+                name: self.dice.pick(&guards)?.clone(),
             },
             11 => Operation::Remove {
                 at: self.place_in(tree),
             },
             // What the form of the console makes.
             16 => Operation::SetInitial {
-                state: self.pick(&states)?.clone(),
+                state: self.dice.pick(&states)?.clone(),
             },
             17 => Operation::SetGuard {
-                name: self.pick(&guards)?.clone(),
+                name: self.dice.pick(&guards)?.clone(),
                 guard: self.guard(&guards),
             },
             18 => Operation::SetTransition {
@@ -122,8 +109,8 @@ impl Random {
     }
 
     fn place(&mut self, states: &[String]) -> Option<Place> {
-        let state = self.pick(states)?.clone();
-        Some(match self.below(4) {
+        let state = self.dice.pick(states)?.clone();
+        Some(match self.dice.below(4) {
             0 => Place::First,
             1 => Place::Last,
             2 => Place::Before(state),
@@ -139,11 +126,11 @@ impl Random {
                 json!({"allowed_tools": ["Read"], "instructions": "Look.\nThen say.\n", "on": {"GO": {"target": "x", "guards": ["a", "b"]}}}),
             ),
         ];
-        all[self.below(3)].clone()
+        all[self.dice.below(3)].clone()
     }
 
     fn guard(&mut self, guards: &[String]) -> Value {
-        let named = self.pick(guards).cloned().unwrap_or_default();
+        let named = self.dice.pick(guards).cloned().unwrap_or_default();
         let all = [
             json!({"field": "a", "op": "not_exists"}),
             json!({"evidence": {"command": "cargo test", "since": "state_entry"}}),
@@ -152,11 +139,14 @@ impl Random {
             json!({"any": [named, {"field": "b", "op": "gte", "value": 3}]}),
             json!({"all": [{"not": {"field": "b", "op": "exists"}}]}),
         ];
-        all[self.below(all.len())].clone()
+        all[self.dice.below(all.len())].clone()
     }
 
     fn transition(&mut self, states: &[String], guards: &[String]) -> Option<Value> {
-        let (one, other) = (self.pick(states)?.clone(), self.pick(states)?.clone());
+        let (one, other) = (
+            self.dice.pick(states)?.clone(),
+            self.dice.pick(states)?.clone(),
+        );
         let all = [
             json!(one),
             json!({"target": one, "guards": [self.guard(guards)]}),
@@ -165,7 +155,7 @@ impl Random {
             json!({"invoke": "other", "input": {"a": 1}, "on_complete": one, "on_fail": other}),
             json!({"target": one, "requires_approval": true, "approval_message": "Sure: yes?"}),
         ];
-        Some(all[self.below(all.len())].clone())
+        Some(all[self.dice.below(all.len())].clone())
     }
 
     fn value(&mut self) -> Value {
@@ -186,13 +176,13 @@ impl Random {
             json!({"target": "x", "requires_approval": true, "approval_message": "Sure?"}),
             json!({"a": {"b": {"c": [1, 2, [3]]}}, "d": "x\ny"}),
         ];
-        all[self.below(all.len())].clone()
+        all[self.dice.below(all.len())].clone()
     }
 
     fn place_in(&mut self, tree: &Tree) -> String {
         let mut all = Vec::new();
         places(&tree.root, "", &mut all);
-        self.pick(&all).cloned().unwrap_or_default()
+        self.dice.pick(&all).cloned().unwrap_or_default()
     }
 }
 

@@ -121,7 +121,7 @@ pub(super) static WORKFLOW: Table = Table {
             "max_concurrency",
             Kind::Integer(1, 100),
             Optional,
-            "Maximum states that work at the same time in the whole run. Default: 10.",
+            "Maximum states that are active at the same time in the whole run. Default: 10.",
         ),
         key(
             "messages_limit_before_summarization",
@@ -157,7 +157,7 @@ pub(super) static WORKFLOW: Table = Table {
             "max_schema_retries",
             Kind::Integer(0, 10),
             Optional,
-            "How often an answer that does not fit its schema is retried. Default: 3.",
+            "How often an answer that does not match its schema is retried. Default: 3.",
         ),
     ],
 };
@@ -536,7 +536,7 @@ pub(super) static STATE: Table = Table {
             "output_schema",
             Kind::Schema,
             Optional,
-            "The JSON Schema that the output must fit.",
+            "The JSON Schema that the output must match.",
         ),
         key(
             "interrupt_before",
@@ -604,7 +604,7 @@ pub(super) static POLICY: Table = Table {
             "allowed_tools",
             Kind::Texts,
             Optional,
-            "The only tools of the assistant that pass; `*` is a wildcard.",
+            "The only tools that the assistant may call; `*` is a wildcard.",
         ),
         key(
             "disallowed_tools",
@@ -708,7 +708,7 @@ pub(super) static NEXT: Table = Table {
             "override_task",
             Kind::Flag,
             Optional,
-            "Whether the next state's item is this output.",
+            "Whether this output becomes the item of the next state.",
         ),
         key(
             "on_item_error",
@@ -720,7 +720,7 @@ pub(super) static NEXT: Table = Table {
             "per_item",
             Kind::Flag,
             Optional,
-            "Whether each item goes on by itself.",
+            "Whether each item continues by itself.",
         ),
         key(
             "store_in_context",
@@ -738,7 +738,7 @@ pub(super) static NEXT: Table = Table {
             "clear_context_store",
             Kind::Clear,
             Optional,
-            "Whether the context is emptied; `keep_current`: except for this output.",
+            "Whether the context is cleared; `keep_current`: except for this output.",
         ),
         key(
             "reset_keys_in_context_store",
@@ -782,19 +782,19 @@ pub(super) static CONDITION: Table = Table {
             "expression",
             Kind::Text,
             Required,
-            "What decides, over the output and the context.",
+            "The expression over the output and the context that decides.",
         ),
         key(
             "then",
             Kind::Text,
             Required,
-            "The state that follows when it holds.",
+            "The state that follows if it holds.",
         ),
         key(
             "otherwise",
             Kind::Text,
             Required,
-            "The state that follows when it does not.",
+            "The state that follows if it does not hold.",
         ),
     ],
 };
@@ -814,7 +814,7 @@ pub(super) static SWITCH: Table = Table {
             "default",
             Kind::Text,
             Required,
-            "The state that follows when no case holds.",
+            "The state that follows if no case holds.",
         ),
     ],
 };
@@ -824,7 +824,12 @@ pub(super) static CASE: Table = Table {
     name: "a case of a `switch`",
     key: "case",
     keys: &[
-        key("condition", Kind::Text, Required, "What must hold."),
+        key(
+            "condition",
+            Kind::Text,
+            Required,
+            "The condition of the case.",
+        ),
         key("state_id", Kind::Text, Required, "The state that follows."),
     ],
 };

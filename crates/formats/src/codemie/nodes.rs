@@ -70,7 +70,7 @@ static TRANSFORM: Table = Table {
             "output_schema",
             Kind::Schema,
             Optional,
-            "The JSON Schema that the output is converted to and must fit.",
+            "The JSON Schema that the output is converted to and must match.",
         ),
         key(
             "on_error",
@@ -82,7 +82,7 @@ static TRANSFORM: Table = Table {
             "default_output",
             Kind::Map,
             Optional,
-            "The output when `on_error` is `default`.",
+            "The output if `on_error` is `default`.",
         ),
     ],
 };
@@ -108,13 +108,13 @@ static MAPPING: Table = Table {
                 "array_map",
             ]),
             Optional,
-            "How it is made. Default: `extract`.",
+            "How the field is made. Default: `extract`.",
         ),
         key(
             "source_path",
             Kind::Text,
             Optional,
-            "Where the value is found: dots and indexes.",
+            "The path of the value, with dots and indexes.",
         ),
         key(
             "default",
@@ -127,19 +127,19 @@ static MAPPING: Table = Table {
             "condition",
             Kind::Text,
             Optional,
-            "What decides between two values.",
+            "The condition that decides between two values.",
         ),
         key(
             "then_value",
             Kind::Any,
             Optional,
-            "The value when it holds.",
+            "The value if the condition holds.",
         ),
         key(
             "else_value",
             Kind::Any,
             Optional,
-            "The value when it does not.",
+            "The value if the condition does not hold.",
         ),
         key(
             "script",
@@ -157,13 +157,13 @@ static MAPPING: Table = Table {
             "item_field",
             Kind::Text,
             Optional,
-            "The field taken of each item.",
+            "The field that is taken from each item.",
         ),
         key(
             "filter_condition",
             Kind::Text,
             Optional,
-            "What must hold of `item`.",
+            "The condition that `item` must meet.",
         ),
     ],
 };
@@ -188,7 +188,7 @@ static PROCESSOR: Table = Table {
             "states_status_filter",
             Kind::Texts,
             Optional,
-            "How a state must have ended. Default: `succeeded`.",
+            "The required outcome of a state. Default: `succeeded`.",
         ),
         key(
             "output_template",
@@ -214,7 +214,7 @@ static TREE: Table = Table {
             "documents_filter",
             Kind::Lines,
             Optional,
-            "Patterns as in a gitignore file, or paths: a list, or a text with one a line.",
+            "Patterns as in a gitignore file, or paths: a list, or a text with one on each line.",
         ),
         key(
             "documents_filtering_pattern",

@@ -152,7 +152,7 @@ pub(super) const SOURCE: &[Key] = &[
 
 const TOOL_DOC: &str = "What the state does: a built-in tool or one of `tools`.";
 const ARGUMENTS_DOC: &str = "The arguments of the tool.";
-const OUTPUT_DOC: &str = "Where the output goes.";
+const OUTPUT_DOC: &str = "Where the output is stored.";
 const BODY_START_DOC: &str = "The initial state of the body of `for-each`.";
 const BODY_DOC: &str = "The body of `for-each`.";
 
@@ -170,7 +170,7 @@ pub(super) const TOOL: &[Key] = &[
     ),
     may("timeout", duration_or_null, "The timeout."),
     may("cwd", text, "Where it runs. Default: the project."),
-    may("env", environment, "Environment variables that it finds."),
+    may("env", environment, "Environment variables of the program."),
     may("stdin", text, "Its standard input."),
 ];
 
@@ -205,7 +205,7 @@ pub(super) const SUB_FLOW: &[Key] = &[
     may(
         "variables",
         || map_of(text()),
-        "Values in place of its defaults.",
+        "Values that override its defaults.",
     ),
     may(
         "as",
@@ -224,7 +224,7 @@ pub(super) const PARALLEL: &[Key] = &[
     may(
         "max-concurrency",
         || or_null(count(10_000)),
-        "How many run at the same time.",
+        "Maximum tasks that run at the same time.",
     ),
     may(
         "fail-fast",
@@ -255,7 +255,7 @@ pub(super) const FOR_EACH: &[Key] = &[
 ];
 
 /// The arguments of a test of one value.
-pub(super) const ONE_VALUE: &[Key] = &[must("value", text, "The value that is examined.")];
+pub(super) const ONE_VALUE: &[Key] = &[must("value", text, "The value that is tested.")];
 
 /// The arguments of a test of two values.
 pub(super) const TWO_VALUES: &[Key] = &[

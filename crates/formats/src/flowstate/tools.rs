@@ -77,11 +77,7 @@ const fn optional(name: &'static str, shape: Shape, doc: &'static str) -> Argume
 }
 
 const PROMPT: Argument = required("prompt", "The prompt.");
-const ENV: Argument = optional(
-    "env",
-    Shape::Env,
-    "Environment variables that the program finds.",
-);
+const ENV: Argument = optional("env", Shape::Env, "Environment variables of the program.");
 const RETRY: Argument = optional(
     "retry",
     Shape::Retry,
@@ -96,7 +92,7 @@ const TIMEOUT: Argument = optional(
 const GUARD: Argument = optional(
     "guard",
     Shape::Name,
-    "The native workflow that the agent is held to; how its run ends decides the outcome.",
+    "The native workflow that guards the agent; the outcome of its run is that of the state.",
 );
 const CAPTURE: Argument = optional(
     "capture",
@@ -140,12 +136,12 @@ pub(super) const TOOLS: &[Tool] = &[
             optional(
                 "resume",
                 Shape::Text,
-                "The id of an earlier conversation to go on with.",
+                "The id of an earlier conversation to continue.",
             ),
             optional(
                 "append-system-prompt",
                 Shape::Text,
-                "What is added to the system prompt.",
+                "Text that is appended to the system prompt.",
             ),
             optional(
                 "allowed-tools",
@@ -156,7 +152,7 @@ pub(super) const TOOLS: &[Tool] = &[
             optional(
                 "json-output-schema",
                 Shape::Json,
-                "A JSON Schema, as text, that the answer must fit.",
+                "A JSON Schema, as text, that the answer must match.",
             ),
             ENV,
             RETRY,
@@ -246,7 +242,7 @@ pub(super) const TOOLS: &[Tool] = &[
             optional(
                 "condition",
                 Shape::Condition,
-                "A command that must succeed before the run goes on.",
+                "A command that must succeed before the run continues.",
             ),
         ],
         output: false,

@@ -44,7 +44,7 @@ pub(crate) static WORKFLOW: Table = Table {
 pub(crate) static MACHINE: Table = Table {
     name: "a workflow",
     key: "machine",
-    doc: "A workflow that others of the file invoke; its key is its id.",
+    doc: "A workflow that other workflows of the file invoke; its key is its id.",
     open: false,
     choice: Choice::Free,
     fields: &workflow_fields(false),
@@ -81,7 +81,7 @@ const fn workflow_fields(id_required: bool) -> [Field; 11] {
         field(
             "finish",
             Shape::OneOf(&["optional", "required"]),
-            "`required`: an agent that ends its work before a final state is told to go on.",
+            "`required`: an agent that finishes before a final state is told to continue.",
         ),
         field(
             "guards",
@@ -91,12 +91,12 @@ const fn workflow_fields(id_required: bool) -> [Field; 11] {
         field(
             "interrupts",
             Shape::MapOf(&INTERRUPT),
-            "Detours caused by a written file, by name.",
+            "Detours that are taken when a file is written, by name.",
         ),
         field(
             "machines",
             Shape::MapOf(&MACHINE),
-            "Workflows that `invoke` finds by these ids.",
+            "Workflows that `invoke` can call, by id.",
         ),
         field(
             "meta",
@@ -125,12 +125,12 @@ pub(crate) const STATE_FIELDS: [Field; 24] = [
     field(
         "outcome",
         Shape::OneOf(&["success", "failure"]),
-        "How a run that ends here ended. Default: `success`, unless the name says otherwise.",
+        "The outcome of a run that ends here. Default: `success`, unless the state's name implies a failure.",
     ),
     field(
         "allowed_tools",
         Shape::Names,
-        "The tools that pass; `*` is a wildcard. Empty: none. Default: all.",
+        "The allowed tools; `*` is a wildcard. Empty: none. Default: all.",
     ),
     field(
         "disallowed_tools",
@@ -145,7 +145,7 @@ pub(crate) const STATE_FIELDS: [Field; 24] = [
     field(
         "approval",
         Shape::OneOf(&["passkey"]),
-        "`passkey`: a yes to a call, or to the beginning of the state, takes one of the person's passkeys.",
+        "`passkey`: approving a call, or the entry of the state, requires one of the person's passkeys.",
     ),
     field(
         "secrets",
@@ -160,12 +160,12 @@ pub(crate) const STATE_FIELDS: [Field; 24] = [
     field(
         "max_iterations",
         Shape::Count,
-        "Maximum tool calls in one stay; then only a transition is possible.",
+        "Maximum tool calls in one stay. After that, only a transition is possible.",
     ),
     field(
         "safe_next",
         Shape::Name,
-        "Where any event leads that `on` does not list.",
+        "The target of every event that `on` does not list.",
     ),
     field(
         "max_edit_lines",
@@ -185,7 +185,7 @@ pub(crate) const STATE_FIELDS: [Field; 24] = [
     field(
         "background",
         Shape::Names,
-        "Shell commands, by their first words, whose programs may go on after their line has ended.",
+        "Shell commands, by their first words, whose programs may keep running after their line has ended.",
     ),
     aliased(
         "blocked_env",
@@ -261,7 +261,7 @@ pub(crate) static TRANSITION: Table = Table {
         field(
             "target",
             Shape::Name,
-            "The state it leads to, or `$return` out of an interrupt.",
+            "The target state, or `$return` to the state that an interrupt left.",
         ),
         field(
             "guard",
@@ -276,7 +276,7 @@ pub(crate) static TRANSITION: Table = Table {
         field(
             "requires_approval",
             Shape::Bool,
-            "A person must say yes first.",
+            "Whether a person must approve the transition first.",
         ),
         field(
             "approval_message",
@@ -286,17 +286,17 @@ pub(crate) static TRANSITION: Table = Table {
         field(
             "approval",
             Shape::OneOf(&["passkey"]),
-            "`passkey`: a person must say yes with one of their passkeys.",
+            "`passkey`: the approval requires one of the person's passkeys.",
         ),
         field(
             "fork",
             Shape::Of(&FORK),
-            "Branches that start here and join again.",
+            "Branches that start here and join later.",
         ),
         field(
             "invoke",
             Shape::Name,
-            "The id of a workflow that runs in between.",
+            "The id of a workflow that the transition runs first.",
         ),
         field(
             "on_complete",
@@ -354,7 +354,7 @@ pub(crate) static FORK: Table = Table {
 pub(crate) static BRANCH: Table = Table {
     name: "a branch of a fork",
     key: "branch",
-    doc: "Where a branch begins and where it has succeeded.",
+    doc: "The initial state of a branch, and the state in which it has succeeded.",
     open: false,
     choice: Choice::Free,
     fields: &[
@@ -370,7 +370,7 @@ pub(crate) static BRANCH: Table = Table {
 pub(crate) static INTERRUPT: Table = Table {
     name: "an interrupt",
     key: "interrupt",
-    doc: "A detour to a handler state, caused by a written file.",
+    doc: "A detour to a handler state, taken when a file is written.",
     open: false,
     choice: Choice::Free,
     fields: &[
@@ -402,12 +402,12 @@ pub(crate) static META: Table = Table {
         field(
             "task_type",
             Shape::Text,
-            "What kind of work it is, such as `bugfix`.",
+            "The kind of work, such as `bugfix`.",
         ),
         field(
             "estimated_steps",
             Shape::Count,
-            "About how many tool calls it takes.",
+            "Approximate number of tool calls.",
         ),
         field(
             "danger_level",
@@ -417,7 +417,7 @@ pub(crate) static META: Table = Table {
         field(
             "requires_human_approval",
             Shape::Bool,
-            "Whether a person must approve something on the way.",
+            "Whether a person must approve something during the run.",
         ),
         field(
             "capture_output",
@@ -452,7 +452,7 @@ pub(crate) static WRAPPER: Table = Table {
         field(
             "upstream_servers",
             Shape::Any,
-            "MCP servers that the gateway stands in front of.",
+            "MCP servers for the gateway.",
         ),
     ],
 };
@@ -482,7 +482,7 @@ pub(crate) static GATEWAY: Table = Table {
         field(
             "upstream_servers",
             Shape::Any,
-            "MCP servers that the gateway stands in front of.",
+            "MCP servers for the gateway.",
         ),
     ],
 };

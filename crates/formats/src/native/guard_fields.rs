@@ -72,7 +72,7 @@ pub(crate) const OPERATORS: &[&str] = &[
 pub(crate) static EVIDENCE: Table = Table {
     name: "evidence",
     key: "evidence",
-    doc: "A call that must have been seen: what Interlock saw, not what the agent says.",
+    doc: "A call that Interlock must have seen, whatever the agent says.",
     open: false,
     choice: Choice::OneOf(&[&["command"], &["tool"]]),
     fields: &[
@@ -84,7 +84,7 @@ pub(crate) static EVIDENCE: Table = Table {
         field(
             "exit",
             Shape::Integer,
-            "The exit code it must have ended with. Default: 0.",
+            "The exit code that is required. Default: 0.",
         ),
         field(
             "directory",
@@ -95,7 +95,7 @@ pub(crate) static EVIDENCE: Table = Table {
         field(
             "path",
             Shape::Name,
-            "The path it was called with, relative to the project.",
+            "The path that the tool was called with, relative to the project.",
         ),
         field(
             "since",
@@ -105,22 +105,22 @@ pub(crate) static EVIDENCE: Table = Table {
         field(
             "report",
             Shape::By("report_ref"),
-            "The report of tests that the command writes: a file of JUnit XML, or a report by its format. It holds only if this run wrote it and no test failed.",
+            "The test report that the command writes: a JUnit XML file, or a report by its format. The guard holds only if this run wrote the report and no test failed.",
         ),
         field(
             "passed_at_least",
             Shape::By("passed_at_least"),
-            "How many tests must have passed: a number, or `start` for as many as at the run's start. Default: 1.",
+            "Minimum number of tests that must have passed: a number, or `start` for the number at the run's start. Default: 1.",
         ),
         field(
             "none_removed",
             Shape::Bool,
-            "Whether each test that ran at the run's start must still be there and none be newly skipped. Default: true.",
+            "Whether every test from the run's start must still exist, and none may be newly skipped. Default: true.",
         ),
         field(
             "frozen",
             Shape::Names,
-            "Patterns of files: the command counts only while they are as they were at the run's start or when a person last approved.",
+            "Patterns of files. The command counts only while these files are unchanged since the run's start or a person's last approval.",
         ),
     ],
 };

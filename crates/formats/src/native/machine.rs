@@ -268,7 +268,7 @@ impl Reader<'_, '_> {
         let stages: Vec<_> = stages.collect();
         let names = Names {
             declared: &known,
-            remedy: "add it to `context` with its first value, `null` where that is not known yet",
+            remedy: "add it to `context` with its initial value, or `null` if that is not known yet",
             // An agent of another state, and whoever starts the run, may add to the context.
             open: true,
             schema_key: "completion_schema",

@@ -16,7 +16,7 @@ use crate::{
 pub(crate) static REPORT: Table = Table {
     name: "a report",
     key: "report",
-    doc: "Where the command writes its report, by format.",
+    doc: "The path of the command's report, by format.",
     open: false,
     choice: Choice::OneOf(&[&["junit"], &["tap"], &["json"]]),
     fields: &[
@@ -226,7 +226,7 @@ impl Reader<'_, '_> {
             .error(
                 node.span,
                 "invalid_pattern",
-                format!("`{text}` is no valid pattern: {reason}"),
+                format!("`{text}` is not a valid pattern: {reason}"),
             )
             .help("use `*` within a segment, `**` for any depth, `?`, `[...]` and `{a,b}`");
     }

@@ -76,16 +76,16 @@ pub(super) static SETTINGS: Table = Table {
     choice: Choice::Free,
     fields: &[
         camel!("mode" "mode", false, Shape::OneOf(&["ask", "allowlist", "yolo"]), "How calls are decided in stages without `allowedTools`. Default: `ask`."),
-        camel!("allowlist" "allowlist", false, Shape::Names, "Kinds of calls that pass in the mode `allowlist`, such as `Bash:npm test`; `*` stands for any text, `?` for one character."),
+        camel!("allowlist" "allowlist", false, Shape::Names, "Kinds of calls that the mode `allowlist` allows, such as `Bash:npm test`; `*` stands for any text, `?` for one character."),
         camel!("tools" "tools", false, Shape::Names, "The tools that any stage may list; `*` is a wildcard. Default: all."),
         camel!("parallelStageCap" "parallel_stage_cap", false, Shape::CountTo(64), "Maximum stages that run at the same time. Default: 4."),
         camel!("model" "model", false, Shape::Name, "The model of stages that name none, as `provider/model`."),
         camel!("retry" "retry", false, Shape::Of(&of_pipelines::RETRY), "How often a failed attempt is retried, for stages without `retry`."),
         camel!("stageExecutions" "stage_executions", false, Shape::CountTo(Shape::ANY), "Maximum attempts of all stages in one run. Default: 100."),
-        camel!("stageTimeout" "stage_timeout", false, Shape::Time, "The timeout of one attempt, without waiting for people. Default: `30m`."),
+        camel!("stageTimeout" "stage_timeout", false, Shape::Time, "The timeout of one attempt, not counting waits for people. Default: `30m`."),
         camel!("grantTimeout" "grant_timeout", false, Shape::Time, "How long a request for a grant waits. Default: forever."),
         camel!("resultBytes" "result_bytes", false, Shape::CountTo(Shape::ANY), "Maximum bytes of a tool result that the model is shown. Default: 30000."),
-        camel!("budget" "budget", false, Shape::Of(&BUDGET), "What a run may spend; once reached, no model is called."),
+        camel!("budget" "budget", false, Shape::Of(&BUDGET), "What a run may spend; once the budget is spent, no model is called."),
     ],
 };
 
@@ -116,7 +116,7 @@ const OWN: [Field; 13] = [
     camel!("on" "on", false, Shape::Of(&ENDS), "What follows if the stage ends in another way."),
     camel!("model" "model", false, Shape::Name, "The model, as `provider/model`."),
     camel!("description" "description", false, Shape::Text, "A description."),
-    camel!("allowedTools" "allowed_tools", false, Shape::Names, "The tools that it gets; `*` is a wildcard. Empty: none. Default: all, and the mode decides each call."),
+    camel!("allowedTools" "allowed_tools", false, Shape::Names, "The tools of the stage; `*` is a wildcard. Empty: none. Default: all, and the mode decides each call."),
     camel!("disallowedTools" "disallowed_tools", false, Shape::Names, "Tools that are denied even if the list allows them."),
     camel!("allowedCommands" "allowed_commands", false, Shape::Names, "Shell commands that may run, by their first words; empty: none."),
     camel!("blockedEnv" "blocked_env", false, Shape::Names, "Environment variables that a shell line may not use."),
@@ -130,7 +130,7 @@ const OWN: [Field; 13] = [
 pub(super) static BRANCH: Table = Table {
     name: "a branch",
     key: "branch",
-    doc: "Where a stage leads when the guards hold.",
+    doc: "The target if the guards hold.",
     open: false,
     choice: Choice::Free,
     fields: &[
@@ -148,22 +148,22 @@ pub(super) static PARALLEL: Table = Table {
     choice: Choice::Free,
     fields: &[
         camel!("parallel" "parallel", true, Shape::Names, "The stages that start at the same time, two or more."),
-        camel!("join" "join", false, Shape::Name, "The stage that starts when all have ended. Default: the run ends."),
-        camel!("onFail" "on_fail", false, Shape::Name, "What follows if one has failed. Default: the run fails."),
+        camel!("join" "join", false, Shape::Name, "The stage that starts when all of them have ended. Default: the run ends."),
+        camel!("onFail" "on_fail", false, Shape::Name, "What follows if one of them has failed. Default: the run fails."),
     ],
 };
 
 pub(super) static STAGES: Table = Table {
     name: "what follows",
     key: "stages",
-    doc: "The stages that follow, one after the other or at the same time.",
+    doc: "The stages that follow, in sequence or at the same time.",
     open: false,
     choice: Choice::Free,
     fields: &[
         camel!("stages" "stages", true, Shape::Names, "One stage, or several that start at the same time; empty: the run ends."),
         camel!("execution" "execution", true, Shape::OneOf(&["sequential", "parallel"]), "`sequential` for one stage, `parallel` for several."),
         camel!("join" "join", false, Shape::Name, "The stage that starts when all have ended."),
-        camel!("onFail" "on_fail", false, Shape::Name, "What follows if one has failed. Default: the run fails."),
+        camel!("onFail" "on_fail", false, Shape::Name, "What follows if one of them has failed. Default: the run fails."),
     ],
 };
 
@@ -175,7 +175,7 @@ pub(super) static ENDS: Table = Table {
     choice: Choice::Free,
     fields: &[
         camel!("CAP" "CAP", false, Shape::Name, "If the turns were used up."),
-        camel!("FAIL" "FAIL", false, Shape::Name, "If an assertion failed, or nothing was handed in."),
+        camel!("FAIL" "FAIL", false, Shape::Name, "If an assertion failed, or no result was submitted."),
         camel!("SKIP" "SKIP", false, Shape::Name, "If the stage was skipped. Default: as in `next`."),
         camel!("ERROR" "ERROR", false, Shape::Name, "If anything else went wrong."),
     ],

@@ -27,7 +27,7 @@ macro_rules! tables {
         pub(crate) static OPTIONS: Table = Table {
             name: "the options of a model",
             key: "model_options",
-            doc: "Options for the provider; those that it does not have are left out.",
+            doc: "Options for the provider; options that it does not support are left out.",
             open: false,
             choice: Choice::Free,
             fields: &[
@@ -41,7 +41,7 @@ macro_rules! tables {
         pub(crate) static ASSERTION: Table = Table {
             name: "an assertion",
             key: "assertion",
-            doc: "A guard over what the model handed in, and what happens if it does not hold.",
+            doc: "A guard over the submitted result, and what happens if it does not hold.",
             open: false,
             choice: Choice::OneOf(&[&["field", "op"], &["all"], &["any"], &["not"], &["evidence"]]),
             fields: &joined::<8, 2, 10>(
@@ -56,12 +56,12 @@ macro_rules! tables {
         /// The keys that make a state a stage.
         pub(crate) const STAGE: [Field; 10] = [
             $field!("body" "body", false, Shape::Text, "The system prompt, a template over `ctx`."),
-            $field!("bodyFile" "body_file", false, Shape::Name, "The file that holds it, a path from the workflow file."),
+            $field!("bodyFile" "body_file", false, Shape::Name, "The file that contains it, relative to the workflow file."),
             $field!("completionTool" "completion_tool", true, Shape::Name, "The tool that the model calls to finish."),
-            $field!("completionSchema" "completion_schema", true, Shape::Object, "The JSON Schema of what the model hands in, an object."),
+            $field!("completionSchema" "completion_schema", true, Shape::Object, "The JSON Schema of the result that the model submits, an object."),
             $field!("turnCap" "turn_cap", true, Shape::CountTo(Shape::ANY), "Maximum messages of the model in one attempt."),
-            $field!("gate" "gate", false, Shape::By("gate"), "Guards over the context that must hold before the model is called; else the stage is skipped."),
-            $field!("assert" "assert", false, Shape::List("assertions"), "Guards over what the model handed in, asked in order."),
+            $field!("gate" "gate", false, Shape::By("gate"), "Guards over the context that must hold before the model is called; otherwise the stage is skipped."),
+            $field!("assert" "assert", false, Shape::List("assertions"), "Guards over the submitted result, evaluated in order."),
             $field!("modelOptions" "model_options", false, Shape::Of(&OPTIONS), "Temperature, tokens of one message, thinking."),
             $field!("retry" "retry", false, Shape::Of(&RETRY), "How often a failed attempt is retried."),
             $field!("approvalBefore" "approval_before", false, Shape::Text, "A question that a person must answer before the stage starts."),

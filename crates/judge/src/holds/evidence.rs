@@ -1,4 +1,4 @@
-//! Whether what was seen of a call is evidence now.
+//! Decides whether a call that was seen is evidence now.
 
 use super::{Scope, Unmet, substance};
 use crate::{
@@ -6,7 +6,7 @@ use crate::{
     run::{OpenCall, Run, Seen},
 };
 
-/// Tells why a piece of evidence does not hold.
+/// Checks an evidence guard.
 pub(super) fn check(scope: Scope<'_>, guard: &EvidenceGuard) -> Result<(), Unmet> {
     let wanted_exit = match &guard.of {
         EvidenceOf::Command { exit, .. } => *exit,
@@ -40,7 +40,7 @@ pub(super) fn check(scope: Scope<'_>, guard: &EvidenceGuard) -> Result<(), Unmet
     substance::check(scope, guard, seen, &what)
 }
 
-/// Names what a guard wants to have seen.
+/// Describes the call that a guard requires.
 fn what(of: &EvidenceOf) -> String {
     match of {
         EvidenceOf::Command { exit, .. } => {
@@ -55,7 +55,7 @@ fn what(of: &EvidenceOf) -> String {
     }
 }
 
-/// Tells why a call began too early, or what it saw may be changing.
+/// Checks that a call did not begin too early, and that nothing may still change what it saw.
 fn check_age(scope: Scope<'_>, guard: &EvidenceGuard, seen: &Seen) -> Result<(), String> {
     let (stale, since) = match guard.since {
         // What its own line did before it began is no later edit.
@@ -81,7 +81,7 @@ fn check_age(scope: Scope<'_>, guard: &EvidenceGuard, seen: &Seen) -> Result<(),
     }
 }
 
-/// Tells whether a call that would prove the same began later and has not ended, as far as is known.
+/// Tells whether a later call that would prove the same has not ended, as far as is known.
 fn is_suspended(run: &Run, key: &str, seen: &Seen) -> bool {
     run.calls.iter().any(|call| {
         call.is_open()
@@ -90,7 +90,7 @@ fn is_suspended(run: &Run, key: &str, seen: &Seen) -> bool {
     })
 }
 
-/// Says whose edit is open: what it writes may still be to come.
+/// Names the agent with an open edit that may still write.
 fn open_edit(run: &Run, seen: &Seen) -> Option<String> {
     let is_edit = |call: &&OpenCall| {
         call.is_open() && !call.told && call.marks.writes && call.begun_seq != seen.begun_seq

@@ -1,4 +1,4 @@
-//! Whether what was seen beside an exit code is evidence: the report of the run, and frozen files.
+//! Decides whether more than an exit code is as required: the test report, and frozen files.
 
 use super::{Scope, Unmet};
 use crate::{
@@ -9,7 +9,7 @@ use crate::{
     },
 };
 
-/// Tells why a call that was seen to end as wanted is no evidence all the same.
+/// Checks the report and the frozen files of a call that ended as required.
 pub(super) fn check(
     scope: Scope<'_>,
     guard: &EvidenceGuard,
@@ -129,7 +129,7 @@ fn check_report(
     })
 }
 
-/// What lets a run have another baseline.
+/// How a run gets a new baseline.
 const AGAIN: &str = "once a person has approved a transition, the next run of it before an edit is taken for the start";
 
 enum Why {
@@ -137,7 +137,7 @@ enum Why {
     Unknown(String),
 }
 
-/// Tells what a report lacks beside the one from the start.
+/// Compares a report with the baseline.
 fn compare(wanted: &ReportGuard, baseline: &ReportBaseline, tests: &TestCounts) -> Result<(), Why> {
     if wanted.passed == PassedAtLeast::Start && tests.passed < baseline.passed {
         return Err(Why::No(format!(

@@ -1,4 +1,4 @@
-//! What a call is judged by, and the yes that it may use up.
+//! The context that a call is judged in, and the approval that it may use.
 
 use super::JudgeContext;
 use crate::{
@@ -8,7 +8,7 @@ use crate::{
     run::{Frame, Request, Run},
 };
 
-/// Lays out what a call in the frame at `path` is judged by; `None`: the run has no such place.
+/// Builds the context for a call in the frame at `path`; `None`: the run has no such frame.
 #[must_use]
 pub fn context_of<'a>(
     machine: &'a Machine,
@@ -29,7 +29,7 @@ pub fn context_of<'a>(
 }
 
 impl JudgeContext<'_> {
-    /// Tells whether a person is asked about exactly this call, in the frame at `path`, and has not answered.
+    /// Tells whether a request about exactly this call, in the frame at `path`, is open.
     #[must_use]
     pub fn is_asked(&self, path: &FramePath) -> bool {
         self.run.requests.iter().any(|request| {
@@ -38,7 +38,7 @@ impl JudgeContext<'_> {
     }
 }
 
-/// Finds the yes that `call` may use up.
+/// Finds the approval that `call` may use.
 fn granted<'r>(
     run: &'r Run,
     frame: &Frame,
@@ -50,7 +50,7 @@ fn granted<'r>(
         .find(|request| is_for(request, frame, path, call) && is_good_for(run, request, call))
 }
 
-/// Tells whether a request is for exactly this call, by the one who asked.
+/// Tells whether a request is about exactly this call, from the same agent.
 fn is_for(request: &Request, frame: &Frame, path: &FramePath, call: &ToolCall) -> bool {
     let asked = request.call().map(|grant| &grant.call);
     request.path == *path
@@ -58,9 +58,10 @@ fn is_for(request: &Request, frame: &Frame, path: &FramePath, call: &ToolCall) -
         && asked.is_some_and(|asked| asked.digest == call.digest && asked.agent == call.agent)
 }
 
-/// Tells whether a person said yes and that still holds.
+/// Tells whether a person has approved the request and the approval is still valid.
 ///
-/// A yes to a shell line is void once a file was written: the line may run other text than was looked at.
+/// An approval of a shell line becomes invalid when a file is written, because the line may then run other code than
+/// the person looked at.
 fn is_good_for(run: &Run, request: &Request, call: &ToolCall) -> bool {
     request.granted.as_ref().is_some_and(|yes| {
         call.kind != CallKind::Shell || run.last_write.is_none_or(|write| write < yes.seq)

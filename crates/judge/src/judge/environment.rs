@@ -1,4 +1,4 @@
-//! The environment rules: blocked variables do not reach a shell line.
+//! Environment rules: shell lines receive no blocked variables.
 
 use super::{
     JudgeContext,

@@ -1,4 +1,4 @@
-//! What the rules of section "shell" find in a line, for people who ask.
+//! Results of the shell rules for a line, for people.
 
 use super::{
     JudgeContext, context_of, edits,
@@ -8,27 +8,27 @@ use crate::{
     address::locate, call::ToolCall, machine::Machine, policy::Stance, refusal::Code, run::Run,
 };
 
-/// What the shell rules find in a line.
+/// Result of the shell rules for a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
-    /// How far the state lets shell lines go.
+    /// How far the state restricts shell lines.
     pub stance: Stance,
     /// The first rule that applies; `None`: the line passes.
     pub objection: Option<Objection>,
-    /// The entry that lists each command of the line, in their order.
+    /// Entry that lists each command of the line, in order.
     pub entries: Vec<Option<String>>,
 }
 
-/// Finds what the shell rules say of a line proposed where the run stands.
+/// Applies the shell rules to a line that is proposed in the current state.
 ///
-/// `None` where the call is no shell line, or the run has no such place.
+/// `None`: the call is not a shell line, or the run has no such frame.
 #[must_use]
 pub fn shell_finding(machine: &Machine, run: &Run, call: &ToolCall) -> Option<Finding> {
     let address = locate(machine, run, call.branch.as_deref(), call.agent.as_ref()).ok()?;
     find(context_of(machine, run, call, &address.path)?)
 }
 
-/// Finds what the shell rules say of the call on the context; `None`: it is no shell line.
+/// Applies the shell rules to the call of the context; `None`: it is not a shell line.
 fn find(context: JudgeContext<'_>) -> Option<Finding> {
     let facts = context.call.facts.shell.as_ref()?;
     let protected = context

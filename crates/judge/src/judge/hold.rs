@@ -1,4 +1,4 @@
-//! How the kernel is to hold a line that the verdict lets run.
+//! How the kernel has to confine a line that the verdict allows.
 
 use super::{JudgeContext, context_of, marks, shell};
 use crate::{
@@ -18,7 +18,7 @@ pub struct Hold<'a> {
     pub path: FramePath,
     /// Policy of that frame's state.
     pub policy: &'a Policy,
-    /// What the policy allows shell lines to do.
+    /// How far the policy restricts shell lines.
     pub stance: Stance,
     /// Commands of the line that `allowed_commands` lists.
     pub listed: Vec<&'a SimpleCommand>,
@@ -32,13 +32,13 @@ pub struct Hold<'a> {
     pub nothing: bool,
     /// Whether the line fetches from the network.
     pub fetches: bool,
-    /// Positions of commands whose exit counts as evidence, in order.
+    /// Positions of commands whose exit code counts as evidence, in order.
     pub probes: Vec<CommandSpan>,
 }
 
-/// Tells how the line of `call` is to be held where `run` stands; `None`: no shell line.
+/// Returns how the shell line of `call` is confined in the current state; `None`: the call is not a shell line.
 ///
-/// Judges nothing: what it says counts for a line that the verdict lets run.
+/// This function judges nothing. Its result applies only to a line that the verdict allows.
 #[must_use]
 pub fn hold<'a>(machine: &'a Machine, run: &'a Run, call: &'a ToolCall) -> Option<Hold<'a>> {
     call.facts.shell.as_ref()?;
@@ -47,7 +47,7 @@ pub fn hold<'a>(machine: &'a Machine, run: &'a Run, call: &'a ToolCall) -> Optio
     hold_at(machine, run, call, &path)
 }
 
-/// Tells the same of a call that is judged in the frame at `path`.
+/// Like [`hold`], for a call that is judged in the frame at `path`.
 #[must_use]
 pub fn hold_at<'a>(
     machine: &'a Machine,
@@ -108,15 +108,15 @@ fn only_reads(facts: &ShellFacts) -> bool {
             .all(|command| command.opaque.is_none() && !elsewhere(command))
 }
 
-/// Tells whether `command` begins with `words`, as an entry of `allowed_commands` would.
+/// Tells whether `command` begins with `words`, matched like an entry of `allowed_commands`.
 #[must_use]
 pub fn begins_with(command: &SimpleCommand, words: &[String]) -> bool {
     shell::words_beyond(words, command).is_some()
 }
 
-/// Tells whether what a line starts may keep running when the line has ended.
+/// Tells whether programs that a line starts may keep running after the line has ended.
 ///
-/// `background` of `policy` then names one of its commands, and each whose effect is not known.
+/// This requires that `background` of `policy` lists at least one of the commands, and all whose effect is unknown.
 #[must_use]
 pub fn keeps_running(policy: &Policy, facts: &ShellFacts) -> bool {
     let is_named = |command: &SimpleCommand| {
@@ -129,7 +129,7 @@ pub fn keeps_running(policy: &Policy, facts: &ShellFacts) -> bool {
         && facts.commands.iter().all(may_stay)
 }
 
-/// Tells whether an entry of `allowed_commands` of `policy` lists `command`.
+/// Tells whether an entry of `allowed_commands` in `policy` lists `command`.
 #[must_use]
 pub fn covers(policy: &Policy, command: &SimpleCommand) -> bool {
     let entries = policy.allowed_commands.as_deref().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! What follows from an allowed call for its run: counts, writes, interrupts, evidence.
+//! Consequences of an allowed call for its run: counts, writes, interrupts, evidence.
 
 use std::collections::BTreeSet;
 
@@ -18,7 +18,7 @@ use crate::{
     policy::wildcard_matches,
 };
 
-/// Derives what follows from `context.call`, should it run.
+/// Derives the consequences of `context.call`, should it run.
 #[must_use]
 pub fn marks(context: JudgeContext<'_>) -> CallMarks {
     let call = context.call;
@@ -66,9 +66,10 @@ fn writes(context: JudgeContext<'_>) -> bool {
             .any(|(index, command)| command.opaque.is_some() && !is_named(context, index, command))
 }
 
-/// Tells whether all that a line may write is over before its `step` begins.
+/// Tells whether all writes of a line are over before its `step` begins.
 ///
-/// Only commands whose effect is not known: a path that is written counts wherever it stands.
+/// Only commands whose effect is unknown are compared by step. Known writes count at any step, except in scratch
+/// directories.
 fn writes_before(context: JudgeContext<'_>, step: usize) -> bool {
     let facts = &context.call.facts;
     let Some(line) = &facts.shell else {
@@ -87,7 +88,7 @@ fn writes_before(context: JudgeContext<'_>, step: usize) -> bool {
         && line.commands.iter().enumerate().all(over)
 }
 
-/// Tells whether a list of commands or an evidence guard names `command` as it stands, and where it runs.
+/// Tells whether a list of commands or an evidence guard names `command` as written, in the directory where it runs.
 fn is_named(context: JudgeContext<'_>, index: usize, command: &SimpleCommand) -> bool {
     let place = place_of(context, index);
     shell::is_covered(context, command)
@@ -113,12 +114,12 @@ fn is_named(context: JudgeContext<'_>, index: usize, command: &SimpleCommand) ->
             })
 }
 
-/// Returns where a command of the line runs, relative to the project root.
+/// Returns the directory that a command of the line runs in, relative to the project root.
 pub(super) fn place_of(context: JudgeContext<'_>, index: usize) -> Option<&str> {
     context.call.facts.directories.get(index)?.as_deref()
 }
 
-/// Returns the person's entry by which alone some command of the line passes.
+/// Returns the person's entry that alone allows some command of the line.
 fn by_person(context: JudgeContext<'_>) -> Option<String> {
     let commands = &context.call.facts.shell.as_ref()?.commands;
     commands
@@ -141,10 +142,10 @@ fn hits(context: JudgeContext<'_>) -> Vec<InterruptHit> {
     )
 }
 
-/// Files watched of one call.
+/// Maximum number of files watched for one call.
 const WATCHED_MAX: usize = 50;
 
-/// Returns the files of a shell line that would raise an interrupt, as they are now.
+/// Returns the files of a shell line that would raise an interrupt, with their current state on disk.
 fn watched(context: JudgeContext<'_>) -> Vec<WatchedFile> {
     let key = context.frame.machine.as_ref().map(|key| key.as_str());
     let raises = |relative: &str| {
@@ -167,7 +168,7 @@ fn watched(context: JudgeContext<'_>) -> Vec<WatchedFile> {
         .collect()
 }
 
-/// Returns the interrupts that `paths` match, in the order the machine has them.
+/// Returns the interrupts that `paths` match, in the order of the machine.
 pub fn interrupt_hits<'a>(
     machine: &Machine,
     called: Option<&str>,
@@ -227,11 +228,11 @@ fn evidence(context: JudgeContext<'_>) -> Vec<EvidenceMark> {
 struct CallProof {
     /// Whether exit code 0 proves it.
     success: bool,
-    /// Whether any exit code is its own.
+    /// Whether any exit code belongs to the command that counts.
     exit: bool,
-    /// Where the commands that count start; none where not each has its place.
+    /// Positions of the commands that count; empty unless each has a position.
     probes: Vec<ProbeMark>,
-    /// The first step of the line to which one of them belongs; `None`: not known.
+    /// First step of the line that contains one of them; `None`: unknown.
     first_step: Option<usize>,
     /// Whether a variable that is set for one of them may choose what it runs.
     failure_only: bool,
@@ -239,7 +240,7 @@ struct CallProof {
     whole: bool,
 }
 
-/// Returns what an outcome of the call would prove, where it is of the kind wanted.
+/// Returns what an outcome of the call would prove for the required kind of evidence.
 fn proof(context: JudgeContext<'_>, of: &EvidenceOf) -> Option<CallProof> {
     match of {
         EvidenceOf::Tool { tool, path } => {
@@ -328,7 +329,7 @@ fn command_proof(
     })
 }
 
-/// Tells how a command that runs at `place` stands to an entry that is about `wanted`.
+/// Compares a command that runs at `place` with an entry that requires `wanted`.
 pub(super) fn standing(
     words: &[String],
     wanted: &str,
@@ -351,7 +352,7 @@ pub(super) fn standing(
     }
 }
 
-/// Adds a place; a command that a loop starts again stands at the same one.
+/// Adds a position; a command that a loop starts again has the same one.
 fn note(probes: &mut Vec<ProbeMark>, probe: &Probe) {
     let at = probe.span.start;
     match probes.iter_mut().find(|known| known.at == at) {
@@ -363,7 +364,7 @@ fn note(probes: &mut Vec<ProbeMark>, probe: &Probe) {
     }
 }
 
-/// Returns the places of the line that are started through a probe, in its order.
+/// Returns the positions in the line that are started through a probe, in order.
 pub(super) fn probed_spans(context: JudgeContext<'_>) -> Vec<CommandSpan> {
     let Some(line) = &context.call.facts.shell else {
         return Vec::new();

@@ -1,19 +1,19 @@
-//! A command as it stands without the options by which it works in another directory.
+//! Commands without the options that make them work in another directory.
 
 use crate::facts::SimpleCommand;
 
-/// A command as it would stand without such options, and where they lead.
+/// A command without such options, and the directory that the options lead to.
 #[derive(Debug, Clone)]
 pub(super) struct Moved {
     /// The command without the options and their values.
     pub(super) command: SimpleCommand,
-    /// Where it works, relative to the project root; `None`: outside, or not known.
+    /// Directory that it works in, relative to the project root; `None`: outside the project, or unknown.
     pub(super) directory: Option<String>,
 }
 
-/// Follows the options of `command` that choose a directory; `None`: it has none.
+/// Applies the options of `command` that choose a directory; `None`: it has no such options.
 ///
-/// `place` is where it starts, relative to the project root.
+/// `place` is the directory that it starts in, relative to the project root.
 pub(super) fn moved(command: &SimpleCommand, place: Option<&str>) -> Option<Moved> {
     let relocated = command.relocated.as_ref()?;
     let mut directory = place.map(str::to_owned);
@@ -32,7 +32,7 @@ pub(super) fn moved(command: &SimpleCommand, place: Option<&str>) -> Option<Move
     Some(Moved { command, directory })
 }
 
-/// Joins a path to a place of the project; `None`: it leads out of it, or may.
+/// Joins a path to a directory of the project; `None`: the result is, or may be, outside the project.
 fn join(place: &str, path: &str) -> Option<String> {
     if path.is_empty() || path.starts_with(['/', '~']) {
         return None;

@@ -1,23 +1,23 @@
-//! How a command stands to an entry of evidence.
+//! How a command compares with an entry of evidence.
 
 use super::shell::{steering_variables, words_beyond};
 use crate::facts::{EnvUse, Selection, ShellFacts, SimpleCommand};
 
-/// How a command stands to an entry of evidence.
+/// How a command compares with an entry of evidence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Standing {
     /// It is another command.
     Other,
-    /// It begins as the entry does, and may test less.
+    /// It begins like the entry, but may test less.
     Narrowed,
     /// It is the check that the entry names.
     Whole,
 }
 
-/// Tells how `command` stands to the entry `wanted`.
+/// Compares `command` with the entry `wanted`.
 ///
-/// Between the words of the entry may stand words that choose nothing (`go test -v ./...`),
-/// and its program may be the one of an environment of the project (`venv/bin/pytest`).
+/// The words of the entry may be separated by words that choose nothing (`go test -v ./...`), and the program may be
+/// the one from an environment of the project (`venv/bin/pytest`).
 pub(super) fn standing(wanted: &[String], command: &SimpleCommand) -> Standing {
     let from = words_beyond(wanted, command)
         .map(|beyond| beyond.from)
@@ -29,14 +29,14 @@ pub(super) fn standing(wanted: &[String], command: &SimpleCommand) -> Standing {
     }
 }
 
-/// Tells whether `command` is the check that `wanted` names, in other words than the entry's.
+/// Tells whether `command` is the check that `wanted` names, though written in other words.
 pub(super) fn is_named_loosely(wanted: &[String], command: &SimpleCommand) -> bool {
     beyond_loosely(wanted, command).is_some_and(|from| keep_behind(command, from))
 }
 
-/// Tells whether a variable that is set for `command` may steer the check that `wanted` names.
+/// Tells whether a variable that is set for `command` may affect the check that `wanted` names.
 ///
-/// Names that change what programs do are judged by their values, for the whole line.
+/// Variables that change what programs do are judged by their values, for the whole line.
 pub(super) fn is_steered(line: &ShellFacts, command: &SimpleCommand, wanted: &[String]) -> bool {
     let changes = |name: &str| {
         let mut set = line.env.set.iter().filter(|set| set.name == name);
@@ -47,15 +47,14 @@ pub(super) fn is_steered(line: &ShellFacts, command: &SimpleCommand, wanted: &[S
         .any(|name| !changes(name))
 }
 
-/// Tells whether variables that the line sets choose what is tested.
+/// Tells whether variables that the line sets choose which tests run.
 pub(super) fn chooses(env: &EnvUse) -> bool {
     env.set
         .iter()
         .any(|set| set.voids_checks || !set.changes_programs && set.chooses_tests)
 }
 
-/// Returns the index of the first word after those of `wanted`, where words that choose nothing
-/// stand between them.
+/// Returns the index of the first word after those of `wanted`; words that choose nothing may separate them.
 fn beyond_loosely(wanted: &[String], command: &SimpleCommand) -> Option<usize> {
     let (program, operands) = wanted.split_first()?;
     let name = command.words.first()?.literal()?;
@@ -74,18 +73,18 @@ fn beyond_loosely(wanted: &[String], command: &SimpleCommand) -> Option<usize> {
     Some(from)
 }
 
-/// Returns what the words of a command from one index to another are for.
+/// Returns the purposes of the words of a command from one index to another.
 fn uses(command: &SimpleCommand, from: usize, to: usize) -> impl Iterator<Item = Selection> + '_ {
     (from..to).map(|at| command.uses.get(at).copied().unwrap_or_default().selects)
 }
 
-/// Tells whether a command still is the check with its words from `from` on.
+/// Tells whether a command with its words from `from` on is still the check.
 fn keep_behind(command: &SimpleCommand, from: usize) -> bool {
     let beyond = || uses(command, from, command.words.len());
     !beyond().eq([Selection::Asks]) && keep(beyond(), true)
 }
 
-/// Tells whether none of these words selects; `behind`: they stand behind an entry, not within one.
+/// Tells whether none of these words selects; `behind`: the words follow an entry rather than stand within it.
 fn keep(uses: impl Iterator<Item = Selection>, behind: bool) -> bool {
     let mut takes_next = false;
     for selection in uses {

@@ -1,7 +1,7 @@
-//! Secrets: what a state with `secrets: deny` does not let a call read.
+//! Secrets: the files, variables and stores that a call may not read in a state with `secrets: deny`.
 //!
-//! The lists are names that tools, shells and services give to files with keys, passwords and
-//! tokens. A file's text is never looked at.
+//! The lists hold the names that tools, shells and services use for files with keys, passwords and tokens. The
+//! contents of a file are never examined.
 
 use super::{Check, JudgeContext, refuse};
 use crate::{
@@ -10,7 +10,7 @@ use crate::{
     refusal::Code,
 };
 
-/// Names of files, in lower case; `*` is any beginning or ending.
+/// Names of files, in lower case; `*` stands for any beginning or ending.
 const FILES: &[&str] = &[
     ".env",
     ".env.*",
@@ -63,7 +63,7 @@ const FILES: &[&str] = &[
     "environ",
 ];
 
-/// Names of samples, and of public halves of keys, which hold no secret.
+/// Names of sample files and of public keys, which hold no secret.
 const SAMPLES: &[&str] = &[
     "*.example",
     "*.sample",
@@ -74,7 +74,7 @@ const SAMPLES: &[&str] = &[
     "known_hosts",
 ];
 
-/// Ends of paths that hold secrets, one name below the other.
+/// Endings of paths that hold secrets, as consecutive segments.
 const PLACES: &[&str] = &[
     ".aws",
     ".azure",
@@ -96,7 +96,7 @@ const PLACES: &[&str] = &[
     ".mozilla/firefox",
 ];
 
-/// Parts of the names of variables that hold a secret.
+/// Parts of names of variables that hold a secret.
 const PARTS: &[&str] = &[
     "TOKEN",
     "SECRET",
@@ -108,7 +108,7 @@ const PARTS: &[&str] = &[
     "CREDENTIALS",
     "APIKEY",
 ];
-/// Ends of such names.
+/// Endings of such names.
 const ENDS: &[&str] = &[
     "API_KEY",
     "PRIVATE_KEY",
@@ -117,7 +117,7 @@ const ENDS: &[&str] = &[
     "ENCRYPTION_KEY",
 ];
 
-/// Refuses a call that reads a secret, where the state says so.
+/// Refuses a call that reads a secret, if the state says so.
 pub(super) fn check(context: JudgeContext<'_>) -> Check {
     if context.state.policy.secrets.are_allowed() {
         return Ok(());
@@ -139,7 +139,7 @@ pub(super) fn check(context: JudgeContext<'_>) -> Check {
     }
 }
 
-/// Names the first secret that a line reads.
+/// Returns the first secret that a line reads.
 fn in_line(line: &ShellFacts) -> Option<String> {
     let path = line.reads.iter().find_map(|used| match &used.path {
         PathText::Whole(path) => is_secret_path(path).then_some(path),
@@ -182,7 +182,7 @@ fn in_command(command: &SimpleCommand) -> Option<String> {
     found.then(|| format!("what `{shown}` reads"))
 }
 
-/// Tells whether a path is a file of the lists, or lies in a place of them.
+/// Tells whether a path is a file on the lists, or lies in a directory on them.
 fn is_secret_path(path: &str) -> bool {
     let lower = path.to_lowercase();
     let name = lower.rsplit('/').next().unwrap_or(&lower);
@@ -205,7 +205,7 @@ fn is_secret_path(path: &str) -> bool {
     in_place || fits(FILES) && !only_below
 }
 
-/// Tells whether a variable holds a secret, by its name.
+/// Tells whether a variable holds a secret, judging by its name.
 fn is_secret_name(name: &str) -> bool {
     let upper = name.to_uppercase();
     upper.split('_').any(|part| PARTS.contains(&part))

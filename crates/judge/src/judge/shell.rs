@@ -1,6 +1,6 @@
 //! The shell rules: from the facts of a line to a refusal.
 //!
-//! The rows of [`ROWS`] are tried in order; the first that applies decides.
+//! The checks in [`ROWS`] run in order; the first objection decides.
 
 mod covered;
 mod entries;
@@ -25,25 +25,25 @@ pub(super) use steering::{names_plainly, steering_variables};
 /// One rule about shell lines, numbered as the documentation numbers them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ShellRule {
-    /// A protected thing is touched.
+    /// The line touches a protected thing.
     Protected = 1,
-    /// Which commands run is not known.
+    /// It is unknown which commands the line runs.
     Unreadable = 2,
-    /// A command without an entry.
+    /// The line has a command without an entry.
     Listed = 3,
-    /// A name is set that changes what programs do.
+    /// The line sets a variable that changes what programs do.
     Names = 4,
-    /// A command whose effect is not known.
+    /// The line has a command whose effect is unknown.
     Opaque = 5,
-    /// The machine or its privileges are changed.
+    /// The line changes the machine or its privileges.
     Privilege = 6,
-    /// A write or a removal.
+    /// The line writes or removes files.
     Write = 7,
-    /// The network is reached.
+    /// The line reaches the network.
     Network = 8,
-    /// A blocked variable is used.
+    /// The line uses a blocked variable.
     Environment = 9,
-    /// More is written than the state allows.
+    /// The line writes more than the state allows.
     Limits = 10,
 }
 
@@ -54,7 +54,7 @@ impl ShellRule {
         self as u8
     }
 
-    /// Says what the rule looks at.
+    /// Describes what the rule is about.
     #[must_use]
     pub const fn about(self) -> &'static str {
         match self {
@@ -72,33 +72,33 @@ impl ShellRule {
     }
 }
 
-/// What a rule says against a line.
+/// The objection of a rule to a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Objection {
     /// The rule.
     pub rule: ShellRule,
-    /// The stable word.
+    /// The stable code.
     pub code: Code,
     /// What is wrong.
     pub what: String,
-    /// What would pass instead.
+    /// What would be allowed instead.
     pub instead: String,
 }
 
 impl Objection {
-    /// Says it to the agent, in one sentence.
+    /// Formats the objection as one sentence for the agent.
     pub(super) fn refusal(&self) -> Refusal {
         Refusal::new(self.code, format!("{}: {}", self.what, self.instead))
     }
 }
 
-/// Nothing to say, or an objection.
+/// `Ok`, or an objection.
 pub(super) type Found = Result<(), Box<Objection>>;
 
-/// How one row is checked.
+/// The function that checks one row.
 type RowCheck = fn(JudgeContext<'_>, &ShellFacts, Stance) -> Found;
 
-/// The rows in the order they are tried, and whether a grant excuses them.
+/// The rows in order; `true`: an approval of the call overrides the row.
 const ROWS: [(RowCheck, bool); 9] = [
     (readable, false),
     (every_command_listed, true),
@@ -111,7 +111,7 @@ const ROWS: [(RowCheck, bool); 9] = [
     (within_limits, false),
 ];
 
-/// Returns the first objection to a line, tried row by row.
+/// Returns the first objection to a line, checking row by row.
 pub(super) fn check(context: JudgeContext<'_>, facts: &ShellFacts, granted: bool) -> Found {
     let stance = context.state.policy.stance();
     ROWS.iter()
@@ -200,7 +200,7 @@ fn every_command_listed(context: JudgeContext<'_>, facts: &ShellFacts, _: Stance
     )
 }
 
-/// Says how a command that is not listed could be done.
+/// Says how a command that is not listed can be run.
 fn listing(context: JudgeContext<'_>, command: &SimpleCommand) -> String {
     let reads = command.class == CommandClass::Reader && command.opaque.is_none();
     if reads && context.call.facts.writes.is_empty() && context.state.policy.lets_pass(&[READER]) {
@@ -257,9 +257,9 @@ fn opaque(context: JudgeContext<'_>, facts: &ShellFacts, stance: Stance) -> Foun
     )
 }
 
-/// Tells whether the kernel, where it refuses every write, keeps all that `command` may do.
+/// Tells whether `command` has an unknown effect, but none if the kernel refuses every write.
 ///
-/// Its effect is not known; it is code that the line holds, or version control elsewhere.
+/// Such a command is code within the line, or version control in another repository.
 #[must_use]
 pub fn is_contained(command: &SimpleCommand) -> bool {
     let is_code =
@@ -267,16 +267,16 @@ pub fn is_contained(command: &SimpleCommand) -> bool {
     command.opaque.is_some() && (command.contained || is_code)
 }
 
-/// Tells whether the kernel keeps what a line's own code may do: no write, and no network at all.
+/// Tells whether the kernel confines the line's own code completely: no writes and no network.
 ///
-/// Beside a listed command it leaves more.
+/// In a state with `allowed_commands`, the kernel permits more.
 fn kernel_holds(context: JudgeContext<'_>, facts: &ShellFacts) -> bool {
     context.call.facts.kernel_holds
         && facts.network.is_empty()
         && context.state.policy.allowed_commands.is_none()
 }
 
-/// Says what would pass instead of a command whose effect is not known.
+/// Says what would be allowed instead of a command whose effect is unknown.
 fn instead_of_opaque(
     context: JudgeContext<'_>,
     facts: &ShellFacts,
@@ -304,7 +304,7 @@ fn instead_of_opaque(
     )
 }
 
-/// Says what would pass instead of a command that the kernel would have to hold.
+/// Says what would be allowed instead of a command that the kernel would have to confine.
 fn instead_of_contained(
     context: JudgeContext<'_>,
     facts: &ShellFacts,
@@ -337,13 +337,13 @@ fn privilege(context: JudgeContext<'_>, facts: &ShellFacts, stance: Stance) -> F
     }
 }
 
-/// Returns the first command that passes by a person's entry alone, for which the whole line runs unconfined.
+/// Returns the first command that only the person's entry allows, for which the whole line runs unconfined.
 fn by_person<'a>(context: JudgeContext<'_>, facts: &'a ShellFacts) -> Option<&'a SimpleCommand> {
     let mut commands = facts.commands.iter();
     commands.find(|command| entry_of_person(context, command).is_some())
 }
 
-/// Refuses a command of unknown effect beside one that a person lets run unconfined: it would be unconfined, too.
+/// Refuses a command of unknown effect beside one that a person lets run unconfined: both would be unconfined.
 fn alone_unconfined(context: JudgeContext<'_>, facts: &ShellFacts) -> Found {
     let Some(person) = by_person(context, facts) else {
         return Ok(());
@@ -414,7 +414,7 @@ fn writes(context: JudgeContext<'_>, _: &ShellFacts, stance: Stance) -> Found {
     )
 }
 
-/// Says why a write is refused, and what would pass.
+/// Says why a write is refused, and what would be allowed.
 fn instead_of_writing(stance: Stance, write: &FileWrite) -> (&'static str, &'static str) {
     match (stance, write.place) {
         (Stance::NoWrite, _) if write.by.starts_with(['>', '&']) => (
@@ -437,20 +437,20 @@ fn instead_of_writing(stance: Stance, write: &FileWrite) -> (&'static str, &'sta
     }
 }
 
-/// Tells whether a write is the history of a version control command that is listed.
+/// Tells whether a write goes to the history of a listed version control command.
 ///
-/// What such a command writes outside its repository is judged like any other write.
+/// Any write of such a command outside its repository is judged like other writes.
 fn covered_history(context: JudgeContext<'_>, write: &FileWrite) -> bool {
     history_of(context, write).is_some_and(|command| is_covered(context, command))
 }
 
-/// Tells whether a write is the result of a listed program, which the kernel keeps to its places.
+/// Tells whether a write is the result of a listed program, which the kernel confines to its places.
 fn covered_result(context: JudgeContext<'_>, write: &FileWrite) -> bool {
     context.state.policy.stance() == Stance::NoWrite
         && result_of(context, write).is_some_and(|command| is_covered(context, command))
 }
 
-/// Returns the program of unknown effect of which an option names this file for its result.
+/// Returns the program of unknown effect that names this file in an option for its result.
 fn result_of<'a>(context: JudgeContext<'a>, write: &FileWrite) -> Option<&'a SimpleCommand> {
     let facts = context.call.facts.shell.as_ref()?;
     facts.commands.iter().find(|command| {
@@ -463,9 +463,9 @@ fn result_of<'a>(context: JudgeContext<'a>, write: &FileWrite) -> Option<&'a Sim
     })
 }
 
-/// Tells whether a write is the history of a version control command, no file of the project.
+/// Tells whether a write goes to the history of a version control command, not to a file of the project.
 ///
-/// That of one which changes files and does not name them stands for those files.
+/// For a command that changes files without naming them, the history represents those files.
 pub(super) fn is_history(context: JudgeContext<'_>, write: &FileWrite) -> bool {
     !write.removes && history_of(context, write).is_some_and(|command| !command.changes_unnamed)
 }
@@ -524,7 +524,7 @@ fn within_limits(context: JudgeContext<'_>, facts: &ShellFacts, stance: Stance) 
     limits::files(context, stance)
 }
 
-/// Says which tool measures an edit.
+/// Names the tool that measures an edit.
 fn use_tool(context: JudgeContext<'_>) -> String {
     let policy = &context.state.policy;
     let tool = WRITERS.into_iter().find(|tool| policy.lets_pass(&[tool]));
@@ -534,12 +534,12 @@ fn use_tool(context: JudgeContext<'_>) -> String {
     }
 }
 
-/// Returns the longest entry that lets `command` pass, as written.
+/// Returns the longest entry that allows `command`, as written.
 pub(super) fn entry_of<'a>(context: JudgeContext<'a>, command: &SimpleCommand) -> Option<&'a str> {
     longest(context, command).map(|(entry, _)| entry.text.as_str())
 }
 
-/// Writes a command for a message, bounded.
+/// Formats a command for a message, truncated.
 pub(super) fn show(command: &SimpleCommand) -> String {
     limits::shown(&command.words)
 }

@@ -1,4 +1,4 @@
-//! Judges a call of a model stage: grants and modes on top of the same checks.
+//! Judges a call of a model stage: the common checks, plus approvals and modes.
 
 use interlock_tool_names::SHELL;
 
@@ -12,14 +12,14 @@ use crate::{
     refusal::{Code, Refusal},
 };
 
-/// What a call of a stage is told.
+/// The answer to a call of a stage.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StageVerdict {
-    /// It may run.
+    /// The call may run.
     Allow(AllowSource),
-    /// A person is asked; what a yes then leads to.
+    /// A person is asked; holds what an approval leads to.
     Ask(Refusal, GrantThen),
-    /// It may not run, by this word for who says so.
+    /// The call may not run; the word says what denied it.
     Deny(&'static str, Refusal),
 }
 
@@ -27,7 +27,7 @@ const POLICY: &str = "policy";
 const MODE: &str = "mode";
 const STAGE: &str = "stage";
 
-/// Judges `context.call`; the first line that applies decides.
+/// Judges `context.call`; the first rule that applies decides.
 #[must_use]
 pub fn judge_stage(context: JudgeContext<'_>, mode: &ModeRules) -> StageVerdict {
     if let Err(refusal) = before_lists(context) {
@@ -59,15 +59,15 @@ pub fn judge_stage(context: JudgeContext<'_>, mode: &ModeRules) -> StageVerdict 
     }
 }
 
-/// Tells whether a call only reads, so that it may run beside others and again after a crash.
+/// Tells whether a call only reads, so that it may run in parallel with others, and again after a crash.
 #[must_use]
 pub fn only_reads(call: &ToolCall) -> bool {
     call.facts.only_reads && call.facts.writes.is_empty()
 }
 
-/// Tells whether a call outside the list is refused without a question.
+/// Tells whether a call outside the list is refused without asking a person.
 ///
-/// An agent of a conversation has the tools it is given; only where its state says so, a person is asked for more.
+/// An agent of a conversation has only the tools it is given; a person is asked for others only if its state says so.
 fn refuses(context: JudgeContext<'_>) -> bool {
     let converses = match &context.state.activity {
         Activity::Stage(stage) => stage.history,
@@ -108,10 +108,10 @@ fn by_mode(context: JudgeContext<'_>, rules: &ModeRules) -> Result<(), StageVerd
     }
 }
 
-/// Returns the keys of a call, all of which must pass; `None`: it cannot be read.
+/// Returns the keys of a call, all of which must be allowed; `None`: the call cannot be read.
 ///
-/// `Tool` for tools of servers, `Tool:path` for files, `Bash:program subcommand`
-/// for every simple command of a line.
+/// A key is `Tool` for a server's tool, `Tool:path` for a file, and `Bash:program subcommand` for each simple command
+/// of a line.
 #[must_use]
 pub fn keys(call: &ToolCall) -> Option<Vec<String>> {
     if let Some(line) = &call.facts.shell {
@@ -159,7 +159,7 @@ fn is_allowed(entries: &[String], key: &str) -> bool {
     entries.iter().any(|entry| matches(entry, key))
 }
 
-/// Matches a whole key; `*` is any text, `?` one character. Linear in the product of the lengths.
+/// Matches a whole key; `*` is any text, `?` one character. Takes time linear in the product of the lengths.
 fn matches(pattern: &str, key: &str) -> bool {
     let key: Vec<char> = key.chars().collect();
     // `reached[n]`: the pattern so far takes the first n characters.

@@ -1,4 +1,4 @@
-//! Whether a report that a line leaves can only be that of its check.
+//! Decides whether a report can only come from the check itself.
 
 use super::{
     JudgeContext,
@@ -12,9 +12,9 @@ use crate::{
     substance::ReportSource,
 };
 
-/// Tells whether nothing of the line but the check itself may write the report.
+/// Tells whether nothing in the line but the check itself may write the report.
 ///
-/// Beside it may stand what is known to write nothing, and what writes other files by name.
+/// The line may also contain commands that are known to write nothing, or that write other files by name.
 pub(super) fn is_alone(
     context: JudgeContext<'_>,
     guard: &EvidenceGuard,

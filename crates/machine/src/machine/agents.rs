@@ -1,4 +1,4 @@
-//! What the model of a state has beside its prompt.
+//! What the model of a state has besides its prompt.
 
 use indexmap::IndexMap;
 use interlock_expr::template::Template;
@@ -22,7 +22,7 @@ pub struct AgentWork {
     pub integrations: IndexMap<String, String>,
 }
 
-/// An MCP server that a workflow defines. Every text may have templates.
+/// An MCP server that a workflow defines. All its texts may be templates.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ServerWork {
     /// Name of the server.
@@ -60,14 +60,14 @@ pub enum ServerStart {
     Address {
         /// The address.
         url: Template,
-        /// Headers sent along.
+        /// HTTP headers of each request.
         headers: Vec<(String, Template)>,
-        /// Sent as `Authorization: Bearer`.
+        /// Bearer token for the `Authorization` header.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         token: Option<Template>,
-        /// Whether it speaks streamable HTTP; otherwise HTTP with server-sent events.
+        /// Whether the server uses streamable HTTP; otherwise HTTP with server-sent events.
         streams: bool,
     },
-    /// `[mcp_servers.ID]` of the configuration.
+    /// A server from `[mcp_servers.ID]` of the configuration.
     Configured(String),
 }

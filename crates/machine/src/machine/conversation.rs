@@ -1,17 +1,17 @@
-//! What holds where the lines of a run carry a conversation.
+//! Rules for runs whose regions carry a conversation.
 
 use serde::{Deserialize, Serialize};
 
 /// Rules for runs whose regions carry a conversation.
 ///
-/// A run then begins with what a person said, each state whose output counts
-/// has [`crate::machine::State::data`], and texts may be templates.
+/// Such a run begins with a person's message. Each state whose output counts has
+/// [`crate::machine::State::data`], and texts may be templates.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ConversationRules {
-    /// Whether what cannot be evaluated or rendered fails its state, with `expression_error` or `template_error`.
+    /// Whether an error in an expression or template fails the state, with `expression_error` or `template_error`.
     ///
-    /// Otherwise the guard does not hold, the block stays as it is written, and the log says so.
+    /// Otherwise the guard does not hold, the block of the template remains as written, and the log records the error.
     pub strict: bool,
     /// When a conversation is condensed before a stage that sees it; `None`: never.
     #[serde(skip_serializing_if = "Option::is_none")]

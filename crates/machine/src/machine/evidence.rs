@@ -1,4 +1,4 @@
-//! The evidence that a machine asks for.
+//! The evidence that a machine requires.
 
 use super::{Activity, Machine};
 use crate::guard::{EvidenceGuard, Guard, GuardRef};

@@ -1,4 +1,4 @@
-//! What becomes of the output of a state.
+//! What happens to the output of a state.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,7 +11,7 @@ pub struct DataFlags {
     /// Context key for the whole output.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output_key: Option<String>,
-    /// What is removed from the context.
+    /// What the output removes from the context.
     pub clear: Clear,
     /// Context keys removed before the output is stored.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -22,7 +22,7 @@ pub struct DataFlags {
     pub in_history: bool,
     /// Whether earlier messages are removed.
     pub clear_messages: bool,
-    /// Whether the first message is kept even then.
+    /// Whether `clear_messages` keeps the first message.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub keep_first: bool,
     /// Whether the output is added as a person's message.

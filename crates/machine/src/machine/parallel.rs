@@ -1,4 +1,4 @@
-//! The one parallelism: regions below a state, which join before it goes on.
+//! Parallel regions below a state, which join before the state continues.
 
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
@@ -44,7 +44,7 @@ impl Parallel {
         }
     }
 
-    /// Tells whether its regions wait for each other where they reach the same state.
+    /// Tells whether regions that reach the same state wait for each other there.
     #[must_use]
     pub const fn meets(&self) -> bool {
         matches!((&self.over, self.join), (Over::Branches(_), Join::Converge))
@@ -78,13 +78,13 @@ pub struct Branch {
     pub terminal: StateName,
 }
 
-/// One line for each item of what the state before put out, from one state on until each has come to its end.
+/// A region for each item of the previous output, from an initial state until each region has ended.
 ///
-/// A line that comes to other items passes its own on instead of opening
-/// them, unless those are `nested`; a state that leads anywhere else ends its
-/// line, unless it is [`crate::machine::State::keeps_item`].
+/// If a region reaches another state with items, it passes its own item on instead of starting regions
+/// for them, unless that state is `nested`. A transition to any other state ends the region, unless the
+/// state is [`crate::machine::State::keeps_item`].
 ///
-/// Its `error` is about splitting alone: a failure of one of its lines is not handled there.
+/// The `error` of this state is raised only if splitting fails; it does not handle failures of regions.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OverItems {
     /// Path of the items: `.`, a plain key, or a JSON Pointer.
@@ -94,10 +94,10 @@ pub struct OverItems {
     /// Context keys that a region sees; `None`: all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub keys: Option<Vec<String>>,
-    /// Whether a region that passes here replaces its item with this output.
+    /// Whether a region that reaches this state replaces its item with this output.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub replaces_item: bool,
-    /// Whether a region that comes here starts regions of its own.
+    /// Whether a region that reaches this state starts regions of its own.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub nested: bool,
     /// State entered if the regions lead to several states: a fork with a branch for each.
@@ -106,7 +106,7 @@ pub struct OverItems {
     /// Whether the state that the regions lead to is entered inside the surrounding item's region, which otherwise ends.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub inside: bool,
-    /// Whether having no items is an error.
+    /// Whether an empty list of items is an error.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub wants_items: bool,
     /// State entered if there are no items.
@@ -115,7 +115,7 @@ pub struct OverItems {
 
 /// A called machine for each line of the previous output.
 ///
-/// It works on the context of the frame itself, so its changes stay.
+/// The machine works on the context of the frame itself, so its changes persist.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OverLines {
     /// Key into [`crate::machine::Machine::machines`].
@@ -124,7 +124,7 @@ pub struct OverLines {
     pub item: String,
     /// Context key of its index, from 0, during the loop.
     pub index: String,
-    /// Whether a list without items is a failure.
+    /// Whether an empty list is a failure.
     #[serde(default)]
     pub wants_items: bool,
 }

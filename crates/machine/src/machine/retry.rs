@@ -1,4 +1,4 @@
-//! Trying again: how often, and how long is waited in between.
+//! Retry policy: the number of attempts, and the delays between them.
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
@@ -22,7 +22,7 @@ pub struct Retry {
     /// Whether only transient failures are retried; see [`crate::cause::Cause::passing`].
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub only_passing: bool,
-    /// Whether up to one second of jitter is added, so that retries are spread out.
+    /// Whether up to one second of jitter is added to each delay.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub jitter: bool,
 }
@@ -64,7 +64,7 @@ impl Retry {
         Some(wait.min(self.wait_max_ms))
     }
 
-    /// Returns up to a second, the same for the same place and time.
+    /// Returns a delay of up to one second, which depends only on the place and the time.
     #[must_use]
     pub fn jitter_ms(&self, place: &str, at_ms: u64) -> u64 {
         if !self.jitter {

@@ -1,4 +1,4 @@
-//! The hash that names exactly one content of a machine.
+//! The content hash of a machine.
 
 use super::Machine;
 use crate::names::Digest;
@@ -14,7 +14,7 @@ impl Machine {
         Digest::of(bytes).to_string()
     }
 
-    /// Sets the hash to that of the content.
+    /// Sets the hash to the content hash.
     #[must_use]
     pub fn seal(mut self) -> Self {
         self.hash = self.content_hash();

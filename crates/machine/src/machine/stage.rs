@@ -1,4 +1,4 @@
-//! Model stages: what a model is given, what it must hand in, and what bounds it.
+//! Model stages: a model's input, its required result, and its limits.
 
 use interlock_expr::text::Text;
 use serde::{Deserialize, Serialize};
@@ -19,9 +19,9 @@ pub struct ModelStage {
     pub task: Option<Text>,
     /// Whether the stage takes part in the conversation of the run.
     ///
-    /// It then sees what was said so far, its body is sent as it is, and a
-    /// model call that fails is made again, on the same transcript, as often
-    /// as the state's [`crate::machine::Retry`] says.
+    /// The model then sees the conversation so far, and the body is sent without filling holes. A failed
+    /// model call is repeated on the same transcript, as often as the state's
+    /// [`crate::machine::Retry`] permits.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub history: bool,
     /// How the model ends the stage.
@@ -63,7 +63,7 @@ pub enum Ending {
         schema: Option<Value>,
         /// Schema as text with holes, if there is no `schema`; filled for each message.
         ///
-        /// Text that is no JSON Schema is shown to the model and not enforced.
+        /// Text that is not a JSON Schema is shown to the model and not enforced.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         schema_text: Option<Text>,
         /// How often an invalid answer is returned to the model before the stage fails.
@@ -96,7 +96,7 @@ pub struct Assertion {
     /// What follows if it does not hold.
     #[serde(default, rename = "else")]
     pub otherwise: Otherwise,
-    /// Message for people; empty: the guard's own.
+    /// Message for people; empty: that of the guard.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub message: String,
 }
@@ -148,7 +148,7 @@ pub struct StageRules {
     pub grant_timeout_ms: Option<u64>,
     /// Bytes of a tool result shown to the model.
     pub result_bytes: u64,
-    /// What a run may spend on models.
+    /// Budget of a run for models.
     pub budget: Budget,
     /// Model of stages that name none, as `provider/model`.
     pub model: Option<String>,

@@ -1,4 +1,4 @@
-//! What is carried out for a state, by kind.
+//! Tasks and effects, by kind.
 
 use std::fmt;
 
@@ -17,23 +17,23 @@ pub struct Task {
     pub input: ValueTemplate,
 }
 
-/// What carries out a task.
+/// Kind of a task.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TaskKind {
     /// A program, by the name that the runner knows.
     Program(ProgramName),
-    /// A node, which the runner computes itself.
+    /// A node, which the runner computes.
     Node(NodeKind),
 }
 
-/// What a node computes; `interlock-nodes` has its input.
+/// Kind of a node; `interlock-nodes` defines its input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum NodeKind {
-    /// The result of a tool called with the arguments written.
+    /// The result of a tool call with the given arguments.
     ToolCall,
-    /// An object made from another.
+    /// An object made from another object.
     Transform,
     /// A list of the documents of datasources.
     DocumentsTree,
@@ -75,13 +75,13 @@ impl From<&TaskKind> for EffectKind {
 }
 
 impl EffectKind {
-    /// Tells whether a runner carries it out without a model or a person: a program or a node.
+    /// Tells whether a runner performs the effect without a model or a person: a program or a node.
     #[must_use]
     pub const fn is_task(&self) -> bool {
         matches!(self, Self::Program(_) | Self::Node(_))
     }
 
-    /// Tells whether it is the program with this name.
+    /// Tells whether the effect is the program with this name.
     #[must_use]
     pub fn is_program(&self, name: &str) -> bool {
         matches!(self, Self::Program(own) if own.as_str() == name)
@@ -89,7 +89,7 @@ impl EffectKind {
 }
 
 impl NodeKind {
-    /// Returns its word in logs and messages.
+    /// Returns the kind as it appears in logs and messages.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {

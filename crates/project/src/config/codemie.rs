@@ -26,29 +26,29 @@ pub struct McpServerConfig {
     enabled: Option<bool>,
     /// A text for people.
     description: Option<String>,
-    /// How the server is started or reached, in a table of its own, in place of the keys beside it.
+    /// How the server is started or reached, as a separate table instead of the keys above.
     config: Option<StartConfig>,
-    /// The program of a server that is started. Templates are filled.
+    /// The program of a server that Interlock starts. Templates are filled.
     command: Option<String>,
     /// Its arguments; also written `args`.
     #[serde(alias = "args")]
     arguments: Vec<String>,
     /// Environment variables for it.
     env: Variables,
-    /// The address of a server that is called.
+    /// The address of a server that Interlock connects to.
     url: Option<String>,
     /// Headers that are sent to it.
     headers: Variables,
     /// A bearer token that is sent to it.
     auth_token: Option<Secret>,
-    /// The transport of a server that is called: streamable HTTP. Default: the one before 2025.
+    /// The transport of a server with `url`: streamable HTTP. Default: the transport before 2025.
     #[serde(rename = "type")]
     kind: Option<Streamable>,
     /// Whether each call gets a fresh server. Default: `false`.
     single_usage: bool,
     /// The only tools of the server that are used. Default: all.
     tools: Option<Vec<String>>,
-    /// Maximum tokens of a result; a longer one is cut.
+    /// Maximum tokens of a result; longer results are truncated.
     tools_tokens_size_limit: Option<u64>,
     /// The table of `[integrations]` whose values the server gets.
     integration_alias: Option<String>,

@@ -12,7 +12,7 @@ pub struct GatewayConfig {
     pub message_bytes_max: Option<NonZeroU32>,
     /// Maximum requests of one session at the same time. Default: 1000.
     pub calls_max: Option<NonZeroU32>,
-    /// Maximum open sessions. Default: as many as the machine can bear.
+    /// Maximum open sessions. Default: depends on the machine's resources.
     pub sessions_max: Option<NonZeroU32>,
     /// Whether clients over HTTP may be asked for approvals. Default: `false`.
     pub approvals_over_http: bool,

@@ -54,7 +54,7 @@ impl std::borrow::Borrow<str> for ProviderName {
 #[derive(Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ProviderConfig {
-    /// Its protocol. Default: what its name says.
+    /// Its protocol. Default: the one of that name.
     pub kind: Option<Kind>,
     /// Its address. Default: the well-known address of the kind.
     pub base_url: Option<String>,

@@ -149,9 +149,9 @@ pub struct ToolConfig {
     pub writes: Vec<String>,
     /// Arguments that name files that it removes.
     pub removes: Vec<String>,
-    /// The argument with the whole new text of a file.
+    /// The argument that holds the whole new text of a file.
     pub content: Option<String>,
-    /// The argument with a shell line that it runs.
+    /// The argument that holds a shell line.
     pub command: Option<String>,
 }
 
@@ -162,7 +162,7 @@ struct Written {
     /// How the server is reached: `stdio` with `command`, `http` (default) or `sse`, the transport before 2025, with `url`.
     #[serde(rename = "type")]
     kind: Option<Kind>,
-    /// The program of a server that is started.
+    /// The program of a server that Interlock starts.
     command: Option<String>,
     /// Its arguments.
     args: Option<Vec<String>>,
@@ -170,23 +170,23 @@ struct Written {
     env: Option<IndexMap<String, String>>,
     /// Its working directory, relative to the project's root. Default: the root.
     cwd: Option<PathBuf>,
-    /// The address of a server that is called. It may contain `${NAME}`.
+    /// The address of a server that Interlock connects to. It may contain `${NAME}`.
     url: Option<String>,
     /// Headers that are sent to it. A value may contain `${NAME}`.
     headers: Option<IndexMap<String, String>>,
     /// Whether one process or connection serves all sessions. Default: `false`.
     shared: bool,
-    /// Maximum time of one request, in milliseconds. Default: as long as the client waits.
+    /// Maximum time of one request, in milliseconds. Default: none; the client decides how long it waits.
     timeout_ms: Option<u64>,
     /// Whether the server is used. Default: `true`.
     enabled: Option<bool>,
     /// Whether the server may ask the person a question. Default: `true`.
     elicitation: Option<bool>,
-    /// Whether the server may ask for a model's message. Default: `true`.
+    /// Whether the server may ask for a message of the model. Default: `true`.
     sampling: Option<bool>,
     /// Whether the server may ask for the client's directories. Default: `true`.
     roots: Option<bool>,
-    /// What a tool of the server does with [files](gateway.md#files); an empty table: it touches none.
+    /// What a tool of the server does with [files](gateway.md#files); an empty table says that it touches none.
     tools: IndexMap<String, ToolConfig>,
 }
 

@@ -9,9 +9,9 @@ use super::Config;
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct StagesConfig {
-    /// How such calls are decided: a person is asked once for each kind of call, calls on the list pass, or all pass. A project's mode can only be stricter than yours.
+    /// How such calls are decided: a person is asked once for each kind of call, calls on the list are allowed, or all calls are allowed. A project's mode can only be stricter than yours.
     pub mode: Option<Mode>,
-    /// Kinds of calls that pass in the mode `allowlist`, such as `Read` or `Bash:git *`.
+    /// Kinds of calls that the mode `allowlist` allows, such as `Read` or `Bash:git *`.
     pub allowlist: Vec<String>,
 }
 

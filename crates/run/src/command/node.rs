@@ -1,11 +1,11 @@
-//! What the run is told of a node under way.
+//! Reports about a node in progress.
 
 use crate::{
     attempt::{FinishReason, Usage},
     names::Digest,
 };
 
-/// Reports of a node under way; [`crate::command::CommandKind::Node`] names the frame.
+/// Reports about a node in progress; [`crate::command::CommandKind::Node`] names the frame.
 #[derive(Debug, Clone, PartialEq)]
 pub enum NodeCommand {
     /// A model is about to be called.

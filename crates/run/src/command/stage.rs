@@ -1,4 +1,4 @@
-//! What an attempt of a model stage is asked.
+//! Commands to an attempt of a model stage.
 
 use super::tools::AvailableTool;
 use crate::{
@@ -8,7 +8,7 @@ use crate::{
     parts::{NoAnswer, Passing},
 };
 
-/// Calls of one message that are judged; the rest are answered with `too_many_calls`.
+/// Maximum number of calls of one message that are judged; the rest are answered with `too_many_calls`.
 pub const CALLS_MAX: usize = 64;
 
 /// Commands and reports for an attempt of a stage; [`crate::command::CommandKind::Stage`] names the frame.

@@ -1,4 +1,4 @@
-//! The tools that are there when an attempt of a stage begins, and which of them its model is told of.
+//! The tools that are available when an attempt of a stage begins, and those that its model is offered.
 
 use crate::policy::{Policy, wildcard_matches};
 
@@ -46,7 +46,7 @@ impl AvailableTool {
     }
 }
 
-/// Finds the tools that the model of a stage is told of, and the listed ones that are not there.
+/// Returns the tools that the model of a stage is offered, and the listed ones that are not available.
 #[must_use]
 pub fn offered(
     policy: Option<&Policy>,

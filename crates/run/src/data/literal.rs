@@ -1,17 +1,17 @@
-//! Python literals: what models write when they mean JSON.
+//! Python literals, which models sometimes write in place of JSON.
 
 use serde_json::{Map, Number, Value};
 
-/// Lists and maps within each other that are followed.
+/// Maximum nesting of lists and maps.
 const DEPTH_MAX: usize = 64;
 
-/// Reads a text that is one literal.
+/// Parses a text that consists of one literal.
 pub(super) fn whole(text: &str) -> Option<Value> {
     let (value, rest) = first(text)?;
     rest.trim().is_empty().then_some(value)
 }
 
-/// Reads the literal that a text begins with, and returns what follows it.
+/// Parses the literal at the beginning of a text, and returns the rest of the text.
 pub(super) fn first(text: &str) -> Option<(Value, &str)> {
     let mut reader = Reader { rest: text };
     let value = reader.value(0)?;
@@ -52,7 +52,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Reads items up to the closing mark; a comma may stand before it.
+    /// Parses items up to the closing mark; a comma may precede it.
     fn items(&mut self, first: Option<Value>, close: &str, depth: usize) -> Option<Vec<Value>> {
         let mut items: Vec<Value> = first.into_iter().collect();
         loop {
@@ -110,7 +110,7 @@ impl Reader<'_> {
         self.take("}").then_some(Value::Object(fields))
     }
 
-    /// Reads texts that stand beside each other, which are one.
+    /// Parses adjacent string literals, which Python concatenates.
     fn texts(&mut self) -> Option<Value> {
         let mut text = String::new();
         while let Some(quote) = self.rest.chars().next().filter(|c| matches!(c, '\'' | '"')) {
@@ -189,7 +189,7 @@ impl Reader<'_> {
     }
 }
 
-/// Reads what follows a backslash.
+/// Parses what follows a backslash.
 fn escape<'t>(rest: &'t str, into: &mut String) -> Option<&'t str> {
     let mut letters = rest.chars();
     let letter = letters.next()?;
@@ -216,7 +216,7 @@ fn escape<'t>(rest: &'t str, into: &mut String) -> Option<&'t str> {
     Some(after)
 }
 
-/// Returns the text that a key is.
+/// Converts a key to text.
 fn key(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => Some(text.clone()),

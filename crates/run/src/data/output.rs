@@ -1,13 +1,13 @@
-//! What a model, a tool or a person meant by a text.
+//! The value of a text from a model, a tool or a person.
 
 use serde_json::{Deserializer, Value};
 
 use super::literal;
 
-/// Reads an output.
+/// Parses an output.
 ///
-/// The whole as JSON; the whole as a Python literal; the first block that is fenced and tagged
-/// `json`; the first balanced `{…}` that can be read; else it is the text itself.
+/// These forms are tried in order: the whole text as JSON; the whole text as a Python literal; the first fenced
+/// block tagged `json`; the first balanced `{…}` that can be parsed. If none applies, the result is the text itself.
 #[must_use]
 pub fn parse_output(text: &str) -> Value {
     let whole = value(text.trim());
@@ -23,7 +23,7 @@ fn value(text: &str) -> Option<Value> {
         .or_else(|| literal::whole(text))
 }
 
-/// Returns what stands in the first block tagged `json`.
+/// Returns the contents of the first block tagged `json`.
 fn fenced(text: &str) -> Option<&str> {
     let mut at = 0;
     let mut opened: Option<(&str, usize)> = None;
@@ -51,7 +51,7 @@ fn fenced(text: &str) -> Option<&str> {
     None
 }
 
-/// Returns the backquotes or tildes that a line begins with, from three.
+/// Returns the backquotes or tildes, at least three, at the beginning of a line.
 fn fence(line: &str) -> Option<&str> {
     let mark = line.chars().next().filter(|c| matches!(c, '`' | '~'))?;
     let rest = line.trim_start_matches(mark);
@@ -59,10 +59,10 @@ fn fence(line: &str) -> Option<&str> {
     (fence.len() >= 3).then_some(fence)
 }
 
-/// Braces of one text at which an object is looked for: each may cost as much as it is deep.
+/// Maximum number of braces in one text at which an object is tried: each attempt costs as much as the object is deep.
 const PLACES_MAX: usize = 10_000;
 
-/// Returns the first object that stands anywhere in a text.
+/// Returns the first object anywhere in a text.
 fn first_object(text: &str) -> Option<Value> {
     let mut places = text.match_indices('{').take(PLACES_MAX);
     places.find_map(|(at, _)| {

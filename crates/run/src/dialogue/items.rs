@@ -1,23 +1,23 @@
-//! Which items a state's output has.
+//! The items of a state's output.
 
 use serde_json::Value;
 
 use crate::machine::Object;
 
-/// Why there are no items.
+/// The key or place of the items does not exist.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NoItems {
-    /// The keys there are.
+    /// The keys that exist.
     pub known: Vec<String>,
 }
 
-/// Finds the items that `key` names in `output`, or in `context` where the output has no such key.
+/// Returns the items that `key` names in `output`, or in `context` if the output has no such key.
 ///
-/// A list is its items; an object's key gives a list, a text that parses to
-/// one, or one item; null gives none; anything else is one item, the whole.
+/// A list consists of its items. The value of an object's key may be a list, a text that parses to one, or a
+/// single item. Null gives no items. Any other value is a single item.
 ///
 /// # Errors
-/// The key or the place is not there.
+/// The key or the place does not exist.
 pub fn items(output: &Value, context: &Object, key: &str) -> Result<Vec<Value>, NoItems> {
     if key.starts_with('/') {
         let place = key.strip_suffix('/').filter(|rest| !rest.is_empty());
@@ -39,7 +39,7 @@ pub fn items(output: &Value, context: &Object, key: &str) -> Result<Vec<Value>, 
     }
 }
 
-/// Takes a value for a list.
+/// Converts a value to a list.
 fn listed(value: Value) -> Vec<Value> {
     match value {
         Value::Array(items) => items,
@@ -52,7 +52,7 @@ fn listed(value: Value) -> Vec<Value> {
     }
 }
 
-/// Follows a JSON Pointer; texts on the way that hold JSON are read, `-1` counts from the end.
+/// Follows a JSON Pointer; texts that contain JSON are parsed on the way, and `-1` counts from the end.
 #[must_use]
 pub fn pointed(value: &Value, pointer: &str) -> Option<Value> {
     let mut here = value.clone();

@@ -1,6 +1,6 @@
-//! The names of the events, as the log and the output lines have them.
+//! The names of the events in the log and in output.
 //!
-//! What a person is asked has one life, and so has a region; the names say which kind of each it is.
+//! Requests to people and regions each share one set of events; their names also say which kind of request or region it is.
 
 use super::{About, Event, RegionKind, RegionsStart, RequestKind, VoidReason};
 use crate::machine::Outcome;

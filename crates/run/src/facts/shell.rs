@@ -1,7 +1,7 @@
 //! What a shell line would do, as data.
 //!
-//! These types are filled by the shell reader and judged by the policy. They
-//! know no grammar and no file system.
+//! The shell reader fills these types, and the policy judges them. They know nothing of the grammar or of
+//! a file system.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,10 +12,10 @@ use super::words::{Beside, HandsOut, InlineCode, Relocated, SteersPrograms, Word
 /// Everything a shell line would run, read, write and reach.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ShellFacts {
-    /// Why the list of commands is not known; `None` when it is.
+    /// Why the list of commands is unknown; `None` if it is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unreadable: Option<String>,
-    /// Every simple command at any depth, in the order of the text.
+    /// Every simple command at any depth, in source order.
     #[serde(default)]
     pub commands: Vec<SimpleCommand>,
     /// Paths read, absolute and normalised.
@@ -27,42 +27,42 @@ pub struct ShellFacts {
     /// Paths removed or moved away, absolute and normalised.
     #[serde(default)]
     pub removes: Vec<PathUse>,
-    /// What the line takes from and puts into the environment.
+    /// Environment variables that the line uses and sets.
     #[serde(default)]
     pub env: EnvUse,
     /// Every way the line reaches the network.
     #[serde(default)]
     pub network: Vec<NetworkUse>,
-    /// What only someone who sees the files can answer.
+    /// Questions that need access to the files.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub asks: Vec<ShellAsk>,
-    /// Whether the line is nothing but a few builtins with literal words, and opens no file.
+    /// Whether the line consists of a few builtins with literal words only, and opens no file.
     ///
-    /// Not kept: it says how the line of a call that is being judged is to run.
+    /// Not serialized: it decides how the line runs while its call is being judged.
     #[serde(skip)]
     pub builtins_alone: bool,
 }
 
-/// A question that a shell line leaves to someone who sees the files.
+/// A question that only someone with access to the files can answer.
 ///
-/// Every path written or removed asks the same silently: where do its links lead?
+/// Every path written or removed implies another question: where do its links lead?
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "ask")]
 pub enum ShellAsk {
-    /// Is `directory` a repository other than the project's? Then the command is opaque.
+    /// Is `directory` a repository other than the project's? If so, the command is opaque.
     Repository {
-        /// The directory version control would run in.
+        /// Directory in which version control would run.
         directory: String,
         /// Index into [`ShellFacts::commands`] of the command.
         command: usize,
     },
-    /// Does a file that `pattern` matches begin with `-`?
+    /// Does the name of a file that `pattern` matches begin with `-`?
     ///
-    /// The command is opaque until someone answers no.
+    /// Until the answer is no, the command is opaque.
     Options {
-        /// The pattern as the line has it.
+        /// The pattern, as in the line.
         pattern: String,
-        /// The directory it is seen from.
+        /// Directory that the pattern is resolved in.
         directory: String,
         /// Index into [`ShellFacts::commands`] of the command.
         command: usize,
@@ -74,34 +74,34 @@ pub enum ShellAsk {
 pub struct SimpleCommand {
     /// The program and its operands.
     pub words: Vec<Word>,
-    /// Names of the wrappers it stands in, outermost first (`timeout`, `env`).
+    /// Names of the wrappers around the command, outermost first (`timeout`, `env`).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub via: Vec<String>,
-    /// Words of the command, with those of its wrappers before them.
+    /// Words of the command, preceded by those of its wrappers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub wrapped: Vec<Word>,
-    /// The name of its program, where that is a path into a directory of system programs.
+    /// Name of the program, if it is given as a path into a directory of system programs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub system_program: Option<String>,
-    /// Name of the outermost wrapper, where that is a path into a directory of system programs.
+    /// Name of the outermost wrapper, if it is given as a path into a directory of system programs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub system_wrapper: Option<String>,
-    /// The directory it runs in, absolute; `None` when not known.
+    /// Absolute path of the directory that the command runs in; `None` if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub directory: Option<String>,
-    /// What kind of program it is.
+    /// Kind of program.
     pub class: CommandClass,
-    /// Why its effect is not known; `None` when it is.
+    /// Why the effect of the command is unknown; `None` if it is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub opaque: Option<String>,
-    /// Whether its effect is not known, and it has none where the kernel refuses every write.
+    /// Whether the effect is unknown, but harmless if the kernel refuses every write.
     ///
-    /// So is version control in another repository, whose configuration names programs.
+    /// This includes version control in another repository, whose configuration can name programs.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub contained: bool,
-    /// How many words behind its name choose a place in the project and nothing else.
+    /// Number of words after the name that only choose a directory in the project.
     ///
-    /// An entry of `allowed_commands` sees through them: `git -C DIR status` is `git status`.
+    /// Entries of `allowed_commands` ignore them: `git -C DIR status` matches `git status`.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub project_words: usize,
     /// Names assigned for this command alone (`A=1 cmd`).
@@ -113,42 +113,42 @@ pub struct SimpleCommand {
     /// Whether any exit code of the line is the exit code of this command.
     #[serde(default)]
     pub proves_exit: bool,
-    /// Where it could be started through a probe, and what that would see of it.
+    /// Where the command can be started through a probe, and what the probe would see; `None`: nowhere.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub probe: Option<Probe>,
-    /// Which step of the line it belongs to, counted from 1; `None`: not known when it runs.
+    /// Number of the step of the line that the command belongs to, from 1; `None`: unknown.
     ///
-    /// Each step is over before the next one begins.
+    /// Each step ends before the next one begins.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub step: Option<usize>,
-    /// Whether its input is a pipe from another command of the line.
+    /// Whether the input is a pipe from another command of the line.
     #[serde(default)]
     pub from_pipe: bool,
-    /// Whether its input is text that the line itself holds: a here-document or here-string.
+    /// Whether the input is text within the line itself: a here-document or here-string.
     #[serde(default)]
     pub from_text: bool,
-    /// Indices of dynamic words that may turn out to be options.
+    /// Indices of dynamic words that may expand to options.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub loose: Vec<usize>,
-    /// What each of its words is for, the name first.
+    /// Purpose of each word, the name first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub uses: Vec<WordUse>,
-    /// The command without the options that choose its directory, where it has such.
+    /// The command without the options that choose its directory; `None`: it has no such options.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub relocated: Option<Relocated>,
-    /// The name of its program, where that lies in an environment of the project (`venv/bin`).
+    /// Name of the program, if it lies in an environment of the project (`venv/bin`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub of_environment: Option<String>,
-    /// Whether it passes beside a listed command.
+    /// Whether the command may run beside a listed command.
     #[serde(default, skip_serializing_if = "is_default")]
     pub beside: Beside,
-    /// Whether its words give an interpreter code.
+    /// Whether the words give code to an interpreter.
     #[serde(default, skip_serializing_if = "is_default")]
     pub inline_code: InlineCode,
-    /// How it may hand out what a file holds.
+    /// How the command may reveal the contents of a file.
     #[serde(default, skip_serializing_if = "is_default")]
     pub hands_out: HandsOut,
-    /// Whether it is version control that changes files of the project and does not name them.
+    /// Whether the command is version control that changes files of the project without naming them.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub changes_unnamed: bool,
 }
@@ -161,35 +161,35 @@ impl SimpleCommand {
     }
 }
 
-/// A place of a line where the command that stands there can be started through another program.
+/// A position in a line at which the command can be started through another program.
 ///
-/// For a command in a wrapper it is the place of the wrapper.
+/// For a command in a wrapper, it is the position of the wrapper.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Probe {
-    /// Where the command stands.
+    /// The bytes of the command.
     pub span: CommandSpan,
-    /// Whether exit code 0 of what stands there is exit code 0 of the command.
+    /// Whether exit code 0 seen there is exit code 0 of the command.
     pub success: bool,
-    /// Whether any exit code of what stands there is that of the command.
+    /// Whether any exit code seen there is that of the command.
     pub exit: bool,
 }
 
-/// The bytes of a line from the first word of a simple command to its end.
+/// The bytes of a line from the first word of a simple command to the end of the command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct CommandSpan {
-    /// The byte at which its first word begins; assignments stand before it.
+    /// Offset of the first word, after any assignments.
     pub start: usize,
-    /// The byte behind its last word or redirection.
+    /// Offset after the last word or redirection.
     pub end: usize,
 }
 
-/// One word of a command, after the shell would have expanded it.
+/// One word of a command, after shell expansion.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Word {
     /// The text is known.
     Literal(String),
-    /// The text is only known when the line runs; holds the source text.
+    /// The text is unknown until the line runs; holds the source text.
     Dynamic(String),
 }
 
@@ -238,18 +238,18 @@ pub enum CommandClass {
 pub struct PathUse {
     /// How much of the path is known.
     pub path: PathText,
-    /// The command or redirection it belongs to, as the refusal shows it.
+    /// Command or redirection that the path belongs to, as refusals show it.
     pub by: String,
-    /// Whether everything below the path is meant (`rm -r`).
+    /// Whether everything below the path is included (`rm -r`).
     #[serde(default)]
     pub recursive: bool,
-    /// Text that will be written there, where the line itself holds it.
+    /// Text that will be written to the file, if the line itself contains it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
-    /// Whether the text is added at the end of the file (`>>`).
+    /// Whether the text is appended to the file (`>>`).
     #[serde(default)]
     pub append: bool,
-    /// The pattern that file names must match, where the path is one.
+    /// Pattern of file names, if the path is a pattern.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pattern: Option<String>,
 }
@@ -258,51 +258,51 @@ pub struct PathUse {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PathText {
-    /// The whole path, absolute and normalised.
+    /// The whole path is known, absolute and normalised.
     Whole(String),
-    /// Only its literal beginning, absolute and normalised.
+    /// Only the literal beginning is known, absolute and normalised.
     Below(String),
     /// Nothing is known.
     Unknown,
 }
 
-/// What a line takes from and puts into the environment.
+/// The environment variables that a line uses and sets.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EnvUse {
-    /// Names whose value the line uses.
+    /// Variables whose value the line uses.
     #[serde(default)]
     pub used: Vec<String>,
-    /// Names the line sets, for itself or for a command.
+    /// Variables that the line sets, for itself or for a command.
     #[serde(default)]
     pub set: Vec<EnvSet>,
-    /// Whether the line shows the whole environment.
+    /// Whether the line prints the whole environment.
     #[serde(default)]
     pub dump: bool,
-    /// Whether it reads the environment of another process.
+    /// Whether the line reads the environment of another process.
     #[serde(default)]
     pub other_process: bool,
 }
 
-/// One name set in the environment.
+/// A variable that a line sets.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EnvSet {
-    /// The variable.
+    /// Name of the variable.
     pub name: String,
     /// Whether it changes what later programs do (`PATH`, `GIT_*`, `LD_*`).
     pub changes_programs: bool,
-    /// Whether a value may make a check test something else.
+    /// Whether a value may make a check test something different.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub voids_checks: bool,
-    /// Whether its name says that it chooses what is tested, or how.
+    /// Whether its name indicates that it chooses which tests run, or how.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub chooses_tests: bool,
-    /// The programs whose work it steers.
+    /// The programs that the variable affects.
     #[serde(default)]
     pub steers: SteersPrograms,
-    /// Whether programs of the line are given it, beyond those that name it in `assignments`.
+    /// Whether it is exported to programs of the line, beyond those that name it in `assignments`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub exported: bool,
-    /// The values it is given, where it changes what programs do and the line says them.
+    /// The literal values that it is set to, if it changes what later programs do.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub values: Vec<String>,
 }
@@ -310,12 +310,12 @@ pub struct EnvSet {
 /// One way a line reaches the network.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NetworkUse {
-    /// What is done there.
+    /// What the line does on the network.
     pub direction: NetworkDirection,
-    /// The host, when the line names it.
+    /// The host, if the line names it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<String>,
-    /// The command it belongs to.
+    /// Command that it belongs to.
     pub by: String,
     /// Index into [`ShellFacts::commands`] of that command.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -326,12 +326,12 @@ pub struct NetworkUse {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum NetworkDirection {
-    /// Asks a daemon of this machine what it knows.
+    /// Queries a daemon on this machine.
     Local,
     /// Fetches with GET or HEAD.
     Get,
-    /// Sends data or opens a free channel.
+    /// Sends data or opens an arbitrary connection.
     Send,
-    /// Waits for others to connect.
+    /// Listens for connections.
     Listen,
 }

@@ -1,23 +1,23 @@
-//! What the words of a command are for, as the tables of programs know it.
+//! The purpose of each word of a command, as the tables of programs define it.
 //!
-//! The shell reader fills these; entries of workflows are matched against them. What a reader
-//! does not say counts as the worst that it could be.
+//! The shell reader fills these types, and entries of workflows are matched against them. Anything that the reader
+//! cannot determine counts as the worst case.
 
 use serde::{Deserialize, Serialize};
 
-/// What one word of a command is for.
+/// The purpose of one word of a command.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct WordUse {
-    /// What it means for an entry of `allowed_commands` that does not have it.
+    /// Its effect on an entry of `allowed_commands` that does not contain it.
     pub steers: Steering,
-    /// Whether an entry that has it names a thing to do.
+    /// Whether an entry that contains it names a goal, such as a build target.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub is_goal: bool,
-    /// Whether it is a program that the line names, to which all further words belong.
+    /// Whether it names a program that receives all further words.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub opens: bool,
-    /// What it means for an entry of evidence that does not have it.
+    /// Its effect on an entry of evidence that does not contain it.
     pub selects: Selection,
 }
 
@@ -25,105 +25,105 @@ pub struct WordUse {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Steering {
-    /// It steers nothing.
+    /// The word has no such effect.
     Plain,
-    /// It may steer.
+    /// The word may have such an effect.
     Steers,
-    /// It may turn out to be an option.
+    /// The word may expand to an option.
     MaySteer,
-    /// It is one more thing to do, where the entry names one.
+    /// The word is a further goal, if the entry names one.
     Goal,
-    /// It is one more thing to do where the entry names one, and may steer where it names none.
+    /// The word is a further goal if the entry names one; otherwise it may have such an effect.
     UnknownGoal,
-    /// The program is known, and it is such words that make its effect unknown.
+    /// The program is known, but words like this one make its effect unknown.
     Odd,
     /// The program has no table of options.
     #[default]
     Unlisted,
 }
 
-/// Whether a word may make a check test less.
+/// Whether a word may reduce what a check tests.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Selection {
-    /// The check stays what it is.
+    /// The check is unchanged.
     Keeps,
-    /// The check stays what it is, with the next word as the value of this one.
+    /// The check is unchanged, and the next word is the value of this one.
     KeepsWithNext,
-    /// The value of the word before it.
+    /// It is the value of the word before it.
     Value,
-    /// It passes behind an entry, and not among its words.
+    /// The check is unchanged if the word follows the entry, but not if it stands among the entry's words.
     Passes,
-    /// Alone behind an entry it only asks the program about itself.
+    /// If it alone follows the entry, the program only prints information about itself.
     Asks,
-    /// With it the command only says what it would do.
+    /// The command only prints what it would do.
     OnlySays,
-    /// It may choose what is tested.
+    /// It may choose which tests run.
     #[default]
     Selects,
 }
 
-/// A command as it stands without the options that choose its directory.
+/// A command without the options that choose its directory.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Relocated {
-    /// Indices of the words that stay.
+    /// Indices of the remaining words.
     pub words: Vec<usize>,
-    /// What these words are for.
+    /// Purpose of each of these words.
     pub uses: Vec<WordUse>,
-    /// The directories in their order, each seen from the one before; `None`: not known.
+    /// The directories in order, each relative to the one before; `None`: unknown.
     pub directories: Vec<Option<String>>,
 }
 
-/// Whether a command passes beside a listed one.
+/// Whether a command may run beside a listed command.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Beside {
-    /// It does nothing of its own.
+    /// It has no effect of its own.
     Harmless,
-    /// It goes to the directory that its second word names.
+    /// It changes to the directory that its second word names.
     Directory,
-    /// It goes to a directory that is not plain.
+    /// It changes to a directory that is not a plain path.
     OddDirectory,
-    /// It prints what a pipe gives it.
+    /// It prints its piped input.
     Filter,
-    /// A filter that reads no pipe, or a file beside it.
+    /// It is a filter that reads no pipe, or reads a file as well.
     ReadsFiles,
-    /// A filter with an option that does more than choose what is printed.
+    /// It is a filter with an option that does more than choose what is printed.
     Does(String),
-    /// It is none of those that may.
+    /// It is none of these commands.
     #[default]
     Stranger,
 }
 
-/// Whether the words of an interpreter give it code.
+/// Whether the words of an interpreter contain code.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum InlineCode {
     /// They name a file or a module to run.
     No,
-    /// They give it code.
+    /// They contain code.
     Yes,
-    /// It is not known how it is given any.
+    /// It is unknown how the interpreter receives code.
     #[default]
     Unknown,
 }
 
-/// How a command may hand out what a file holds.
+/// How a command may reveal the contents of a file.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum HandsOut {
-    /// Only by what it reads.
+    /// Only by the files that it reads.
     #[default]
     Nothing,
-    /// It prints a secret that it keeps itself.
+    /// It prints a secret that it stores itself.
     Secret,
-    /// A file may stand in the middle of a word, from the one with this index on.
+    /// A word may contain the name of a file, from the word with this index on.
     InWords(usize),
-    /// It copies, packs or sends the files that its words name.
+    /// It copies, archives or sends the files that its words name.
     Files,
 }
 
-/// The programs whose work a variable steers.
+/// The programs that a variable affects.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SteersPrograms {

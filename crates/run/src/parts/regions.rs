@@ -1,4 +1,4 @@
-//! What events of regions are made of: how they start, end and join.
+//! Parts of the events of regions: how they start, end and join.
 
 use std::collections::BTreeSet;
 
@@ -16,7 +16,7 @@ pub enum RegionsStart {
     Branches(Vec<BranchStart>),
     /// One branch that had to wait for its turn.
     Next(BranchStart),
-    /// Regions that replace the one at the path, beside it.
+    /// Regions that replace the one at the path.
     Split(Vec<BranchStart>),
     /// One region for each item.
     Items {
@@ -133,9 +133,9 @@ pub struct MergedConversation {
     /// Whether the task of the next state is the list of their outputs.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub gathered: bool,
-    /// Number of states that the longest region has entered.
+    /// Largest number of states that any of the regions has entered.
     pub steps: u64,
-    /// Context keys that any of them has appended to.
+    /// Context keys that any of the regions has appended to.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub appended: BTreeSet<String>,
 }

@@ -1,4 +1,4 @@
-//! The lines of execution of a run.
+//! The frames of a run: its threads of control.
 
 use std::{
     collections::{BTreeSet, VecDeque},

@@ -11,7 +11,7 @@ use crate::{dialogue::RunInput, machine::ModeRules};
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RunKind {
-    /// Agents from outside, whose calls are judged.
+    /// Agents from outside, whose calls Interlock judges.
     #[default]
     Guarded,
     /// Interlock itself, which runs one state after the other.

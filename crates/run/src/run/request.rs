@@ -1,4 +1,4 @@
-//! What people are asked, and what they said.
+//! Requests to people, and their answers.
 
 use serde::{Deserialize, Serialize};
 
@@ -24,7 +24,7 @@ pub struct Request {
     /// Call for which the client asks in its own prompt; `None`: it does not ask.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prompt: Option<PromptCall>,
-    /// What an approval has to come with.
+    /// What an approval requires besides a person's answer.
     #[serde(default, skip_serializing_if = "is_default")]
     pub approval: ApprovalKind,
     /// Time of the request, in milliseconds since 1970.

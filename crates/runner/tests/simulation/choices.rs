@@ -1,5 +1,7 @@
 //! Choices from a seed or from a script; every one is noted, so that a schedule can be played again and made smaller.
 
+use interlock_testkit::dice::Dice;
+
 /// Where choices come from. The choice 0 is always the calm one: nothing goes wrong, the oldest comes first.
 pub(crate) struct Choices {
     source: Source,
@@ -14,7 +16,7 @@ enum Source {
 
 impl Choices {
     pub(crate) fn of_seed(seed: u64) -> Self {
-        Self::from(Source::Dice(Dice::new(seed)))
+        Self::from(Source::Dice(Dice::of_seed(seed)))
     }
 
     pub(crate) fn of_script(script: Vec<u64>) -> Self {
@@ -31,7 +33,7 @@ impl Choices {
     /// Chooses a number below `bound`.
     pub(crate) fn below(&mut self, bound: u64) -> u64 {
         let value = match &mut self.source {
-            Source::Dice(dice) => dice.below(bound),
+            Source::Dice(dice) => dice.number_below(bound),
             Source::Script(script) => script.get(self.taken.len()).copied().unwrap_or(0) % bound,
         };
         self.taken.push(value);
@@ -46,27 +48,6 @@ impl Choices {
     /// Returns every choice so far.
     pub(crate) fn taken(&self) -> &[u64] {
         &self.taken
-    }
-}
-
-/// A small generator of numbers (SplitMix64): the same seed, the same numbers.
-pub(crate) struct Dice(u64);
-
-impl Dice {
-    pub(crate) fn new(seed: u64) -> Self {
-        Self(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15))
-    }
-
-    pub(crate) fn below(&mut self, bound: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        (mixed ^ (mixed >> 31)) % bound
-    }
-
-    pub(crate) fn one_in(&mut self, bound: u64) -> bool {
-        self.below(bound) == 0
     }
 }
 

@@ -3,9 +3,8 @@
 //! What a step comes to stands in its command, so that it is the same whenever it is carried out.
 
 use interlock_core::machine::Machine;
+use interlock_testkit::dice::Dice;
 use serde_json::{Map, Value, json};
-
-use crate::simulation::choices::Dice;
 
 /// A workflow, and whether its end is the same whatever the order of things.
 pub(crate) struct Workflow {
@@ -17,7 +16,7 @@ pub(crate) struct Workflow {
 /// Makes the workflow of a seed.
 pub(crate) fn workflow(seed: u64) -> Workflow {
     let mut maker = Maker {
-        dice: Dice::new(seed),
+        dice: Dice::of_seed(seed),
         machines: Map::new(),
         is_steady: true,
     };
@@ -26,7 +25,7 @@ pub(crate) fn workflow(seed: u64) -> Workflow {
         people: true,
         fails: true,
     };
-    let length = 2 + maker.dice.below(4);
+    let length = 2 + maker.dice.number_below(4);
     let states = maker.states(length, room);
     let machine = json!({
         "id": "flow",
@@ -93,11 +92,11 @@ impl Maker {
             (_, false) => 11,
             (_, true) => 13,
         };
-        let mut state = match self.dice.below(kinds) {
+        let mut state = match self.dice.number_below(kinds) {
             0..=3 => self.task(name, room),
             4 => return self.look(&ahead),
             5 => self.file(name),
-            6 => json!({ "activity": { "wait": { "wait_ms": self.dice.below(50) } } }),
+            6 => json!({ "activity": { "wait": { "wait_ms": self.dice.number_below(50) } } }),
             7 if room.people => {
                 json!({ "activity": { "pause": input("reason", &[plain("until morning")]) } })
             }
@@ -126,7 +125,7 @@ impl Maker {
         let skip = if next {
             0
         } else {
-            self.dice.below(ahead.end - ahead.start)
+            self.dice.number_below(ahead.end - ahead.start)
         };
         json!({ "state": format!("s{}", ahead.start + skip) })
     }
@@ -136,7 +135,7 @@ impl Maker {
         let mut ways = json!({ "done": { "transitions": [{ "target": next }] } });
         let mut handlers = Vec::new();
         if self.dice.one_in(3) {
-            let code = [1, 3, 7][usize::try_from(self.dice.below(3)).unwrap()];
+            let code = [1, 3, 7][usize::try_from(self.dice.number_below(3)).unwrap()];
             handlers.push((json!({ "code": code }), self.target(ahead, false)));
         }
         if self.dice.one_in(12) {
@@ -157,14 +156,14 @@ impl Maker {
     }
 
     fn key(&mut self) -> String {
-        format!("v{}", self.dice.below(3))
+        format!("v{}", self.dice.number_below(3))
     }
 
     fn task(&mut self, name: &str, room: Room) -> Value {
         let (mut code, mut until) = (0, 0);
         if room.fails && self.dice.one_in(3) {
-            code = [1, 3, 7, 9][usize::try_from(self.dice.below(4)).unwrap()];
-            until = [0, 2, 3][usize::try_from(self.dice.below(3)).unwrap()];
+            code = [1, 3, 7, 9][usize::try_from(self.dice.number_below(4)).unwrap()];
+            until = [0, 2, 3][usize::try_from(self.dice.number_below(3)).unwrap()];
         }
         let key = self.key();
         let command = [
@@ -182,9 +181,9 @@ impl Maker {
     /// Adds tries and what becomes of a try that is cut off.
     fn rules(&mut self, state: &mut Value) {
         if self.dice.one_in(3) {
-            state["retry"] = json!({ "attempts": 1 + self.dice.below(3), "wait_ms": self.dice.below(20), "backoff": "2", "wait_max_ms": 30 });
+            state["retry"] = json!({ "attempts": 1 + self.dice.number_below(3), "wait_ms": self.dice.number_below(20), "backoff": "2", "wait_max_ms": 30 });
         }
-        state["on_crash"] = match self.dice.below(8) {
+        state["on_crash"] = match self.dice.number_below(8) {
             0 => {
                 self.is_steady = false;
                 json!("fail")
@@ -222,7 +221,7 @@ impl Maker {
         let key = format!("m{}/{name}", self.machines.len());
         // The key is taken before what is inside of it takes one.
         self.machines.insert(key.clone(), Value::Null);
-        let length = 1 + self.dice.below(2);
+        let length = 1 + self.dice.number_below(2);
         let states = self.states(length, room.inner());
         let machine = json!({ "id": name, "initial": "s0", "context": { "v0": "x", "v1": "y", "v2": "x" }, "states": states });
         self.machines.insert(key.clone(), machine);
@@ -241,7 +240,7 @@ impl Maker {
     /// Makes the state that lists lines, and the one that runs a machine for each.
     fn each(&mut self, name: &str, id: &str, room: Room) -> (Value, Value) {
         let key = self.machine(id, room);
-        let lines = self.dice.below(4);
+        let lines = self.dice.number_below(4);
         let code = if room.fails && self.dice.one_in(8) {
             5
         } else {
@@ -268,7 +267,7 @@ impl Maker {
     fn fork(&mut self, name: &str, room: Room, beside: &mut Map<String, Value>) -> Value {
         let fast = self.dice.one_in(3);
         // Which failure is first decides what a fork that fails fast comes to.
-        let fails = room.fails && !(fast && self.dice.below(3) > 0);
+        let fails = room.fails && !(fast && self.dice.number_below(3) > 0);
         if fast && fails {
             self.is_steady = false;
         }
@@ -278,11 +277,11 @@ impl Maker {
             ..room
         };
         let mut branches = Map::new();
-        for at in 0..2 + self.dice.below(3) {
+        for at in 0..2 + self.dice.number_below(3) {
             let state_name = format!("{name}/b{at}");
             let id = state_name.replace('/', "-");
             let ends = json!({ "done": { "transitions": [{ "target": { "end": "success" } }] } });
-            let mut state = match self.dice.below(5) {
+            let mut state = match self.dice.number_below(5) {
                 0 if room.depth > 0 => self.call(&id, room),
                 1 if room.depth > 0 => {
                     let (list, mut each) = self.each(&state_name, &id, room);
@@ -309,7 +308,7 @@ impl Maker {
             "over": { "branches": branches },
             "join": if fast { "fail_fast" } else { "settled" },
             "merge": "captured",
-            "concurrency": 1 + self.dice.below(3),
+            "concurrency": 1 + self.dice.number_below(3),
         } } })
     }
 }

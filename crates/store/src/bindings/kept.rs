@@ -1,4 +1,4 @@
-//! The small files of the bindings: what each holds and where it is.
+//! The small files of the bindings: their contents and their paths.
 
 use std::path::{Path, PathBuf};
 
@@ -12,11 +12,11 @@ use crate::{
     records::Key,
 };
 
-/// Name of a run's own word about who holds it.
+/// Name of the run's own record of its session.
 pub(crate) const HOLDER: &str = "session.json";
-/// Directory of the files that say which run guards a session.
+/// Directory of the records of which run guards a session.
 pub(super) const SESSIONS: &str = "sessions";
-/// Directory of the files that say which run waits for a project's next session.
+/// Directory of the records of which run waits for a project's next session.
 pub(super) const PROJECTS: &str = "projects";
 
 /// A session of a client.
@@ -30,7 +30,7 @@ pub struct SessionKey {
 }
 
 impl SessionKey {
-    /// Pairs a client with the id of one of its sessions.
+    /// Creates the key of a client's session.
     pub fn new(client: impl Into<String>, session: impl Into<String>) -> Self {
         Self {
             client: Some(client.into()),
@@ -38,7 +38,7 @@ impl SessionKey {
         }
     }
 
-    /// Makes the key of a session whose client is not named.
+    /// Creates the key of a session whose client is unknown.
     pub fn of_any_client(session: impl Into<String>) -> Self {
         Self {
             client: None,
@@ -46,13 +46,13 @@ impl SessionKey {
         }
     }
 
-    /// Tells whether this key names `other`, with or without its client.
+    /// Tells whether this key matches `other`, with or without its client.
     #[must_use]
     pub fn covers(&self, other: &Self) -> bool {
         self.session == other.session && (self.client.is_none() || self.client == other.client)
     }
 
-    /// Returns the key of what is kept of it.
+    /// Returns the key of the session's records.
     pub(crate) fn key(&self) -> Key {
         let client = self.client.as_deref().unwrap_or_default();
         Key::of(&[client.as_bytes(), self.session.as_bytes()])
@@ -65,7 +65,7 @@ impl SessionKey {
     }
 }
 
-/// A process of a client, to recognise its descendants.
+/// A process of a client, used to recognise its descendants.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ClientProcess {
@@ -107,7 +107,7 @@ pub enum Hold {
     Every,
 }
 
-/// The run that takes a project's next session, or all of them.
+/// The run that takes a project's next session, or guards all of them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Waiting {
@@ -122,12 +122,12 @@ impl Versioned for Waiting {
     const BYTES_MAX: u64 = 64 * 1024;
 }
 
-/// Returns where the run of a session is kept.
+/// Returns the path of the record of a session's run.
 pub(super) fn session_path(root: &Path, key: &SessionKey) -> PathBuf {
     root.join(SESSIONS).join(key.file_name())
 }
 
-/// Reads the run of a session, also where the session was bound without its client, or is asked for so.
+/// Reads the binding of a session, even if the session was bound without its client or `key` has none.
 pub(super) fn session_of(root: &Path, key: &SessionKey) -> Result<Option<Binding>, StoreError> {
     if let Some(found) = session_at(root, key)? {
         return Ok(Some(found));

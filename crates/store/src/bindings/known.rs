@@ -1,4 +1,4 @@
-//! All bindings, for whoever asks for them again and again.
+//! All bindings, cached for repeated use.
 
 use std::{
     fs,
@@ -10,16 +10,16 @@ use std::{
 use super::{Binding, kept::SESSIONS, kept::all_sessions};
 use crate::error::StoreError;
 
-/// A directory younger than this may change again without looking different.
+/// Seconds within which a directory may change again without a visible difference.
 const SETTLED_SECONDS: i64 = 2;
 
-/// The bindings as they were read last: read again only where one was written or removed since.
+/// The bindings as last read; they are read again only after one was written or removed.
 #[derive(Debug, Default)]
 pub struct KnownSessions(Mutex<Option<(Stamp, Arc<[Binding]>)>>);
 
-/// What tells a directory apart from how it was before any file in it was written or removed.
+/// Stamp of a directory that changes whenever a file in it is written or removed.
 ///
-/// The time of the last change of its entries cannot be set back, as that of its content can.
+/// The time of the last change of its entries cannot be set back, unlike that of its content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Stamp {
     file: (u64, u64),
@@ -27,7 +27,7 @@ struct Stamp {
 }
 
 impl Stamp {
-    /// Reads the stamp of a directory; `None`: it proves nothing.
+    /// Reads the stamp of a directory; `None`: it proves nothing, because the directory changed too recently.
     fn of(directory: &Path, now_ms: u64) -> Option<Self> {
         let found = fs::symlink_metadata(directory).ok()?;
         let now = i64::try_from(now_ms / 1_000).ok()?;

@@ -1,28 +1,28 @@
-//! The names in a repository's index, read without starting a program.
+//! Reads the names in a repository's index without starting a program.
 
 use std::{fs, path::Path};
 
 use crate::revision::repository;
 
-/// The most bytes of an index that are read.
+/// Maximum number of bytes read of an index.
 const INDEX_MAX: u64 = 64 * 1024 * 1024;
-/// Bytes of an entry before its object's name.
+/// Number of bytes of an entry before its object id.
 const STAT: usize = 40;
-/// The mode of a submodule: another repository's files.
+/// Mode of a submodule, whose files belong to another repository.
 const SUBMODULE: u32 = 0o160_000;
 
-/// What version control tracks below a project.
+/// The files that version control tracks below a project.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Tracked {
     /// These files, relative to the project.
     Files(Vec<String>),
-    /// More than are wanted.
+    /// There are more files than requested.
     TooMany,
-    /// There is no repository, or its index is kept otherwise.
+    /// There is no repository, or its index has another format.
     Unknown,
 }
 
-/// Lists what is tracked below `project`.
+/// Lists the tracked files below `project`.
 pub(super) fn tracked(project: &Path, files_max: usize) -> Tracked {
     let Some((top, own)) = repository(project) else {
         return Tracked::Unknown;
@@ -59,7 +59,7 @@ pub(super) fn tracked(project: &Path, files_max: usize) -> Tracked {
     }
 }
 
-/// Reads the names of an index whose objects' names have `id` bytes; `None`: it is no such index.
+/// Reads the names of an index with object ids of `id` bytes; `None`: it is not such an index.
 fn names(bytes: &[u8], id: usize) -> Option<Vec<String>> {
     let rest = bytes.strip_prefix(b"DIRC")?;
     let (version, rest) = number(rest)?;
@@ -99,7 +99,7 @@ fn names(bytes: &[u8], id: usize) -> Option<Vec<String>> {
     whole(rest, id).then_some(names)
 }
 
-/// Tells whether an index ends as one does that holds all its entries itself.
+/// Tells whether an index ends like one that contains all its entries itself.
 fn whole(mut rest: &[u8], id: usize) -> bool {
     while rest.len() > id {
         let Some((name, after)) = rest.split_first_chunk::<4>() else {
@@ -126,7 +126,7 @@ fn number(bytes: &[u8]) -> Option<(u32, &[u8])> {
     Some((u32::from_be_bytes(*number), rest))
 }
 
-/// Reads a number of the form that version 4 has: seven bits a byte, each more adds one.
+/// Reads a number in the encoding of version 4: seven bits a byte, and each further byte adds one.
 fn varint(bytes: &[u8]) -> Option<(usize, &[u8])> {
     let (first, mut rest) = bytes.split_first()?;
     let mut value = usize::from(first & 0x7f);

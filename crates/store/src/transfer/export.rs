@@ -1,4 +1,4 @@
-//! Writing a run into a file.
+//! Writes a run to a file.
 
 use std::{io::Write, path::Path};
 
@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{chain::hex, pin::parse_machine, rows::PAGE};
 
-/// Writes lines, and hashes what it has written.
+/// Writes lines and hashes them.
 struct Lines<'a> {
     to: &'a mut dyn Write,
     file: &'a Path,
@@ -30,10 +30,10 @@ impl Lines<'_> {
     }
 }
 
-/// Writes `run` into a file that errors call `file`.
+/// Writes `run` to a file; errors name the file as `file`.
 ///
 /// # Errors
-/// The run cannot be read, is damaged as far as it is read here, or the file cannot be written.
+/// The run cannot be read, the part read here is damaged, or the file cannot be written.
 pub fn export(
     run: &dyn Transfer,
     to: &mut dyn Write,

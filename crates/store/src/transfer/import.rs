@@ -1,4 +1,4 @@
-//! Reading a run from a file, and checking every line of it.
+//! Reads a run from a file and checks every line of it.
 
 use std::{
     collections::BTreeSet,
@@ -26,17 +26,17 @@ use crate::{
     snapshot::Snapshot,
 };
 
-/// The most bytes of one line.
+/// Maximum size of a line in bytes.
 const LINE_BYTES_MAX: u64 = 1024 * 1024 * 1024;
-/// The kind of line that has a machine.
+/// Kind of the lines that contain a machine.
 const MACHINE: &str = "machine";
 
-/// Reads an exported run, which errors call `file`, into `to`, and checks every line of it.
+/// Reads an exported run into `to` and checks every line of it; errors name the file as `file`.
 ///
-/// The caller lets the run be found only where this returns without an error.
+/// The caller may make the run visible only if this returns without an error.
 ///
 /// # Errors
-/// A line is not as it was exported, or the store cannot be written.
+/// A line differs from what was exported, or the store cannot be written.
 pub fn import(
     from: &mut dyn BufRead,
     file: &Path,
@@ -83,7 +83,7 @@ pub fn import(
     }
 }
 
-/// Reads up to the end of a line; empty: the file has ended.
+/// Reads up to the end of a line; returns an empty result at the end of the file.
 fn line_bytes(from: &mut dyn BufRead, file: &Path) -> Result<Vec<u8>, TransferError> {
     let mut bytes = Vec::new();
     io::Read::take(from, LINE_BYTES_MAX)
@@ -95,15 +95,15 @@ fn line_bytes(from: &mut dyn BufRead, file: &Path) -> Result<Vec<u8>, TransferEr
     Ok(bytes)
 }
 
-/// How far an exported run has been read.
+/// Progress of reading an exported run.
 #[derive(Default)]
 struct Reading {
-    /// What the events make of the run; `None`: the first line has not been read.
+    /// Result of folding the events; `None`: the first line has not been read.
     folded: Option<Snapshot>,
-    /// The hash of the pin, and that of the machine in it.
+    /// Hash of the pin, and of the machine in it.
     pin: Option<ChainHash>,
     machine: String,
-    /// Machines, messages and outputs, each by its kind and key.
+    /// Machines, messages and outputs that have been read, each by its kind and key.
     seen: BTreeSet<(&'static str, String)>,
 }
 
@@ -162,7 +162,7 @@ impl Reading {
         }
     }
 
-    /// Refuses what was read before.
+    /// Refuses a repeated item.
     fn once(&mut self, kind: &'static str, key: &str) -> Result<(), Fault> {
         if self.seen.insert((kind, key.to_owned())) {
             return Ok(());
@@ -256,7 +256,7 @@ impl Reading {
         Ok(())
     }
 
-    /// Checks that all of the run was read, when the lines before the last hash to `lines_sha256`.
+    /// Checks that the whole run was read; `lines_sha256` is the hash of all lines before the last one.
     fn end(self, line: &EndLine, lines_sha256: &str) -> Result<Imported, String> {
         let is_whole = |folded: &Snapshot| {
             line.lines_sha256 == lines_sha256
@@ -281,7 +281,7 @@ impl Reading {
     }
 }
 
-/// Refuses a time that no database could keep.
+/// Refuses a time that a database could not store.
 fn check_time(ms: u64) -> Result<(), Fault> {
     let kept = i64::try_from(ms).map(drop);
     kept.map_err(|_| Fault::Line(format!("{ms} is no time in milliseconds since 1970")))

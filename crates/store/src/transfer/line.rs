@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::pin::SourceFile;
 
-/// The version of the format that this code writes and reads.
+/// Version of the format that this code writes and reads.
 pub(super) const FORMAT: u32 = 1;
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -55,7 +55,7 @@ pub(super) struct MessageLine {
     pub(super) digest: Digest,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) text: Option<String>,
-    /// The bytes, where they are no text.
+    /// The bytes in hex, if they are not text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) hex: Option<String>,
 }

@@ -205,7 +205,7 @@ fn runs_of_project(app: &App) -> Result<Vec<RunId>, Failure> {
 fn run_named(app: &App, wanted: &str) -> Result<RunId, Failure> {
     app.find_run(Some(wanted)).map_err(|failure| match failure {
         Failure::Error(_, error) => Failure::usage(anyhow!(
-            "`{wanted}` is no file, no folder and no run: {error}"
+            "`{wanted}` is not a file, a folder or a run: {error}"
         )),
         said @ Failure::Said(_) => said,
     })

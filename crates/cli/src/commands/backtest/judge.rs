@@ -172,7 +172,7 @@ pub(crate) fn judge(
     all.sort_by_key(|(index, _)| *index);
     // INVARIANT: each session has an outcome; a thread that came to a bad end would leave one out.
     if all.len() != found.sessions.len() {
-        return Err(anyhow!("a session was not placed: this is a bug").into());
+        return Err(anyhow!("a session could not be placed: this is a bug").into());
     }
     Ok(Judged {
         sessions: all.into_iter().map(|(_, outcome)| outcome).collect(),

@@ -169,7 +169,7 @@ fn about(args: &BacktestArgs, found: &Found, tally: &Tally) -> Vec<String> {
     }
     if tally.approvals > 0 {
         lines.push(format!(
-            "{} of a person taken for a yes.",
+            "{} of a person assumed to be approvals.",
             count_is(tally.approvals, "answer")
         ));
     }

@@ -69,10 +69,7 @@ fn plain(wanted: Permission, line: String) -> Arguments {
 pub(super) fn read(arguments: &[OsString]) -> Result<Arguments, String> {
     let words: Vec<&str> = arguments
         .iter()
-        .map(|word| {
-            word.to_str()
-                .ok_or("the line is no text: write it as UTF-8")
-        })
+        .map(|word| word.to_str().ok_or("the line is not valid UTF-8"))
         .collect::<Result<_, _>>()?;
     if words == ["--planned"] {
         return Ok(plain(Permission::Planned, String::new()));

@@ -1,4 +1,4 @@
-//! Branches of a frame: opened, ended, joined.
+//! Branches of a fork: how they start, end and join.
 
 use indexmap::IndexMap;
 use serde_json::Value;
@@ -16,7 +16,7 @@ use crate::{
     run::Frame,
 };
 
-/// Name of a state whose entry fails a branch.
+/// Name of the state whose entry fails a branch.
 const FAILED: &str = "failed";
 
 impl Work<'_> {
@@ -31,7 +31,7 @@ impl Work<'_> {
         (ends || frame.at.as_str() == FAILED).then_some(RegionOutcome::Failed)
     }
 
-    /// Returns the branch that the frame at `path` is, if it is one.
+    /// Returns the branch that the frame at `path` belongs to, if it is one.
     fn branch_of(&self, path: &FramePath) -> Option<Branch> {
         let (parent, name) = path.split_last()?;
         let frame = self.run.frame(&parent)?;
@@ -43,7 +43,7 @@ impl Work<'_> {
         }
     }
 
-    /// Opens the branches of a frame; those beyond `at_once` follow when others have ended.
+    /// Starts the branches of a frame; those beyond `at_once` start when others have ended.
     pub(in crate::decide) fn open_branches(
         &mut self,
         path: &FramePath,
@@ -65,7 +65,7 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// Has branches below `path` that had failed go on, as far as their forks have room.
+    /// Restarts failed branches below `path`, as far as their forks have room.
     pub(in crate::decide) fn reopen_branches(&mut self, path: &FramePath) -> Result<(), Refusal> {
         while self.reopen_next(path)? {}
         let (frame, _) = self.stand(path)?;
@@ -75,7 +75,7 @@ impl Work<'_> {
             .try_for_each(|branch| self.reopen_branches(branch))
     }
 
-    /// Has the first branch that waits for its turn go on, if there is room; tells whether one did.
+    /// Restarts the first branch that waits for its turn, if there is room; tells whether one did.
     fn reopen_next(&mut self, path: &FramePath) -> Result<bool, Refusal> {
         let (frame, state) = self.at(path)?;
         let parallel = state.activity.parallel();
@@ -96,7 +96,7 @@ impl Work<'_> {
         Ok(true)
     }
 
-    /// Opens the next branch of a fork that does not run all at once.
+    /// Starts the next branch of a fork with a limit on concurrency.
     fn open_next(&mut self, path: &FramePath) -> Result<(), Refusal> {
         if self.reopen_next(path)? {
             return self.go_on_below(path);
@@ -120,7 +120,7 @@ impl Work<'_> {
         self.start_regions(path, RegionsStart::Next(branch))
     }
 
-    /// Carries on from every state below `path` that was entered again.
+    /// Continues from every state below `path` that was re-entered.
     fn go_on_below(&mut self, path: &FramePath) -> Result<(), Refusal> {
         self.reopen_branches(path)?;
         let entered = |leaf: &FramePath| {
@@ -180,7 +180,7 @@ impl Work<'_> {
         }
     }
 
-    /// Joins the branches of the frame at `path`, if it is time.
+    /// Joins the branches of the frame at `path`, if the condition of the join is met.
     fn try_join(&mut self, path: &FramePath) -> Result<(), Refusal> {
         let (frame, state) = self.at(path)?;
         let Some(parallel) = state.activity.parallel() else {
@@ -284,7 +284,7 @@ impl Work<'_> {
     }
 }
 
-/// Returns the paths of the open branches of `frame`, which stands at `path`.
+/// Returns the paths of the open branches of `frame`, whose path is `path`.
 fn open_below(frame: &Frame, path: &FramePath) -> Vec<FramePath> {
     let open = frame.open_regions();
     open.map(|region| path.child(&region.name)).collect()
@@ -297,7 +297,7 @@ fn start((name, branch): (&String, &Branch)) -> BranchStart {
     }
 }
 
-/// Makes one cause of all failures: the first in the order written, or in time where others were cancelled.
+/// Combines all failures into one cause: the first in the order written, or in time if others were cancelled.
 fn all_failures(frame: &Frame) -> Option<Cause> {
     let failed: Vec<(&str, &Cause)> = frame
         .regions

@@ -1,4 +1,4 @@
-//! Lines of a fork that wait for each other where they come to one state, and go on as one.
+//! Regions of a fork that wait for each other at a state and continue as one.
 
 use std::collections::BTreeSet;
 
@@ -23,7 +23,7 @@ use crate::{
 };
 
 impl Work<'_> {
-    /// Tells whether the line at `path` has to wait for others before its state begins.
+    /// Tells whether the region at `path` has to wait for others before its state begins.
     pub(in crate::decide) fn waits_at_join(&mut self, path: &FramePath) -> Result<bool, Refusal> {
         let Some(parent) = self.meets(path) else {
             return Ok(false);
@@ -59,7 +59,7 @@ impl Work<'_> {
         Ok(waits)
     }
 
-    /// Returns the arrows along which lines below `path` may go.
+    /// Returns the transitions that regions below `path` may take.
     fn arrows(&self, path: &FramePath) -> Result<Arrows<'_>, Refusal> {
         let (holder, machine) = self.stand(path)?;
         Ok(Arrows {
@@ -69,7 +69,7 @@ impl Work<'_> {
         })
     }
 
-    /// Lets the lines go on that wait below `path` and that nobody else can join any more.
+    /// Continues the regions below `path` that wait and that no other region can join any more.
     pub(in crate::decide) fn meet(&mut self, path: &FramePath) -> Result<(), Refusal> {
         loop {
             if !self.is_open(path) {
@@ -107,7 +107,7 @@ impl Work<'_> {
         }
     }
 
-    /// Opens the lines of a fork that meets; below another such fork they are more of its lines.
+    /// Starts the regions of a converging fork; below another such fork, they become regions of that one.
     pub(in crate::decide) fn open_lines(
         &mut self,
         path: &FramePath,
@@ -144,7 +144,7 @@ impl Work<'_> {
         self.meet(&parent)
     }
 
-    /// Returns the states that regions of items have ended towards; empty: the fork is entered as written.
+    /// Returns the states that regions of items lead to; empty: the fork is entered as written.
     fn exits_of(&self, path: &FramePath) -> Vec<StateName> {
         let progress = self.run.frame(path).map(|frame| &frame.stay.progress);
         match progress {
@@ -153,7 +153,7 @@ impl Work<'_> {
         }
     }
 
-    /// Goes on above lines of which one has ended.
+    /// Continues above the regions after one of them has ended.
     pub(in crate::decide) fn line_ended(&mut self, path: &FramePath) -> Result<(), Refusal> {
         let (holder, machine) = self.stand(path)?;
         let open = holder.open_regions().next().is_some();

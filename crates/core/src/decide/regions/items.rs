@@ -1,4 +1,4 @@
-//! Lines of items: opened, passed on, ended, joined.
+//! Regions of items: how they start, pass items on, end and join.
 
 use crate::{
     decide::{
@@ -15,7 +15,7 @@ use crate::{
 };
 
 impl Work<'_> {
-    /// Opens one line for each item, or passes an item on.
+    /// Starts one region for each item, or passes an item on.
     pub(in crate::decide) fn start_items(
         &mut self,
         path: &FramePath,
@@ -79,7 +79,7 @@ impl Work<'_> {
         self.settle(path)
     }
 
-    /// Ends the line of an item where its state leads out of the chain; tells whether it did.
+    /// Ends the region of an item if its state leads out of the chain; tells whether it did.
     pub(in crate::decide) fn ends_item(
         &mut self,
         path: &FramePath,
@@ -108,7 +108,7 @@ impl Work<'_> {
         Ok(true)
     }
 
-    /// Ends a line in a state in which lines end: an item's leads there, any other is over.
+    /// Ends a region in a state that ends regions: the region of an item leads there, any other is over.
     pub(in crate::decide) fn ends_here(&mut self, path: &FramePath) -> Result<(), Refusal> {
         let (frame, _) = self.stand(path)?;
         let exit = frame.at.clone();
@@ -119,7 +119,7 @@ impl Work<'_> {
         self.line_ended(&parent)
     }
 
-    /// Ends a line that leads to `exits`.
+    /// Ends a region that leads to `exits`.
     pub(super) fn end_item_line(&mut self, path: &FramePath, exits: Vec<StateName>) {
         self.emit(Event::RegionEnded {
             path: path.clone(),
@@ -173,7 +173,7 @@ impl Work<'_> {
     }
 }
 
-/// Returns the distinct states that the lines below `holder` would lead to: in the order written, not that of the lines.
+/// Returns the distinct states that the regions below `holder` lead to, in the order of the states in the file.
 pub(super) fn exits_below(machine: &Machine, holder: &Frame) -> Vec<StateName> {
     let mut exits: Vec<StateName> = Vec::new();
     for region in &holder.regions {

@@ -1,4 +1,4 @@
-//! Which states lines can still come to by the arrows written, and so who waits for whom.
+//! Which states a region can still reach, and therefore which regions wait for which others.
 
 use std::collections::BTreeSet;
 
@@ -9,16 +9,16 @@ use crate::{
     run::{Frame, Region},
 };
 
-/// The arrows written, as lines of one fork may go along them.
+/// The transitions that regions of one fork may take.
 pub(super) struct Arrows<'m> {
     pub(super) machine: &'m Machine,
-    /// The fork whose lines are still going: nobody comes by way of it.
+    /// The fork whose regions are active; paths through it do not count.
     pub(super) opener: &'m StateName,
-    /// Whether the fork is within the line of an item, so that lines end where they would leave that.
+    /// Whether the fork is inside the region of an item, so that regions end where they would leave that region.
     pub(super) of_item: bool,
 }
 
-/// Tells whether a line at work can still come to `at`, by the arrows written.
+/// Tells whether an active region can still reach `at`.
 pub(super) fn may_come(arrows: &Arrows<'_>, holder: &Frame, but: &str, at: &StateName) -> bool {
     holder
         .open_regions()
@@ -26,7 +26,7 @@ pub(super) fn may_come(arrows: &Arrows<'_>, holder: &Frame, but: &str, at: &Stat
         .any(|region| leads_to(arrows, &region.frame.at, at))
 }
 
-/// Tells whether `from` leads to `to`, other than by way of the fork whose lines are still going.
+/// Tells whether `from` leads to `to` by a path that does not pass through the active fork.
 fn leads_to(arrows: &Arrows<'_>, from: &StateName, to: &StateName) -> bool {
     let mut seen: BTreeSet<&StateName> = BTreeSet::new();
     let mut open = vec![from];
@@ -75,7 +75,7 @@ fn next_states<'m>(arrows: &Arrows<'m>, at: &StateName) -> Vec<&'m StateName> {
     next
 }
 
-/// Finds the lines that wait at one state and may go on, in the order of the lines.
+/// Finds the regions that wait at one state and may continue, in their order.
 pub(super) fn next_meeting(arrows: &Arrows<'_>, holder: &Frame) -> Option<Vec<String>> {
     let waiting = |region: &&Region| region.frame.stay.waits_at_join();
     let mut places: Vec<&StateName> = Vec::new();

@@ -1,4 +1,4 @@
-//! How many states are at work at once, how long a line may be, and what a failed line keeps from beginning.
+//! Limits on active states and on the states of one region, and the effect of a failed region on others.
 
 use crate::{
     decide::{Work, transitions::state_of},
@@ -10,12 +10,12 @@ use crate::{
 };
 
 impl Work<'_> {
-    /// Tells whether a failure keeps further states from beginning.
+    /// Tells whether a failure prevents further states from beginning.
     pub(in crate::decide) fn is_failing(&self) -> bool {
         failure_below(self.machine, &self.run.root).is_some()
     }
 
-    /// Begins states that have waited for room, in the order of the lines.
+    /// Begins states that waited for room, in the order of the regions.
     pub(in crate::decide) fn begin_due(&mut self) -> Result<(), Refusal> {
         if self.machine.limits.at_once.is_none() || self.run.is_over() || self.run.paused.is_some()
         {
@@ -36,7 +36,7 @@ impl Work<'_> {
         self.end_failing()
     }
 
-    /// Tells whether one more state may be at work.
+    /// Tells whether one more state may be active.
     pub(in crate::decide) fn has_room(&self) -> bool {
         let Some(limit) = self.machine.limits.at_once else {
             return true;
@@ -55,7 +55,7 @@ impl Work<'_> {
         busy < limit.max(1) && !self.is_failing()
     }
 
-    /// Ends a run in which a line failed, once nothing is at work any more.
+    /// Ends a run in which a region failed, once no state is active any more.
     fn end_failing(&mut self) -> Result<(), Refusal> {
         if self.run.is_over() || !self.is_failing() {
             return Ok(());
@@ -74,7 +74,7 @@ impl Work<'_> {
         }
     }
 
-    /// Fails a line that has entered more states than it may.
+    /// Fails a region that has entered too many states.
     pub(in crate::decide) fn line_too_long(&mut self, path: &FramePath) -> Result<bool, Refusal> {
         let Some(limit) = self.machine.limits.line_states_max else {
             return Ok(false);
@@ -95,7 +95,7 @@ impl Work<'_> {
         Ok(true)
     }
 
-    /// Ends a line, or the run where there are none, by a failure that nothing handles.
+    /// Ends a region, or the run if it has none, with a failure that nothing handles.
     pub(in crate::decide) fn fail_line(
         &mut self,
         path: &FramePath,
@@ -108,7 +108,7 @@ impl Work<'_> {
     }
 }
 
-/// Returns the first failure that counts, in the order of the lines.
+/// Returns the first failure that counts, in the order of the regions.
 pub(super) fn first_failure(holder: &Frame, parallel: &Parallel) -> Option<Cause> {
     if parallel.on_error != OnItemError::Fail {
         return None;

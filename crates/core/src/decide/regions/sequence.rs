@@ -8,11 +8,11 @@ use crate::{
     refusal::Refusal,
 };
 
-/// Items that one command starts at most: what it brings about stays small.
+/// Maximum number of items that one command starts, so that its result stays small.
 const ITEMS_AT_ONCE: u32 = 256;
 
 impl Work<'_> {
-    /// Lists the lines of the output that the state before left.
+    /// Lists the lines of the previous output.
     pub(in crate::decide) fn list_items(
         &mut self,
         path: &FramePath,
@@ -67,7 +67,7 @@ impl Work<'_> {
         self.start_regions(path, start)
     }
 
-    /// Takes the end of an item whose machine ended.
+    /// Handles the end of an item's machine.
     pub(in crate::decide) fn end_item(
         &mut self,
         path: &FramePath,
@@ -146,7 +146,7 @@ pub(in crate::decide) fn of_item(index: u64, cause: Cause) -> Cause {
     }
 }
 
-/// Splits an output into its lines: a carriage return at the end is cut, blank ones are skipped.
+/// Splits an output into lines, without a carriage return at their ends and without blank lines.
 fn split_lines(text: &str) -> Vec<String> {
     text.split('\n')
         .map(|line| line.strip_suffix('\r').unwrap_or(line))

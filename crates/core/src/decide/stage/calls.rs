@@ -1,4 +1,4 @@
-//! The calls of a message: judged one after the other, granted, ended.
+//! The calls of a message: judged in order, granted, ended.
 
 use super::Work;
 use crate::{
@@ -59,7 +59,7 @@ impl Work<'_> {
         }
     }
 
-    /// Records that a call of a message may not run, and what says so.
+    /// Records that a call of a message may not run, and what denied it.
     pub(super) fn deny(
         &mut self,
         path: &FramePath,
@@ -98,7 +98,7 @@ impl Work<'_> {
         });
     }
 
-    /// Records what became of an allowed call of a message.
+    /// Records the result of an allowed call of a message.
     pub(super) fn record_in_stage(
         &mut self,
         path: &FramePath,
@@ -142,7 +142,7 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// A person says what became of the call that was cut off at `path`.
+    /// Settles the interrupted call at `path` as a person decides.
     pub(in crate::decide) fn settle_call(
         &mut self,
         path: &FramePath,
@@ -174,7 +174,7 @@ impl Work<'_> {
         self.go_on(path)
     }
 
-    /// A person said yes to a call of a stage: the yes is used up by the verdict on just this call.
+    /// Uses a person's approval of a stage's call for the verdict on exactly this call.
     pub(in crate::decide) fn use_grant(&mut self, request: &Request) -> Result<(), Refusal> {
         let Some(grant) = request.call().cloned() else {
             return Ok(());
@@ -199,7 +199,7 @@ impl Work<'_> {
         }
     }
 
-    /// Nobody grants a call of a stage: it is denied and the stage goes on.
+    /// Denies a call of a stage that nobody will approve; the stage continues.
     pub(in crate::decide) fn refuse_grant(
         &mut self,
         request: &Request,
@@ -219,7 +219,7 @@ impl Work<'_> {
         self.go_on(&request.path)
     }
 
-    /// Closes the open request of a stage, since nobody will answer it.
+    /// Closes the open request of a stage, because nobody will answer it.
     pub(super) fn close_grant(&mut self, path: &FramePath, why: NoAnswer) -> Result<(), Refusal> {
         let mut requests = self.run.requests.iter();
         let open = requests.find(|request| {

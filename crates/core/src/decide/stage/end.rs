@@ -1,4 +1,4 @@
-//! Assert, Exit and Next.
+//! The phases Assert, Exit and Next.
 
 use std::sync::Arc;
 
@@ -20,13 +20,13 @@ use crate::{
 /// How an attempt ended.
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::decide) enum End {
-    /// With a payload that passed schema and assertions.
+    /// It submitted a payload that passed schema and assertions.
     Ok(Value),
     /// It was not needed.
     Skipped,
-    /// Somebody ended it: nothing follows.
+    /// It was cancelled, and nothing follows.
     Cancelled,
-    /// With a stable code and one sentence.
+    /// It failed, with a stable code and one sentence.
     Failed {
         /// The code.
         code: String,
@@ -56,7 +56,7 @@ impl End {
     }
 }
 
-/// The events that stand for the ends of a stage; `error` stands for all but the last.
+/// The events for the ends of a stage; `error` stands for all but the last.
 fn event_of(code: &str) -> &'static str {
     match code {
         "cap_hit" | "turn_limit" => "CAP",
@@ -65,7 +65,7 @@ fn event_of(code: &str) -> &'static str {
     }
 }
 
-/// Tells whether another attempt may mend what `code` says.
+/// Tells whether another attempt may succeed after a failure with `code`.
 fn may_mend(code: &str) -> bool {
     matches!(
         code,
@@ -74,7 +74,7 @@ fn may_mend(code: &str) -> bool {
 }
 
 impl Work<'_> {
-    /// Reads the assertions over what was handed in, and ends the attempt.
+    /// Evaluates the assertions over the submitted result, and ends the attempt.
     pub(super) fn assert_and_exit(
         &mut self,
         path: &FramePath,
@@ -133,12 +133,12 @@ impl Work<'_> {
         }))
     }
 
-    /// Ends the attempt at `path` before anything was accepted.
+    /// Ends the attempt at `path` without an accepted result.
     pub(in crate::decide) fn exit(&mut self, path: &FramePath, end: End) -> Result<(), Refusal> {
         self.exit_with(path, end, false)
     }
 
-    /// Takes a payload as if the model had handed it in.
+    /// Accepts a payload as if the model had submitted it.
     pub(in crate::decide) fn hand_in(
         &mut self,
         path: &FramePath,
@@ -230,7 +230,7 @@ impl Work<'_> {
         }
     }
 
-    /// Goes on from a failure: by its own event, else by `error`, else the frame fails.
+    /// Continues after a failure: with its own event, otherwise with `error`; otherwise the frame fails.
     pub(in crate::decide) fn raise_failure(
         &mut self,
         path: &FramePath,
@@ -259,7 +259,7 @@ impl Work<'_> {
         self.raise_own(path, &event, Some(cause))
     }
 
-    /// Cuts off the attempts of stages that are under way at or below `path`.
+    /// Cancels the stage attempts in progress at or below `path`.
     pub(in crate::decide) fn cancel_attempts(&mut self, path: &FramePath) -> Result<(), Refusal> {
         let under_way: Vec<FramePath> = self
             .run
@@ -277,7 +277,7 @@ impl Work<'_> {
             .try_for_each(|leaf| self.exit(leaf, End::Cancelled))
     }
 
-    /// Takes back what people are asked before states at or below `path` begin.
+    /// Voids the requests about the entry of states at or below `path`.
     pub(in crate::decide) fn void_entry_requests(&mut self, path: &FramePath) {
         for leaf in self.run.open_leaves() {
             let frame = self.run.frame(&leaf).filter(|_| path.holds(&leaf));
@@ -289,7 +289,7 @@ impl Work<'_> {
     }
 }
 
-/// Finds where the output of the stage at `frame` goes among those of the others: as the stages are written.
+/// Returns the position of the stage's output among those of the others, in the order of the stages.
 fn place_of(machine: &Machine, frame: &Frame) -> usize {
     let known = frame.line.context.get(UPSTREAM).and_then(Value::as_object);
     machine

@@ -1,4 +1,4 @@
-//! Act: a model is called, its message taken apart, and what it hands in judged.
+//! The phase Act: calls a model, processes its message, and judges its result.
 
 use super::{End, Work};
 use crate::{
@@ -15,17 +15,17 @@ use crate::{
     stage::{SPENT, is_spent},
 };
 
-/// What the model is reminded of when it calls nothing.
+/// Reminder for a model that calls nothing.
 const COMPLETION: &str = "completion";
-/// What the model is reminded of when its message was cut.
+/// Reminder for a model whose message was cut.
 const CUT: &str = "cut";
-/// What it is told when it said nothing at all.
+/// Reminder for a model that sent an empty message.
 const EMPTY: &str = "empty";
-/// What it is told when its answer does not fit.
+/// Reminder for a model whose answer does not match its schema.
 const ANSWER: &str = "answer";
 
 impl Work<'_> {
-    /// Records that a model is called, unless the run has spent what it may.
+    /// Records that a model is called, unless the run has spent its budget.
     pub(super) fn call_model(
         &mut self,
         path: &FramePath,
@@ -63,7 +63,7 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// A call of a model came to nothing: the attempt ends with it.
+    /// Handles a failed model call: the attempt ends with it.
     pub(super) fn model_failed(
         &mut self,
         path: &FramePath,
@@ -98,7 +98,7 @@ impl Work<'_> {
         self.exit(path, End::failed(code, &spent(cause, tries).message))
     }
 
-    /// Takes a message that arrived whole.
+    /// Handles a complete message.
     pub(super) fn take_message(
         &mut self,
         path: &FramePath,
@@ -201,7 +201,7 @@ impl Work<'_> {
         self.end_turn(path, turn, ANSWER)
     }
 
-    /// Deals with the calls of the last message as far as that needs nobody.
+    /// Processes the calls of the last message as far as possible without a person or a tool.
     pub(super) fn go_on(&mut self, path: &FramePath) -> Result<(), Refusal> {
         loop {
             let (.., progress) = self.progress(path)?;
@@ -225,7 +225,7 @@ impl Work<'_> {
         }
     }
 
-    /// Judges what was handed in, once all other calls are settled.
+    /// Judges the submitted results, once all other calls are settled.
     fn judge_completions(&mut self, path: &FramePath) -> Result<(), Refusal> {
         let (.., progress) = self.progress(path)?;
         let turn = progress.turns;
@@ -275,7 +275,7 @@ impl Work<'_> {
         });
     }
 
-    /// Ends a turn that has not ended the stage; the attempt goes on while its cap allows.
+    /// Ends a turn that has not ended the stage; the attempt continues within its limit.
     fn end_turn(&mut self, path: &FramePath, turn: u32, reminder: &str) -> Result<(), Refusal> {
         self.emit_turn(path, turn, reminder);
         let (_, _, stage, _) = self.progress(path)?;

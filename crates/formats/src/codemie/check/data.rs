@@ -65,7 +65,7 @@ fn pointer(tool: &Tool, notes: &mut Notes<'_>) {
             .error(
                 pointer.span,
                 "wrong_value",
-                format!("`{}` is no JSON Pointer", shown(&pointer.text)),
+                format!("`{}` is not a JSON Pointer", shown(&pointer.text)),
             )
             .help(format!(
                 "a JSON Pointer begins with `/`: `/{}`",

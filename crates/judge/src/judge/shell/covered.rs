@@ -1,4 +1,4 @@
-//! Refuses a listed command that its entry does not cover as it stands.
+//! Refuses a listed command whose entry does not cover all its words.
 
 use super::{
     Found, ShellRule,
@@ -13,7 +13,7 @@ use crate::{
     refusal::Code,
 };
 
-/// Refuses a listed command whose words make something else of it.
+/// Refuses a listed command whose words change its meaning.
 pub(super) fn covered_as_it_stands(context: JudgeContext<'_>, facts: &ShellFacts) -> Found {
     let Some((command, why)) = steering::first(context, facts) else {
         return Ok(());
@@ -49,7 +49,7 @@ pub(super) fn covered_as_it_stands(context: JudgeContext<'_>, facts: &ShellFacts
     refuse(ShellRule::Opaque, Code::ShellUnreadable, what, instead)
 }
 
-/// Refuses a variable that may steer a listed command it is set for.
+/// Refuses a variable that may affect a listed command for which it is set.
 pub(super) fn names_of_listed(context: JudgeContext<'_>, facts: &ShellFacts) -> Found {
     let found = facts
         .commands
@@ -70,7 +70,9 @@ pub(super) fn names_of_listed(context: JudgeContext<'_>, facts: &ShellFacts) -> 
     )
 }
 
-/// Returns the nearest entry that lists `command`, with a variable that every such entry leaves open.
+/// Returns the nearest entry that lists `command`, with a variable that steers it.
+///
+/// `None`: an entry that lists `command` covers all variables.
 fn steering_name<'a>(
     context: JudgeContext<'a>,
     facts: &'a ShellFacts,

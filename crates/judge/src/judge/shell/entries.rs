@@ -1,4 +1,4 @@
-//! `allowed_commands`: which commands an entry lists, covers, or tolerates beside it.
+//! `allowed_commands`: the commands that an entry lists, covers, or permits beside it.
 
 use super::super::JudgeContext;
 use crate::{
@@ -6,7 +6,7 @@ use crate::{
     policy::CommandEntry,
 };
 
-/// Returns the entries that a state's own list has for `command`, and the person's.
+/// Returns the entries of the state's own list and of the person's list for `command`.
 pub(super) fn entries<'a>(
     context: JudgeContext<'a>,
     command: &SimpleCommand,
@@ -22,7 +22,7 @@ pub(super) fn entries<'a>(
     own.chain(person)
 }
 
-/// Tells whether an entry lists `command` and so covers what it runs and reaches.
+/// Tells whether an entry lists `command` and therefore covers what it runs and reaches.
 pub(in crate::judge) fn is_covered(context: JudgeContext<'_>, command: &SimpleCommand) -> bool {
     entries(context, command).any(|entry| beyond(entry, command).is_some())
 }
@@ -32,7 +32,7 @@ pub(in crate::judge) fn is_listed(entries: &[CommandEntry], command: &SimpleComm
     entries.iter().any(|entry| beyond(entry, command).is_some())
 }
 
-/// Returns the person's entry that alone lets `command` pass.
+/// Returns the person's entry that alone allows `command`.
 pub(in crate::judge) fn entry_of_person<'a>(
     context: JudgeContext<'a>,
     command: &SimpleCommand,
@@ -60,11 +60,11 @@ pub(in crate::judge) fn longest<'a, 'c>(
 pub(in crate::judge) struct Beyond<'a> {
     /// The words.
     pub(in crate::judge) words: &'a [Word],
-    /// Which word of the command is the first of them.
+    /// Index of the first of them in the command.
     pub(in crate::judge) from: usize,
 }
 
-/// Returns the words after those of `entry`, where `command` begins with it.
+/// Returns the words after those of `entry`, if `command` begins with it.
 pub(in crate::judge) fn beyond<'a>(
     entry: &CommandEntry,
     command: &'a SimpleCommand,
@@ -83,9 +83,9 @@ pub(in crate::judge) fn beyond<'a>(
     })
 }
 
-/// Returns the words after `wanted`, where `command` begins with them.
+/// Returns the words after `wanted`, if `command` begins with them.
 ///
-/// The words of a wrapper count where `wanted` reaches the command inside.
+/// The words of a wrapper count only if `wanted` extends to the command inside.
 pub(in crate::judge) fn words_beyond<'a>(
     wanted: &[String],
     command: &'a SimpleCommand,
@@ -103,7 +103,7 @@ pub(in crate::judge) fn words_beyond<'a>(
     })
 }
 
-/// The program of a command: as written, and its name where that is a path to one of the system.
+/// The program of a command: as written, and its name if it is the path of a system program.
 #[derive(Clone, Copy)]
 struct Program<'a> {
     written: &'a str,
@@ -121,7 +121,7 @@ impl<'a> Program<'a> {
     }
 }
 
-/// Returns what follows `wanted` in `words`; the program's directory may be left out.
+/// Returns the words after `wanted` in `words`; the program's directory may be left out.
 fn rest_after<'a>(
     wanted: &[String],
     words: &'a [Word],
@@ -131,7 +131,7 @@ fn rest_after<'a>(
     tail_after(wanted, Program::new(first, name)?, rest)
 }
 
-/// Returns the same of a program and the words taken to stand behind it.
+/// Like `rest_after`, for a program and the words that follow it.
 fn tail_after<'a>(wanted: &[String], program: Program<'_>, rest: &'a [Word]) -> Option<&'a [Word]> {
     let (first, operands) = wanted.split_first()?;
     if !program.is(first) {
@@ -144,7 +144,7 @@ fn tail_after<'a>(wanted: &[String], program: Program<'_>, rest: &'a [Word]) -> 
         .then_some(tail)
 }
 
-/// Tells whether `command` passes beside a listed one.
+/// Tells whether `command` is permitted beside a listed command.
 pub(in crate::judge) fn passes_beside(context: JudgeContext<'_>, command: &SimpleCommand) -> bool {
     match command.beside {
         Beside::Harmless | Beside::Filter => true,

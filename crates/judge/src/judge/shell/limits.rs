@@ -1,4 +1,4 @@
-//! Row 10: what a line writes, measured against the limits of a state.
+//! Row 10: checks the writes of a line against the limits of a state.
 
 use super::{Found, ShellRule, entries::is_covered, is_history, refuse, show, use_tool};
 use crate::{
@@ -10,7 +10,7 @@ use crate::{
     refusal::Code,
 };
 
-/// Refuses what passes `max_edit_lines`, or might.
+/// Refuses a line that exceeds `max_edit_lines`, or may exceed it.
 pub(super) fn lines(context: JudgeContext<'_>, facts: &ShellFacts, stance: Stance) -> Found {
     let Some(limit) = context.state.policy.edit_lines_max else {
         return Ok(());
@@ -66,7 +66,7 @@ pub(super) fn lines(context: JudgeContext<'_>, facts: &ShellFacts, stance: Stanc
     }
 }
 
-/// Refuses writes of unknown number while `max_files_per_state` counts them.
+/// Refuses writes of unknown number if the state has `max_files_per_state`.
 pub(super) fn files(context: JudgeContext<'_>, stance: Stance) -> Found {
     let Some(limit) = context.state.policy.files_max else {
         return Ok(());
@@ -96,7 +96,7 @@ pub(super) fn files(context: JudgeContext<'_>, stance: Stance) -> Found {
     }
 }
 
-/// Returns what counts as an edit: all writes but scratch files and version history.
+/// Returns the writes that count as edits: all but scratch files and version history.
 fn writes(context: JudgeContext<'_>) -> impl Iterator<Item = &FileWrite> {
     context
         .call
@@ -106,7 +106,7 @@ fn writes(context: JudgeContext<'_>) -> impl Iterator<Item = &FileWrite> {
         .filter(move |write| write.place != PathArea::Scratch && !is_history(context, write))
 }
 
-/// Says how a command stands in a message, bounded.
+/// Formats the words of a command for a message, truncated.
 pub(super) fn shown(words: &[Word]) -> String {
     let words: Vec<&str> = words
         .iter()

@@ -1,4 +1,4 @@
-//! What of a listed command its entry does not cover.
+//! The parts of a listed command that its entry does not cover.
 
 use super::{
     super::JudgeContext,
@@ -6,24 +6,24 @@ use super::{
 };
 use crate::facts::{EnvSet, ShellFacts, SimpleCommand, Steering, SteersPrograms, Word};
 
-/// Why a listed command is not covered by its entry.
+/// Why an entry does not cover a listed command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Uncovered {
-    /// A word may make it run or touch something else.
+    /// A word may make the command run or touch something else.
     Steers(String),
-    /// A word of a program without a table of options, which may make it run or touch something else.
+    /// A word may do the same, and the program has no table of options.
     Unlisted(String),
-    /// A word is one more thing to do.
+    /// A word is a further goal.
     Adds(String),
-    /// A word may turn out to be an option.
+    /// A word may expand to an option.
     MaySteer(String),
-    /// It runs outside the project.
+    /// The command runs outside the project.
     Strays,
-    /// What makes it unknown stands in its words, not in the entry.
+    /// Words of the command, not of the entry, make its effect unknown.
     Odd(String),
 }
 
-/// Finds the first listed command that its entry does not cover as it stands.
+/// Finds the first listed command that its entry does not cover as written.
 pub(super) fn first<'a>(
     context: JudgeContext<'_>,
     facts: &'a ShellFacts,
@@ -35,7 +35,7 @@ pub(super) fn first<'a>(
         .find_map(|(index, command)| Some((command, uncovered(context, index, command)?)))
 }
 
-/// Tells whether `words` name `command`, and nothing behind them steers it.
+/// Tells whether `words` name `command`, and no word after them steers it.
 pub(in crate::judge) fn names_plainly(words: &[String], command: &SimpleCommand) -> bool {
     words_beyond(words, command).is_some_and(|beyond| steered(command, beyond).is_none())
 }
@@ -60,7 +60,7 @@ fn uncovered(
     steered(command, nearest)
 }
 
-/// Returns what behind an entry makes something else of a command whose effect is not known.
+/// Returns why the words after an entry change the meaning of a command whose effect is unknown.
 fn steered(command: &SimpleCommand, beyond: Beyond<'_>) -> Option<Uncovered> {
     let opaque = command.opaque.as_deref()?;
     let use_of = |at: usize| command.uses.get(at).copied().unwrap_or_default();
@@ -88,9 +88,9 @@ fn steered(command: &SimpleCommand, beyond: Beyond<'_>) -> Option<Uncovered> {
     None
 }
 
-/// Returns the variables that are set for `command` and may steer what `entry` names.
+/// Returns the variables that are set for `command` and may affect what `entry` names.
 ///
-/// A name that the entry sets itself (`env NAME=value …`) is what it asks for.
+/// A variable that the entry itself sets (`env NAME=value …`) does not count.
 pub(in crate::judge) fn steering_variables<'a>(
     facts: &'a ShellFacts,
     command: &'a SimpleCommand,
