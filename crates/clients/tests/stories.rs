@@ -21,8 +21,8 @@
 //!
 //! `ROOT` in any text is the project's directory.
 //!
-//! `answers.txt` has a line for each file: how all that was answered and recorded in it is hashed, and what was
-//! answered where some of its steps came once more. Whoever means a change writes it anew with `INTERLOCK_BLESS=1`; with
+//! `answers.txt` has a line for each file: how all that was answered and recorded in it is hashed, with the tickets and
+//! notes that were left, and what was answered where some of its steps came once more and in other forms. Whoever means a change writes it anew with `INTERLOCK_BLESS=1`; with
 //! `INTERLOCK_FOUND=DIRECTORY` all of it is written there, to be compared with the revision before.
 #![expect(clippy::unwrap_used, reason = "a failed test panics")]
 #![expect(
@@ -308,6 +308,8 @@ impl Story {
 
 /// Steps that come once more.
 const AGAIN: usize = 5;
+/// Calls that come in other forms.
+const VARIED: usize = 2;
 
 impl Story {
     fn say(&self, text: &str) {
@@ -328,6 +330,46 @@ impl Story {
         }
     }
 
+    /// Takes some proposed calls in other forms; whatever is answered is as it was.
+    fn take_varied(&self, steps: &[Value]) {
+        let calls: Vec<&Value> = steps
+            .iter()
+            .filter(|step| arguments(step).is_some())
+            .collect();
+        for number in 0..VARIED {
+            let Some(step) = calls.get((number * 5 + 1) % calls.len().max(1)) else {
+                return;
+            };
+            for (form, other) in varied(step).into_iter().enumerate() {
+                self.say(&format!("form {form}"));
+                drop(self.take(&other));
+            }
+        }
+    }
+
+    /// Returns what was left for `interlock exec` and for servers; of a plan, what does not rest on the machine.
+    fn left(&self, place: &str) -> String {
+        let room = self.room.path().canonicalize().unwrap();
+        let Ok(entries) = fs::read_dir(room.join("state").join(place)) else {
+            return String::new();
+        };
+        let mut left: Vec<String> = entries
+            .map(|entry| entry.unwrap().path())
+            .filter(|path| path.extension().is_some_and(|end| end == "json"))
+            .map(|path| {
+                let text = fs::read_to_string(path).unwrap();
+                let mut left: Value = serde_json::from_str(&text).unwrap();
+                if let Some(plan) = left.pointer_mut("/plan").and_then(Value::as_object_mut) {
+                    plan.remove("afterwards");
+                }
+                format!("{place} {left}\n")
+            })
+            .collect();
+        // Their names are made by chance.
+        left.sort();
+        left.concat()
+    }
+
     /// Returns all that was answered and recorded, without what differs from one play to the next.
     fn told(self) -> String {
         let runs = self.environment.home.list_runs().unwrap();
@@ -346,7 +388,7 @@ impl Story {
         }
         // Several runs of one moment have no order.
         told.sort();
-        let logs = told.concat();
+        let logs = told.concat() + &self.left("tickets") + &self.left("notes");
         let root = self.room.path().canonicalize().unwrap();
         let mut text = self.answers.into_inner() + &logs;
         for id in ids {
@@ -355,6 +397,59 @@ impl Story {
         let text = text.replace(&format!("-{}", std::process::id()), "-PID");
         without_chance(&text.replace(root.to_str().unwrap(), "ROOM"))
     }
+}
+
+/// Returns the field that holds the arguments of a call that a hook is asked about.
+fn arguments(step: &Value) -> Option<&'static str> {
+    let fields = ["tool_input", "toolArgs", "args"];
+    fields
+        .into_iter()
+        .find(|field| step["hook"].get(field).is_some_and(Value::is_object))
+}
+
+/// Returns a call in other forms: elsewhere, by a sub-agent, behind the client's back, in another mode, malformed twice.
+fn varied(step: &Value) -> Vec<Value> {
+    let Some(field) = arguments(step) else {
+        return Vec::new();
+    };
+    let changed = |change: &dyn Fn(&mut Value)| {
+        let mut other = json!({"hook": step["hook"], "session": step["session"]});
+        other
+            .as_object_mut()
+            .unwrap()
+            .retain(|_, value| !value.is_null());
+        change(&mut other["hook"]);
+        other
+    };
+    let with = |name: &'static str, value: Value| {
+        changed(&move |hook: &mut Value| hook[field][name] = value.clone())
+    };
+    let mut all = vec![
+        with("workdir", json!("src")),
+        with("directory", json!("src")),
+        with("dir_path", json!("src")),
+        with("working_directory", json!("src")),
+        with("run_in_background", json!(true)),
+        with("command", json!("ls src; touch a > b")),
+        with("file_path", json!("../other")),
+        changed(&|hook| {
+            hook["agent_id"] = json!("helper");
+            hook["agent_type"] = json!("helper");
+        }),
+        changed(&|hook| {
+            // Arguments that are no object, and a name that only looks like another.
+            for name in ["tool_name", "toolName", "tool"] {
+                if let Some(Value::String(tool)) = hook.get_mut(name) {
+                    tool.push('\u{200b}');
+                }
+            }
+            hook[field] = json!([]);
+        }),
+    ];
+    for mode in ["plan", "bypassPermissions", "acceptEdits"] {
+        all.push(changed(&|hook| hook["permission_mode"] = json!(mode)));
+    }
+    all
 }
 
 /// Leaves out what is cut where the name of the room ends.
@@ -418,6 +513,7 @@ fn story(path: &Path) -> datatest_stable::Result<()> {
             .map_err(|why| format!("step {}: {why}\nof {step}", index + 1))?;
     }
     story.take_again(told["steps"].as_array().unwrap());
+    story.take_varied(told["steps"].as_array().unwrap());
     let file = path.file_name().unwrap().to_str().unwrap();
     let list = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/answers.txt");
     let told = story.told();

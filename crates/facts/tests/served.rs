@@ -293,3 +293,92 @@ fn protected_things_are_found_whatever_the_tool_and_the_way_the_path_is_written(
         assert_eq!(call.facts.protected, None, "{tool} {input}");
     }
 }
+
+/// Words of a tool's name, and what it does with a path, with where it takes something from, and with where it puts it:
+/// `r` reads, `w` writes, `-` removes, `.` nothing.
+const DEEDS: [(&[&str], &str); 5] = [
+    (&["delete", "remove", "unlink", "rm"], "---"),
+    (&["move", "rename", "mv"], "--w"),
+    (&["copy", "cp"], "rrw"),
+    (
+        &[
+            "write", "edit", "create", "update", "append", "patch", "mkdir", "download",
+        ],
+        "wrw",
+    ),
+    (&["read", "list", "frobnicate"], "rr."),
+];
+const ROLES: [&[&str]; 3] = [
+    &[
+        "path",
+        "filePath",
+        "file_name",
+        "target_file",
+        "uri",
+        "new_path",
+        "folder",
+    ],
+    &[
+        "source",
+        "from",
+        "old_path",
+        "src_path",
+        "source_file",
+        "old",
+    ],
+    &[
+        "destination",
+        "to",
+        "newPath",
+        "dest_path",
+        "target_dir",
+        "output",
+    ],
+];
+
+#[test]
+fn the_word_of_a_name_decides_about_each_argument() {
+    let mut wrong = Vec::new();
+    for (words, deeds) in DEEDS {
+        for (at, word) in words.iter().enumerate() {
+            for present in 1..8_usize {
+                let there: Vec<(&str, char)> = ROLES
+                    .iter()
+                    .zip(deeds.chars())
+                    .enumerate()
+                    .filter(|(role, _)| present >> role & 1 == 1)
+                    .filter_map(|(_, (names, deed))| {
+                        Some((*names.get((at + present) % names.len())?, deed))
+                    })
+                    .collect();
+                let input: Value = there
+                    .iter()
+                    .map(|(name, _)| ((*name).to_owned(), json!("a.py")))
+                    .collect();
+                for read_only in [false, true] {
+                    let of = |wanted: char| -> Vec<&str> {
+                        let deed = |deed: char| if read_only { 'r' } else { deed };
+                        let those = there.iter().filter(|(_, is)| deed(*is) == wanted);
+                        those.map(|(name, _)| *name).collect()
+                    };
+                    let found = FileUse::of(&format!("mcp__s__{word}_thing"), &input, read_only);
+                    if (found.reads, found.writes, found.removes)
+                        != sorted(of('r'), of('w'), of('-'))
+                    {
+                        wrong.push(format!("{word} {input} {read_only}"));
+                    }
+                }
+            }
+        }
+    }
+    assert_eq!(wrong, Vec::<String>::new());
+}
+
+fn sorted(
+    reads: Vec<&str>,
+    writes: Vec<&str>,
+    removes: Vec<&str>,
+) -> (Vec<String>, Vec<String>, Vec<String>) {
+    let owned = |names: Vec<&str>| names.into_iter().map(str::to_owned).collect();
+    (owned(reads), owned(writes), owned(removes))
+}

@@ -412,11 +412,13 @@ impl<'a> Parser<'a> {
         if self.bare_word() != "time" || self.dialect == Dialect::Posix {
             return false;
         }
-        let after = self
-            .rest()
-            .get("time".len()..)
-            .unwrap_or_default()
-            .trim_start_matches([' ', '\t']);
+        let mut after = self.rest().get("time".len()..).unwrap_or_default();
+        while let Some(rest) = after
+            .strip_prefix([' ', '\t'])
+            .or_else(|| after.strip_prefix("\\\n"))
+        {
+            after = rest;
+        }
         !after.starts_with('-') || after.starts_with("-p ")
     }
 

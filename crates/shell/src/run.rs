@@ -8,6 +8,7 @@ mod declare;
 mod files;
 mod find;
 mod git;
+mod git_makes;
 mod git_paths;
 mod network;
 mod pattern;
@@ -260,10 +261,7 @@ impl Walker<'_> {
     /// Notes the operands of a reader whose options are all harmless.
     pub(crate) fn plain_reads(&mut self, name: &str, operands: &[Arg]) {
         let directory = self.directory();
-        let recursive = matches!(name, "du")
-            || operands
-                .iter()
-                .any(|arg| matches!(arg.literal(), Some("-R" | "-r" | "--recursive")));
+        let recursive = matches!(name, "du") || operands.iter().any(Arg::is_recursive);
         for arg in operands {
             let text = arg.start();
             if !text.starts_with('-') {

@@ -61,6 +61,8 @@ pub(crate) struct State {
     pub(crate) functions: Rc<BTreeSet<String>>,
     /// Arrays that certainly take texts as subscripts (`declare -A`).
     associative: Rc<BTreeSet<String>>,
+    /// Names that a loop or a function sets and that were not set before: it may never have run.
+    perhaps_unset: Rc<BTreeSet<String>>,
     /// Names that any part of the line removes or declares as something else.
     redeclared: Rc<RefCell<BTreeSet<String>>>,
     /// Names that any part of the line has set to something other than a number.
@@ -110,6 +112,7 @@ impl State {
             pipefail: false,
             functions: Rc::default(),
             associative: Rc::default(),
+            perhaps_unset: Rc::default(),
             redeclared: Rc::default(),
             not_numbers: Rc::default(),
             arrays: Rc::default(),
@@ -171,6 +174,9 @@ impl State {
             self.is_split_known = false;
         }
         self.touch(name);
+        if self.perhaps_unset.contains(name) {
+            Rc::make_mut(&mut self.perhaps_unset).remove(name);
+        }
         if !value.is_number() {
             self.not_numbers.borrow_mut().insert(name.to_owned());
         }
@@ -224,9 +230,14 @@ impl State {
         self.set(name, Arg::unknown(&format!("${name}")));
     }
 
-    /// Makes `name` unknown unless it only ever was a number.
+    /// Makes `name` unknown unless it was set before and only ever was a number.
     fn loosen(&mut self, name: &str) {
-        let was_number = !self.not_numbers.borrow().contains(name);
+        if !self.variables.contains_key(name) && !self.perhaps_unset.contains(name) {
+            // It may hold what it held before the line.
+            Rc::make_mut(&mut self.perhaps_unset).insert(name.to_owned());
+        }
+        let was_number =
+            !self.perhaps_unset.contains(name) && !self.not_numbers.borrow().contains(name);
         let value = if was_number {
             number(name)
         } else {
@@ -234,6 +245,14 @@ impl State {
         };
         self.touch(name);
         Rc::make_mut(&mut self.variables).insert(name.to_owned(), Value::Scalar(value));
+    }
+
+    /// Forgets what a loop touches that began at `head`, whose body may not have run.
+    pub(crate) fn forget_loop(&mut self, head: &Self, touched: &Touched) {
+        if self.perhaps_unset != head.perhaps_unset {
+            Rc::make_mut(&mut self.perhaps_unset).extend(head.perhaps_unset.iter().cloned());
+        }
+        self.forget_touched(touched);
     }
 
     /// Makes every variable unknown now; numbers and beginnings too.
@@ -342,6 +361,9 @@ impl State {
                 _ => Value::Scalar(Arg::unknown(&format!("${name}"))),
             };
             Rc::make_mut(&mut self.variables).insert(name, value);
+        }
+        if self.perhaps_unset != other.perhaps_unset {
+            Rc::make_mut(&mut self.perhaps_unset).extend(other.perhaps_unset.iter().cloned());
         }
         if self.volatile != other.volatile {
             Rc::make_mut(&mut self.volatile).extend(other.volatile.iter().cloned());

@@ -101,6 +101,20 @@ impl Arg {
         }
     }
 
+    /// Returns whether the word is an option for everything below a directory, as most programs write it.
+    pub(crate) fn is_recursive(&self) -> bool {
+        let Some(option) = self.literal().and_then(|text| text.strip_prefix('-')) else {
+            return false;
+        };
+        match option.strip_prefix('-') {
+            Some(long) => !long.is_empty() && "recursive".starts_with(long),
+            None => {
+                option.contains(['r', 'R'])
+                    && option.bytes().all(|byte| byte.is_ascii_alphanumeric())
+            }
+        }
+    }
+
     pub(crate) fn to_word(&self) -> interlock_core::facts::Word {
         match self {
             Self::Literal(text) => interlock_core::facts::Word::Literal(text.clone()),

@@ -8,6 +8,7 @@ mod differential;
 mod entries;
 mod proofs;
 mod reading;
+mod respelled;
 mod spots;
 mod support;
 mod total;

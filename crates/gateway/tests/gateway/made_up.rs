@@ -168,6 +168,9 @@ impl Scene {
     }
 
     fn ruled(&mut self, at: usize, what: &str, ruling: CallDecision) {
+        // As the protocol's side does behind each call: its client is told where the list is another.
+        let changed = self.sessions.get_mut(at).unwrap().governor.changed();
+        self.say("changed", &changed);
         match ruling {
             CallDecision::Pass(ticket) => {
                 self.say(what, &ticket.bytes_max);

@@ -9,7 +9,7 @@ use interlock_core::{
     command::CommandKind,
     names::{CallId, Digest, RunId},
 };
-use interlock_gateway::govern::{CallDecision, Caller, Governor};
+use interlock_gateway::govern::{CallDecision, Caller, Governor, SessionPolicy as _};
 use interlock_project::Servers;
 use interlock_store::NotedTool;
 use serde_json::json;
@@ -98,6 +98,10 @@ fn a_project_policy_guards_a_session_that_no_hook_sees() {
     let (code, _) = session.denied("fs", "write_file", &json!({"path": "a", "content": ""}));
     assert_eq!(code, "tool_not_allowed");
     assert_eq!(world.runs().len(), 1);
+    assert!(
+        !session.governor.changed(),
+        "the list is that of its first state"
+    );
     session.passes("web", "look", &json!({}));
     let moved = session.own("interlock_transition", r#"{"event": "READY"}"#);
     assert_eq!(moved["structuredContent"]["state"], "building");

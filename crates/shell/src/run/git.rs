@@ -449,31 +449,16 @@ impl Walker<'_> {
             .filter(|word| !word.may_be_option() && !word.is("--"))
             .collect();
         match call.subcommand {
-            "clone" if operands.len() < 2 => self.write_inside(directory, &by),
-            "clone" => {
-                if let Some(path) = operands.last() {
-                    self.facts.write(path, directory, &by);
-                }
-            }
+            "clone" | "init" | "worktree" => self.git_makes(call, &by),
             "checkout"
                 if call
                     .words
                     .iter()
                     .any(|word| matches!(word.literal(), Some("-b" | "-B" | "--orphan"))) => {}
-            "worktree" => {
-                if let Some(path) = operands.get(1) {
-                    self.facts.write(path, directory, &by);
-                }
-            }
             "apply" | "am" | "format-patch" => self.write_inside(directory, &by),
             "checkout" | "restore" | "checkout-index" => self.git_paths(call, &by),
-            "init" => {
-                for path in operands {
-                    self.facts.write(path, directory, &by);
-                }
-            }
             "rm" | "mv" => {
-                let recursive = call.words.iter().any(|word| word.start().starts_with("-r"));
+                let recursive = call.words.iter().any(Arg::is_recursive);
                 for path in &operands {
                     self.facts
                         .remove(path, directory, &by, recursive || call.subcommand == "mv");

@@ -16,12 +16,13 @@ impl Walker<'_> {
                 .iter()
                 .try_for_each(|list| walker.list(list, Proof::NONE))
         })?;
+        let head = self.state.clone();
         self.repeated(|walker| {
             lists
                 .iter()
                 .try_for_each(|list| walker.list(list, Proof::NONE))
         })?;
-        self.state.forget_touched(&touched);
+        self.state.forget_loop(&head, &touched);
         Ok(())
     }
 
@@ -60,12 +61,13 @@ impl Walker<'_> {
             vec![common(name, &values)]
         };
         let touched = self.settle(|walker| walker.each(name, &values, body))?;
+        let head = self.state.clone();
         if literals {
             self.each(name, &values, body)?;
         } else {
             self.repeated(|walker| walker.each(name, &values, body))?;
         }
-        self.state.forget_touched(&touched);
+        self.state.forget_loop(&head, &touched);
         Ok(())
     }
 
@@ -119,11 +121,12 @@ impl Walker<'_> {
             parts.iter().try_for_each(|part| walker.arith(part))?;
             walker.list(body, Proof::NONE)
         })?;
+        let head = self.state.clone();
         for part in parts {
             self.arith(part)?;
         }
         self.repeated(|walker| walker.list(body, Proof::NONE))?;
-        self.state.forget_touched(&touched);
+        self.state.forget_loop(&head, &touched);
         Ok(())
     }
 
