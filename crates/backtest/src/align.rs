@@ -11,10 +11,11 @@ use interlock_prove::FreeAct;
 use crate::{
     calls::JudgedCall,
     cost::Cost,
-    follow::{Told, after, told},
+    follow::{after, told},
     nodes::{Node, Nodes, short, standing},
     options::Options,
     rules::Rules,
+    told::Told,
     verdict::Verdict,
 };
 

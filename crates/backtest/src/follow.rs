@@ -18,18 +18,9 @@ use crate::{
     calls::JudgedCall,
     nodes::{Nodes, short},
     options::Options,
+    told::{Question, Told},
     verdict::Verdict,
 };
-
-/// What a call is told.
-#[derive(Debug, Clone)]
-pub(crate) struct Told {
-    pub(crate) verdict: Verdict,
-    /// Why it is refused, or a person is asked.
-    pub(crate) refusal: Option<Refusal>,
-    /// The number of what it brings about, where that is the same wherever it is told so.
-    change: Option<u32>,
-}
 
 /// Makes a command; nothing that is followed hangs on the time.
 const fn now(kind: CommandKind) -> Command {
@@ -60,17 +51,6 @@ pub(crate) fn told(nodes: &mut Nodes, node: u32, call: &JudgedCall, options: Opt
     }
     nodes.told.insert(key, Rc::clone(&told));
     told
-}
-
-/// All that an answer hangs on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) struct Question {
-    call: u32,
-    judged: Option<u32>,
-    node: Option<u32>,
-    ok: bool,
-    exit: Option<i64>,
-    bytes: u64,
 }
 
 fn asked(nodes: &mut Nodes, node: u32, call: &JudgedCall, options: Options) -> Told {

@@ -13,6 +13,7 @@ mod nodes;
 mod options;
 mod report;
 mod rules;
+mod told;
 mod verdict;
 
 pub use calls::made;

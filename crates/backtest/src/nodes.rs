@@ -6,7 +6,7 @@ use indexmap::{IndexMap, IndexSet, map::Entry};
 use interlock_core::{machine::Machine, run::Run};
 use interlock_prove::{AbstractState, Abstraction, FreeAct};
 
-use crate::follow::{Question, Told};
+use crate::told::{Question, Told};
 
 /// Runs of one machine, each by a number.
 #[derive(Debug)]

@@ -16,10 +16,11 @@ use interlock_sessions::Session;
 use crate::{
     align::{How, Path},
     calls::JudgedCall,
-    follow::{Told, performed, told},
+    follow::{performed, told},
     nodes::{Nodes, standing},
     options::Options,
     rules::Rules,
+    told::Told,
     verdict::Verdict,
 };
 

@@ -6,6 +6,7 @@ mod calls;
 mod links;
 mod protected;
 mod reports;
+mod repositories;
 mod rows;
 mod served;
 mod watch;
