@@ -20,8 +20,17 @@ const SHELL: Shape = Shape::Shell {
     environment: None,
 };
 /// Each brings tracked files back as they were, everywhere below the project.
-const RESTORING: [&str; 8] = [
+const RESTORING: [&str; 17] = [
     "git checkout -f",
+    "git checkout --force",
+    "git checkout -qf",
+    "git checkout -fb x",
+    "git checkout-index -fa",
+    "git switch -f main",
+    "git switch --discard-changes main",
+    "git switch --disc main",
+    "git reset --har",
+    "git reset --merge",
     "git checkout .",
     "git checkout main -- .",
     "git restore .",
@@ -102,6 +111,9 @@ fn a_protected_file_that_was_changed_is_brought_back_by_nobody() {
     for line in [
         "git checkout",
         "git checkout -b x",
+        "git checkout --orphan x",
+        "git switch main",
+        "git switch --create x",
         "git stash list",
         "git reset",
     ] {

@@ -112,14 +112,24 @@ fn cleans(words: &[&str]) -> bool {
 
 /// Tells whether a command brings whole directories back.
 fn restores_all(subcommand: &str, words: &[&str]) -> bool {
+    let options = || words.iter().filter(|word| word.starts_with('-'));
+    let short =
+        |letter: char| options().any(|word| !word.starts_with("--") && word.contains(letter));
+    // Git takes every beginning of a long option that means one alone.
+    let long =
+        |name: &str| options().any(|word| word.len() > 2 && name.starts_with(option_name(word)));
+    let forced = short('f') || long("--force");
     match subcommand {
         "stash" => {
             let first = words.iter().find(|word| !word.starts_with('-'));
             matches!(first.copied(), None | Some("push" | "save"))
         }
-        "reset" => words.contains(&"--hard"),
+        "reset" => long("--hard") || long("--merge"),
+        "switch" => forced || long("--discard-changes"),
+        // A new branch keeps the files as they are.
+        "checkout" if short('b') || short('B') || long("--orphan") => forced,
         // A branch is no directory; a path is.
-        _ => words.iter().any(|word| !word.starts_with('-')) || words.contains(&"-f"),
+        _ => forced || words.iter().any(|word| !word.starts_with('-')),
     }
 }
 

@@ -609,8 +609,14 @@ pub(super) const RESTORERS: &[&str] = &[
 ];
 
 /// Of these, what they do to all files of the work tree where they name none.
-pub(super) const RESTORE_ALL: &[&str] =
-    &["checkout", "restore", "stash", "reset", "checkout-index"];
+pub(super) const RESTORE_ALL: &[&str] = &[
+    "checkout",
+    "restore",
+    "stash",
+    "reset",
+    "switch",
+    "checkout-index",
+];
 
 /// Words behind a subcommand that only report.
 pub(super) const GIT_REPORTS: &[&str] =
