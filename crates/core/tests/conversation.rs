@@ -439,8 +439,8 @@ fn what_is_listed_of_an_output_is_a_list_an_object_or_its_text() {
     }
 }
 
-#[test]
-fn before_its_branches_begin_an_output_is_meant_by_the_name_of_its_state_alone() {
+/// Returns a run whose state `a` has ended; its branches `b` and `c` wait for a person before they begin.
+fn before_two_branches() -> Driven {
     let branch = |name: &str| json!({ "initial": name, "terminal": "end" });
     let states = json!({
         "a": { "on": to("after") },
@@ -454,6 +454,12 @@ fn before_its_branches_begin_an_output_is_meant_by_the_name_of_its_state_alone()
     });
     let mut driven = Driven::begin(machine("a", false, states), "go");
     driven.ends(None, "begun");
+    driven
+}
+
+#[test]
+fn before_its_branches_begin_an_output_is_meant_by_the_name_of_its_state_alone() {
+    let driven = before_two_branches();
     let line = FramePath::root().child("b");
     for (of, is_meant) in [
         (None, true),
@@ -470,19 +476,7 @@ fn before_its_branches_begin_an_output_is_meant_by_the_name_of_its_state_alone()
 
 #[test]
 fn once_one_of_its_branches_is_at_work_an_output_is_edited_no_more() {
-    let branch = |name: &str| json!({ "initial": name, "terminal": "end" });
-    let states = json!({
-        "a": { "on": to("after") },
-        "after": {
-            "activity": { "parallel": { "over": { "branches": { "b": branch("b"), "c": branch("c") } }, "join": "converge", "merge": "conversation" } },
-            "data": null, "on": to("end"),
-        },
-        "b": { "on": to("end"), "approval_before": { "message": [], "no": "cancels" } },
-        "c": { "on": to("end"), "approval_before": { "message": [], "no": "cancels" } },
-        "end": end(),
-    });
-    let mut driven = Driven::begin(machine("a", false, states), "go");
-    driven.ends(None, "begun");
+    let mut driven = before_two_branches();
     let line = FramePath::root().child("b");
     let may = |driven: &Driven| output_before(&driven.machine, &driven.run, &line, None).is_some();
     assert!(may(&driven));

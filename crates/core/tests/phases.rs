@@ -3,7 +3,7 @@
 use interlock_core::{
     Reply,
     attempt::Usage,
-    call::{CallFacts, CallKind, CallResult, ToolCall},
+    call::CallResult,
     command::{
         ActivityOutcome, Answer, Command, CommandKind, EffectSettlement, LineEnd, LineStart,
         NodeCommand, StageCommand, TransitionRequest,
@@ -17,6 +17,8 @@ use interlock_core::{
     substance::Checked,
 };
 use serde_json::{Value, json};
+
+use crate::support::call::call;
 
 /// A guarded workflow, or one of steps whose first is carried out.
 fn machine(durable: bool) -> Machine {
@@ -115,23 +117,7 @@ fn commands(durable: bool) -> Vec<(&'static str, CommandKind)> {
     adopted.context = object(json!({"x": "1"}));
     vec![
         ("start", start(durable)),
-        (
-            "propose",
-            CommandKind::Propose(Box::new(ToolCall {
-                id: CallId::new("c"),
-                tool: "Read".to_owned(),
-                common: None,
-                served_as: Vec::new(),
-                foreign: false,
-                kind: CallKind::Other,
-                digest: Digest::new("d"),
-                summary: String::new(),
-                agent: None,
-                branch: None,
-                prompts_in: None,
-                facts: CallFacts::default(),
-            })),
-        ),
+        ("propose", CommandKind::Propose(Box::new(call("c", "Read")))),
         (
             "record",
             CommandKind::Record(CallResult {

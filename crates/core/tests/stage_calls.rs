@@ -3,7 +3,7 @@
 use interlock_core::{
     Reply,
     attempt::{CallStatus, FinishReason, MessageCall, MessageCallKind, ModelMessage, Usage},
-    call::{CallFacts, CallKind, CallResult, ToolCall, WrittenPath},
+    call::{CallFacts, CallResult, ToolCall, WrittenPath},
     command::{
         ActivityOutcome, Answer, AvailableTool, CALLS_MAX, Command, CommandKind, EffectSettlement,
         EffectStatus, StageCommand, TransitionRequest,
@@ -19,6 +19,8 @@ use interlock_core::{
 };
 use serde_json::json;
 
+use crate::support::call::call;
+
 /// What the tools do: `Look` and `Write` are not listed, so that a person is asked.
 const TOOLS: [(&str, bool); 4] = [
     ("Read", true),
@@ -29,6 +31,22 @@ const TOOLS: [(&str, bool); 4] = [
 
 fn reads(tool: &str) -> bool {
     TOOLS.iter().any(|(name, reads)| *name == tool && *reads)
+}
+
+/// Returns what a stage records until its model has answered with `message`.
+fn first_message(message: ModelMessage) -> [StageCommand; 3] {
+    let there = TOOLS.iter().map(|(name, _)| AvailableTool::own(name));
+    [
+        StageCommand::Begin {
+            tools: there.collect(),
+        },
+        StageCommand::CallModel {
+            provider: "p".to_owned(),
+            model: "m".to_owned(),
+            request: Digest::new("r"),
+        },
+        StageCommand::Message(Box::new(message)),
+    ]
 }
 
 struct Stage {
@@ -66,18 +84,7 @@ impl Stage {
             durable: Some(DurableRun::default()),
         });
         let message = Stage::message(tools);
-        let there = TOOLS.iter().map(|(name, _)| AvailableTool::own(name));
-        for command in [
-            StageCommand::Begin {
-                tools: there.collect(),
-            },
-            StageCommand::CallModel {
-                provider: "p".to_owned(),
-                model: "m".to_owned(),
-                request: Digest::new("r"),
-            },
-            StageCommand::Message(Box::new(message)),
-        ] {
+        for command in first_message(message) {
             assert_eq!(stage.asks(command), Reply::Accepted);
         }
         stage
@@ -154,17 +161,9 @@ impl Stage {
         }
         ToolCall {
             id: self.id(at),
-            tool: tool.to_owned(),
-            common: None,
-            served_as: Vec::new(),
-            foreign: false,
-            kind: CallKind::Other,
             digest: Digest::new(format!("of {tool}")),
-            summary: String::new(),
-            agent: None,
-            branch: None,
-            prompts_in: None,
             facts: serde_json::from_value(facts).unwrap(),
+            ..call("", tool)
         }
     }
 
@@ -452,17 +451,9 @@ fn while_a_person_is_asked_the_time_of_the_attempt_stands_still() {
         "recursive": false, "lines": null, "before": null}]);
     let call = ToolCall {
         id: stage.id(0),
-        tool: "Write".to_owned(),
-        common: None,
-        served_as: Vec::new(),
-        foreign: false,
-        kind: CallKind::Other,
         digest: Digest::new("of Write"),
-        summary: String::new(),
-        agent: None,
-        branch: None,
-        prompts_in: None,
         facts: serde_json::from_value(facts).unwrap(),
+        ..call("", "Write")
     };
     // It began at 1, and a person is asked from 301 to 5,301.
     let asks = CommandKind::Stage {
@@ -582,18 +573,7 @@ fn only_what_the_stage_itself_asked_is_closed() {
         })
     };
     for path in &paths {
-        let there = TOOLS.iter().map(|(name, _)| AvailableTool::own(name));
-        for command in [
-            StageCommand::Begin {
-                tools: there.collect(),
-            },
-            StageCommand::CallModel {
-                provider: "p".to_owned(),
-                model: "m".to_owned(),
-                request: Digest::new("r"),
-            },
-            StageCommand::Message(Box::new(message.clone())),
-        ] {
+        for command in first_message(message.clone()) {
             assert_eq!(asks(&mut stage, path, command), Reply::Accepted);
         }
         let frame = stage.run.frame(path).unwrap();
