@@ -1,6 +1,6 @@
 //! `lint`: what can be said about a change without running it.
 
-use std::process::ExitCode;
+use std::process::{Command, ExitCode};
 
 use anyhow::Result;
 
@@ -9,21 +9,7 @@ use crate::{arguments, docs, steps::Steps, tools};
 pub(crate) fn run(arguments: &[&str]) -> Result<ExitCode> {
     arguments::none(arguments)?;
     let mut steps = Steps::default();
-    add(&mut steps);
-    let mut pages = tools::cargo(&["doc", "--locked", "--workspace", "--no-deps"]);
-    pages.env("RUSTDOCFLAGS", "-D warnings");
-    steps.command("pages of the crates", pages);
-    Ok(steps.finish())
-}
-
-/// Adds what the tests begin with, too: formatting, clippy and the check of links.
-pub(crate) fn add(steps: &mut Steps) {
-    steps.command("format", tools::cargo(&["fmt", "--all", "--check"]));
-    steps.own(
-        "links",
-        "every link of the documentation leads somewhere",
-        docs::check,
-    );
+    texts(&mut steps);
     let clippy = [
         "clippy",
         "--locked",
@@ -35,4 +21,64 @@ pub(crate) fn add(steps: &mut Steps) {
         "warnings",
     ];
     steps.command("lint", tools::cargo(&clippy));
+    let mut pages = tools::cargo(&["doc", "--locked", "--workspace", "--no-deps"]);
+    pages.env("RUSTDOCFLAGS", "-D warnings");
+    steps.command("pages of the crates", pages);
+    Ok(steps.finish())
+}
+
+/// Adds what needs no compiler: formatting and the check of links.
+fn texts(steps: &mut Steps) {
+    steps.command("format", tools::cargo(&["fmt", "--all", "--check"]));
+    steps.own(
+        "links",
+        "every link of the documentation leads somewhere",
+        docs::check,
+    );
+}
+
+/// Adds the same lints as [`run`], made while everything is built that the tests run.
+///
+/// After `cargo clippy`, Cargo would analyze each crate a second time for the tests. Clippy is a compiler that leaves
+/// out optimizations, and the tests are built without them. Returns what compiles the tests.
+pub(crate) fn with_build(steps: &mut Steps) -> Compiler {
+    texts(steps);
+    let build = [
+        "build",
+        "--locked",
+        "--workspace",
+        "--all-targets",
+        "--keep-going",
+    ];
+    let mut build = tools::cargo(&build);
+    Compiler::Clippy.compile(&mut build);
+    if steps.command("lint and build", build) {
+        Compiler::Clippy
+    } else {
+        // A lint hides no failed test.
+        Compiler::Rustc
+    }
+}
+
+/// What compiles the crates of the workspace.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Compiler {
+    /// Clippy, whose warnings are errors.
+    Clippy,
+    Rustc,
+}
+
+impl Compiler {
+    /// Has a call of Cargo compile with it.
+    ///
+    /// An option does so and no variable, because the tests start builds of their own.
+    pub(crate) fn compile(self, cargo: &mut Command) {
+        if self == Self::Clippy {
+            let clippy = tools::root().join("xtask/clippy");
+            // A string of JSON is one of TOML.
+            let clippy = serde_json::Value::from(clippy.to_string_lossy());
+            let wrapper = format!("build.rustc-workspace-wrapper={clippy}");
+            cargo.args(["--config", &wrapper]);
+        }
+    }
 }

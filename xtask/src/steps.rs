@@ -41,8 +41,8 @@ struct Done {
 }
 
 impl Steps {
-    /// Runs a program as a step; tests that it reports are counted.
-    pub(crate) fn command(&mut self, name: &'static str, mut command: Command) {
+    /// Runs a program as a step, and returns whether it succeeded; tests that it reports are counted.
+    pub(crate) fn command(&mut self, name: &'static str, mut command: Command) -> bool {
         let shown = shown(&command);
         self.step(name, &shown, || {
             let (status, tally, last) = watch(&mut command)?;
@@ -53,7 +53,7 @@ impl Steps {
                 tally,
                 end,
             })
-        });
+        })
     }
 
     /// Runs a part of this program as a step.
@@ -67,7 +67,7 @@ impl Steps {
         });
     }
 
-    fn step(&mut self, name: &'static str, what: &str, run: impl FnOnce() -> Result<Done>) {
+    fn step(&mut self, name: &'static str, what: &str, run: impl FnOnce() -> Result<Done>) -> bool {
         println!("{}", strong(&format!("== {name}: {what}")));
         let begun = Instant::now();
         let done = run().unwrap_or_else(|error| {
@@ -90,6 +90,7 @@ impl Steps {
             ok,
             failure: if ok { Vec::new() } else { done.end },
         });
+        ok
     }
 
     /// Prints how failed steps ended, the times, and the sum, which is the last line.
@@ -104,7 +105,7 @@ impl Steps {
         let mut sum = Tally::default();
         for step in &self.ended {
             let end = if step.ok { "ok" } else { "FAILED" };
-            println!("{:<10}{:>9}  {end}", step.name, seconds(step.took));
+            println!("{:<15}{:>9}  {end}", step.name, seconds(step.took));
             sum += step.tally;
         }
         println!("{} passed, {} failed", sum.passed, sum.failed);

@@ -4,7 +4,13 @@ use std::{fs, path::Path, process::ExitCode, thread};
 
 use anyhow::{Context as _, Result, bail};
 
-use crate::{console, lint, setup, steps::Steps, tools};
+use crate::{
+    console,
+    lint::{self, Compiler},
+    setup,
+    steps::Steps,
+    tools,
+};
 
 /// The tests that run real clients, browsers and servers, or every trick in a kernel, by what their names begin with.
 ///
@@ -19,7 +25,7 @@ const END_TO_END: &[&str] = &[
     "packages::",
 ];
 /// In so many days each of [`END_TO_END`] is played once.
-const PARTS: u64 = 4;
+const PARTS: u64 = 6;
 /// What `interlock test` plays.
 const CASES: &[&str] = &["tests/cases", "workflows"];
 
@@ -43,7 +49,7 @@ pub(crate) fn run(arguments: &[&str]) -> Result<ExitCode> {
     let mut steps = Steps::default();
     // It waits for the network, and lint for the compiler.
     let setup = (played != Played::Quick).then(|| thread::spawn(setup::install));
-    lint::add(&mut steps);
+    let compiler = lint::with_build(&mut steps);
     if let Some(setup) = setup {
         steps.own("setup", "what the tests need", || match setup.join() {
             Ok(installed) => installed,
@@ -55,12 +61,12 @@ pub(crate) fn run(arguments: &[&str]) -> Result<ExitCode> {
             console::check,
         );
     }
-    tests(&mut steps, played)?;
+    tests(&mut steps, played, compiler)?;
     cases(&mut steps)?;
     Ok(steps.finish())
 }
 
-fn tests(steps: &mut Steps, played: Played) -> Result<()> {
+fn tests(steps: &mut Steps, played: Played, compiler: Compiler) -> Result<()> {
     // Another profile or other features would build everything a second time.
     let call = ["--locked", "--workspace", "--no-fail-fast"];
     if tools::cargo_has("nextest") {
@@ -70,11 +76,14 @@ fn tests(steps: &mut Steps, played: Played) -> Result<()> {
             let mut run = tools::cargo(&["nextest", "run"]);
             run.args(call)
                 .args(["--test-threads", &threads.to_string(), "-E", filter]);
+            compiler.compile(&mut run);
             run
         };
         let end_to_end = format!("kind(test) & test(/^({})/)", END_TO_END.join("|"));
         match played {
-            Played::Quick => steps.command("tests", run(&format!("not ({end_to_end})"))),
+            Played::Quick => {
+                steps.command("tests", run(&format!("not ({end_to_end})")));
+            }
             Played::Part => {
                 steps.command("tests", run(&format!("not ({end_to_end})")));
                 let part = tools::days_since_1970()? % PARTS + 1;
@@ -82,7 +91,9 @@ fn tests(steps: &mut Steps, played: Played) -> Result<()> {
                 todays.args(["--partition", &format!("hash:{part}/{PARTS}")]);
                 steps.command("end to end", todays);
             }
-            Played::Whole => steps.command("tests", run("all()")),
+            Played::Whole => {
+                steps.command("tests", run("all()"));
+            }
         }
         // All libraries are built once more for them.
         if has_examples(&tools::root().join("crates"))? {
@@ -93,6 +104,7 @@ fn tests(steps: &mut Steps, played: Played) -> Result<()> {
     }
     let mut run = tools::cargo(&["test"]);
     run.args(call);
+    compiler.compile(&mut run);
     if played == Played::Quick {
         run.arg("--");
         run.args(END_TO_END.iter().flat_map(|name| ["--skip", name]));
