@@ -44,6 +44,8 @@ struct Inner<T> {
 struct UnderWay<T> {
     reply: oneshot::Sender<Outcome>,
     tag: T,
+    /// Whether the other side may have begun work that a cancellation ends.
+    cancellable: bool,
 }
 
 /// The other side is gone, or went before it answered.
@@ -76,14 +78,17 @@ impl<T: RequestTag> Peer<T> {
         inner.next += 1;
         // On a connection that is over, the sender is dropped and the answer is `Gone`.
         if inner.outgoing.is_some() {
-            inner.under_way.insert(number, UnderWay { reply, tag });
+            let under_way = UnderWay {
+                reply,
+                tag,
+                cancellable: false,
+            };
+            inner.under_way.insert(number, under_way);
         }
         InFlight {
             peer: Arc::clone(self),
             number,
             answer,
-            sent: false,
-            done: false,
         }
     }
 
@@ -117,6 +122,13 @@ impl<T: RequestTag> Peer<T> {
         outgoing.is_some_and(|outgoing| outgoing.try_send(envelope).is_ok())
     }
 
+    /// Records that a request is on its way.
+    fn sent(&self, number: u64, cancellable: bool) {
+        if let Some(one) = self.lock().under_way.get_mut(&number) {
+            one.cancellable = cancellable;
+        }
+    }
+
     /// Gives an answer to the request that waits for it; `false`: none does.
     pub fn answered(&self, id: &Id, reply: Outcome) -> bool {
         let waiting = number(id).and_then(|number| self.lock().under_way.remove(&number));
@@ -141,16 +153,29 @@ impl<T: RequestTag> Peer<T> {
             .collect()
     }
 
-    /// Ends the connection from our side: whatever is under way is answered `Gone`.
+    /// Ends the connection from our side: requests in flight are cancelled at the other side and answered `Gone`.
+    ///
+    /// Whoever waits for one of them may drop it only later, when nothing can be sent any more.
     pub fn close(&self) {
-        let mut inner = self.lock();
-        inner.outgoing = None;
-        inner.under_way.clear();
+        let (outgoing, under_way) = {
+            let mut inner = self.lock();
+            (inner.outgoing.take(), std::mem::take(&mut inner.under_way))
+        };
+        let Some(outgoing) = outgoing else { return };
+        for (number, one) in under_way {
+            if one.cancellable {
+                // Where the line is full, the end of the connection says the same.
+                let _ = outgoing.try_send(cancellation(number, &one.tag));
+            }
+        }
     }
+}
 
-    fn forget(&self, number: u64) -> bool {
-        self.lock().under_way.remove(&number).is_some()
-    }
+/// Returns the message that cancels a request of ours.
+fn cancellation<T: RequestTag>(number: u64, tag: &T) -> Envelope {
+    let mut params = tag.why_cancelled().unwrap_or_default();
+    params.insert("requestId".to_owned(), json!(number));
+    Envelope::notification("notifications/cancelled", Some(params))
 }
 
 fn number(id: &Id) -> Option<u64> {
@@ -167,8 +192,6 @@ pub struct InFlight<T: RequestTag = ()> {
     peer: Arc<Peer<T>>,
     number: u64,
     answer: oneshot::Receiver<Outcome>,
-    sent: bool,
-    done: bool,
 }
 
 impl<T: RequestTag> InFlight<T> {
@@ -197,7 +220,7 @@ impl<T: RequestTag> InFlight<T> {
             message: Message::Request(request),
             about,
         };
-        self.sent = method != "initialize";
+        self.peer.sent(self.number, method != "initialize");
         self.peer.send(envelope).await
     }
 
@@ -206,29 +229,66 @@ impl<T: RequestTag> InFlight<T> {
     /// # Errors
     /// The other side went before it answered.
     pub async fn reply(&mut self) -> Result<Outcome, Gone> {
-        let reply = (&mut self.answer).await.map_err(|_| Gone);
-        self.done = true;
-        reply
+        (&mut self.answer).await.map_err(|_| Gone)
     }
 }
 
 impl<T: RequestTag> Drop for InFlight<T> {
     fn drop(&mut self) {
-        let tag = self.peer.tag(&Id::from(self.number));
-        let reason = tag.and_then(|tag| tag.why_cancelled());
-        let waits = self.peer.forget(self.number);
-        if self.done || !self.sent || !waits {
+        // An answered request is no longer in flight.
+        let left = self.peer.lock().under_way.remove(&self.number);
+        let Some(left) = left.filter(|left| left.cancellable) else {
             return;
-        }
-        let mut params = reason.unwrap_or_default();
-        params.insert("requestId".to_owned(), json!(self.number));
-        let envelope = Envelope::notification("notifications/cancelled", Some(params));
+        };
+        let envelope = cancellation(self.number, &left.tag);
         // Where the line is full, it waits for its turn behind what is there.
         if !self.peer.try_send(envelope.clone())
             && let Ok(runtime) = tokio::runtime::Handle::try_current()
         {
             let peer = Arc::clone(&self.peer);
             runtime.spawn(async move { peer.send(envelope).await });
+        }
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a failed test panics")]
+mod tests {
+    use super::*;
+
+    fn cancelled(envelope: Option<Envelope>) -> serde_json::Value {
+        match envelope.map(|envelope| envelope.message) {
+            Some(Message::Notification(note)) if note.method == "notifications/cancelled" => {
+                json!(note.params)
+            }
+            other => json!(format!("{other:?}")),
+        }
+    }
+
+    #[tokio::test(flavor = "current_thread")]
+    async fn a_request_in_flight_is_cancelled_once_whether_it_is_dropped_or_the_connection_ends() {
+        for closed in [true, false] {
+            let (outgoing, mut line) = mpsc::channel(8);
+            let peer = Peer::new(outgoing);
+            let mut answered = peer.begin(());
+            answered.send("ping", None, None).await.unwrap();
+            assert!(peer.answered(&Id::from(1), Outcome::Result(Object::new())));
+            answered.reply().await.unwrap();
+            let mut call = peer.begin(());
+            call.send("tools/call", None, None).await.unwrap();
+            // Never sent, so that there is nothing to cancel.
+            let unsent = peer.begin(());
+            if closed {
+                peer.close();
+            }
+            drop((answered, call, unsent));
+            peer.close();
+            for _ in ["ping", "tools/call"] {
+                let message = line.recv().await.unwrap().message;
+                assert!(matches!(message, Message::Request(_)));
+            }
+            assert_eq!(cancelled(line.recv().await), json!({"requestId": 2}));
+            assert!(line.recv().await.is_none());
         }
     }
 }
