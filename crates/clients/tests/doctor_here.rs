@@ -20,7 +20,7 @@ use interlock_core::machine::Object;
 use interlock_formats::{NoWorkflows, Source, load};
 use interlock_project::Environment;
 use interlock_store::{Durability, Home, NewRun, SourceFile};
-use serde_json::json;
+use serde_json::{Value, json};
 
 /// Keeps the tests of this file one after the other.
 ///
@@ -190,6 +190,40 @@ fn trust_by_a_variable_counts_as_the_client_counts_it() {
         let checks = place.checks("trusted");
         let seen: Vec<Health> = checks.iter().map(|check| check.health).collect();
         assert_eq!(seen, [health], "{client:?} {variables:?}: {checks:?}");
+    }
+}
+
+#[test]
+fn a_folder_is_trusted_by_each_file_that_its_client_reads() {
+    let _alone = alone();
+    let list = |folder: &str| json!({"trustedFolders": [folder]});
+    let off = |_: &str| json!({"security": {"folderTrust": {"enabled": false}}});
+    let level = |folder: &str| json!({ folder: "TRUST_FOLDER" });
+    let above = |folder: &str| json!({ format!("{folder}/below"): "TRUST_PARENT" });
+    let none = |folder: &str| json!({ folder: "DO_NOT_TRUST" });
+    let cases: [(ClientId, &str, &dyn Fn(&str) -> Value, Health); 7] = [
+        (ClientId::Copilot, "config.json", &list, Health::Ok),
+        (ClientId::Copilot, "settings.json", &list, Health::Ok),
+        (ClientId::Copilot, "others.json", &list, Health::Fail),
+        (ClientId::Gemini, "trustedFolders.json", &level, Health::Ok),
+        (ClientId::Gemini, "trustedFolders.json", &above, Health::Ok),
+        (ClientId::Gemini, "trustedFolders.json", &none, Health::Fail),
+        (ClientId::Gemini, "settings.json", &off, Health::Ok),
+    ];
+    for (client, file, content, health) in cases {
+        let place = Place::new(&[]);
+        let site = place.site();
+        let home = match client {
+            ClientId::Gemini => site.gemini_home,
+            _ => site.copilot_home,
+        };
+        fs::create_dir_all(&home).unwrap();
+        let root = place.base().join("project").display().to_string();
+        fs::write(home.join(file), content(&root).to_string()).unwrap();
+        place.install(client);
+        let checks = place.checks("trusted");
+        let seen: Vec<Health> = checks.iter().map(|check| check.health).collect();
+        assert_eq!(seen, [health], "{client:?} {file}: {checks:?}");
     }
 }
 

@@ -12,6 +12,8 @@ mod doctor_here;
 mod failures;
 mod floor;
 mod guarded;
+mod held_clients;
 mod install;
 mod plugins;
 mod served;
+mod told_twice;

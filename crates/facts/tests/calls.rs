@@ -364,3 +364,53 @@ fn a_directory_that_the_person_names_may_be_written() {
         Some(PathArea::Scratch)
     );
 }
+
+#[test]
+fn home_is_where_it_is_however_a_line_writes_it() {
+    let context = CallContext {
+        home: Some("/home/you".to_owned()),
+        ..CallContext::of_project("/home/you/p")
+    };
+    let disk = GivenDisk::empty()
+        .with("/home/you", "a/x.txt", "1\n")
+        .with("/home/you", "b/y.txt", "1\n2\n")
+        .with("/home/you/p", "src/x.txt", "1\n2\n3\n")
+        .with("/home/you/p", ".npmrc", "a=b\n");
+    let lines = [
+        "cp H/a/x.txt H/p/src",
+        "cp -r H/a H/p/src",
+        "cp -t H/p/src H/a/x.txt H/b/y.txt",
+        "mv H/p/src/x.txt H/p/new.txt",
+        "mv H/a/x.txt H/p/.npmrc",
+        "install H/a/x.txt H/p/src/x.txt",
+        "rsync -a H/a/ H/p/src",
+        "ln -s H/a H/p/link; echo 1 > H/p/link/x.txt",
+        "ln -s H/a/x.txt H/p/src/x.txt",
+        "ln H/p/src/x.txt H/p/y.txt && cat H/p/y.txt",
+        "cd H/p; cp H/a/x.txt src/x.txt",
+        "tee H/p/src/x.txt < H/a/x.txt",
+        "sed -i s/1/2/ H/p/src/x.txt",
+        "rm -r H/p/src",
+        "mkdir H/p/c && cp H/b/y.txt H/p/c",
+    ];
+    for line in lines {
+        let [tilde, plain] = ["~", "/home/you"].map(|home| {
+            let line = line.replace("H/", &format!("{home}/"));
+            let input = json!({ "command": line });
+            let proposal = Proposal {
+                id: CallId::from("1"),
+                tool: "T",
+                common: None,
+                shape: SHELL,
+                input: &input,
+                doubled: None,
+                agent: None,
+                branch: None,
+            };
+            let mut found = facts(proposal, &context, &disk).facts;
+            found.shell = None;
+            found
+        });
+        assert_eq!(tilde, plain, "{line}");
+    }
+}

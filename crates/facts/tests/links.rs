@@ -341,3 +341,24 @@ fn every_name_of_a_file_counts_as_written() {
     let file = json!({"file_path": "src/b.rs", "content": "x"});
     assert_eq!(written(found(&room, WRITE, &file)), ["src/b.rs"]);
 }
+
+#[test]
+fn what_is_written_through_a_link_of_the_same_line_lies_where_the_link_leads() {
+    let room = project();
+    for (line, wanted) in [
+        (
+            "ln -s ../outside/inner made; echo 1 > made/x",
+            PathArea::Outside,
+        ),
+        (
+            "ln -s ../outside made && cp src/a.rs made/inner/x",
+            PathArea::Outside,
+        ),
+        ("ln -s src made; echo 1 > made/x", PathArea::Project),
+        ("mkdir d; ln -s src d; echo 1 > d/src/x", PathArea::Project),
+    ] {
+        let facts = found(&room, SHELL, &json!({ "command": line }));
+        let last = facts.writes.last().unwrap();
+        assert_eq!(last.place, wanted, "{line}: {:?}", facts.writes);
+    }
+}

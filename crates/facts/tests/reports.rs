@@ -1,6 +1,7 @@
 //! Reports of tests, as real tools write them, and what only looks like one.
 
 use std::{
+    collections::BTreeSet,
     fs,
     path::{Path, PathBuf},
 };
@@ -133,4 +134,62 @@ fn tests_of_one_name_are_told_apart() {
         after.counts(Some(&before)).against.unwrap().gone.names,
         ["a #2"]
     );
+}
+
+/// A result of TAP: the words before and behind a name, and what it comes to.
+type TapResult = (&'static str, &'static str, &'static str);
+
+const RESULTS: [TapResult; 4] = [
+    ("ok", "", "passed"),
+    ("not ok", "", "failed"),
+    ("ok", " # SKIP", "skipped"),
+    ("not ok", " # TODO later", "skipped"),
+];
+
+/// Lists what up to two tests of a level may come to.
+fn levels() -> Vec<Vec<TapResult>> {
+    let mut found = vec![Vec::new()];
+    for one in RESULTS {
+        found.push(vec![one]);
+        found.extend(RESULTS.map(|two| vec![one, two]));
+    }
+    found
+}
+
+#[test]
+fn a_test_with_tests_below_it_is_what_they_are_and_what_it_says_of_itself() {
+    for (word, directive, outcome) in RESULTS {
+        for (below, is_block) in levels()
+            .iter()
+            .flat_map(|below| [(below, false), (below, true)])
+        {
+            // What stands behind the name of a block is no directive.
+            if is_block && (below.is_empty() || !directive.is_empty()) {
+                continue;
+            }
+            let mut inner = String::new();
+            let mut expected = BTreeSet::new();
+            for (number, (word, directive, outcome)) in (1..).zip(below) {
+                inner += &format!("    {word} {number} - t{number}{directive}\n");
+                expected.insert(format!("{outcome} outer > t{number}"));
+            }
+            if !below.is_empty() {
+                inner += &format!("    1..{}\n", below.len());
+            }
+            let fails = below.iter().any(|(.., inner)| *inner == "failed");
+            if below.is_empty() {
+                expected.insert(format!("{outcome} outer"));
+            } else if outcome == "skipped" || (outcome == "failed" && !fails) {
+                expected.insert(format!("{outcome} outer (as a whole)"));
+            }
+            let text = if is_block {
+                format!("1..1\n{word} 1 - outer {{\n{inner}}}\n")
+            } else {
+                format!("{inner}{word} 1 - outer{directive}\n1..1\n")
+            };
+            let report = read_report(ReportFormat::Tap, &[text.clone().into_bytes()]).unwrap();
+            let found: BTreeSet<String> = written(&report).lines().map(str::to_owned).collect();
+            assert_eq!(found, expected, "{text}");
+        }
+    }
 }

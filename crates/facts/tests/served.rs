@@ -382,3 +382,29 @@ fn sorted(
     let owned = |names: Vec<&str>| names.into_iter().map(str::to_owned).collect();
     (owned(reads), owned(writes), owned(removes))
 }
+
+#[test]
+fn a_name_is_known_by_whole_words_and_not_by_its_end() {
+    let input = json!({"path": "a.py", "source": "a.py", "destination": "b.py", "content": "1", "edits": []});
+    for known in [
+        "write_file",
+        "edit_file",
+        "delete_file",
+        "move_file",
+        "copy_file",
+        "create_directory",
+        "read_text_file",
+    ] {
+        let plain = FileUse::of(known, &input, false);
+        assert!(plain.sure, "{known}");
+        for before in ["mcp__fs__", "mcp_fs_", "fs-", "MCP:", "fs.", "fs/"] {
+            let name = format!("{before}{known}");
+            assert_eq!(FileUse::of(&name, &input, false), plain, "{name}");
+        }
+        for before in ["un", "mcp__fs__un", "mcp__fs__re_un", "x2"] {
+            let name = format!("{before}{known}");
+            let found = FileUse::of(&name, &input, false);
+            assert!(!found.sure, "{name}: {found:?}");
+        }
+    }
+}

@@ -484,3 +484,35 @@ fn the_schema_refers_to_nothing_that_is_not_there() {
         json!(["id", "initial", "states"])
     );
 }
+
+#[test]
+fn a_key_of_the_context_is_known_however_a_pointer_has_to_write_it() {
+    let letters = ["~", "/", "0", "1"];
+    let two = letters
+        .iter()
+        .flat_map(|one| letters.map(|two| format!("{one}{two}")));
+    let keys: Vec<String> = two
+        .clone()
+        .chain(two.flat_map(|key| letters.map(|three| format!("{key}{three}"))))
+        .collect();
+    for key in keys {
+        let pointer = format!("/{}", key.replace('~', "~0").replace('/', "~1"));
+        for (field, known) in [(pointer.clone(), true), (format!("{pointer}x"), false)] {
+            let workflow = json!({
+                "id": "w", "initial": "a", "context": { key.as_str(): 1 },
+                "guards": {"g": {"field": field, "op": "exists"}},
+                "states": {
+                    "a": {"on": {"GO": {"target": "b", "guard": "g"}}},
+                    "b": {"type": "final"},
+                },
+            });
+            let found = loaded(&workflow.to_string());
+            let codes: Vec<&str> = found.warnings.iter().map(|one| one.code).collect();
+            assert_eq!(
+                codes.contains(&"unset_key"),
+                !known,
+                "`{key}` {field}: {codes:?}"
+            );
+        }
+    }
+}

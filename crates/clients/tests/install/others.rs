@@ -142,3 +142,27 @@ fn a_file_of_a_person_that_has_our_name_is_neither_replaced_nor_taken_away() {
     project.remove();
     assert!(!plugin.exists());
 }
+
+#[test]
+fn all_tables_of_our_server_go_with_it_and_no_other() {
+    let project = Project::of(ClientId::Codex);
+    let path = project.servers();
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    apply(&project.ask(false).unwrap()).unwrap();
+    let ours = fs::read_to_string(&path).unwrap();
+    let below = "\n[mcp_servers.interlock.env]\nA = \"1\"\n\n[mcp_servers.interlock.tools.x]\napproval_mode = \"approve\"\n";
+    let others = "model = \"x\"\n\n[mcp_servers.other]\ncommand = \"y\"\n\n[mcp_servers.other.env]\nA = \"1\"\n";
+    for text in [
+        format!("{others}\n{ours}{below}"),
+        format!(
+            "model = \"x\"\n{below}\n{ours}\n{}",
+            others.trim_start_matches("model = \"x\"\n\n")
+        ),
+    ] {
+        fs::write(&path, &text).unwrap();
+        apply(&project.ask(true).unwrap()).unwrap();
+        let left = fs::read_to_string(&path).unwrap();
+        assert!(!left.contains("interlock"), "{text}\n---\n{left}");
+        assert_eq!(left.trim_end(), others.trim_end(), "{text}");
+    }
+}

@@ -93,6 +93,13 @@ fn it_was_made_on_the_consoles_own_page() {
         "http://localhost:2",
         "https://localhost:1",
         "http://localhost",
+        "http://localhost:",
+        "http://localhost:0",
+        "http://localhost:02",
+        "http://localhost:+2",
+        "http://localhost:65536",
+        "http://localhost:2/",
+        "http://localhost:2@evil.example",
         "http://evil.example:1",
         "http://127.0.0.1:1",
     ] {

@@ -1,6 +1,7 @@
 //! Protected things: as before after a writing line, put back or moved aside, and told.
 
 use std::fs;
+use std::path::Path;
 
 use interlock_sandbox::plan::{Free, Protected};
 use interlock_sandbox::{Answer, Change, Level};
@@ -134,6 +135,41 @@ fn what_appeared_is_moved_aside_and_told() {
             Answer::PutBack | Answer::Left(_) => None,
         });
         assert_eq!(moved.unwrap(), "evil\n");
+    }
+}
+
+#[test]
+fn everything_that_was_moved_aside_is_kept_whatever_its_name() {
+    for user in users() {
+        for has_place in [true, false] {
+            let trial = protected_trial(user);
+            let mut kept = Vec::new();
+            for round in ["first", "second"] {
+                let line = format!("mkdir -p a b; echo {round} a > a/rc; echo {round} b > b/rc");
+                let mut plan = trial.writing(&line);
+                trial.protect(&mut plan, &["a/rc", "b/rc"]);
+                if !has_place {
+                    plan.afterwards.aside = None;
+                }
+                let ended = trial.run(&plan, Level::Full).ended.unwrap();
+                kept.extend(
+                    ended
+                        .changed
+                        .into_iter()
+                        .filter_map(|one| match one.answer {
+                            Answer::MovedAside(to) => {
+                                let above = one.path.parent().and_then(Path::file_name).unwrap();
+                                Some((to, format!("{round} {}\n", above.display())))
+                            }
+                            Answer::PutBack | Answer::Left(_) => None,
+                        }),
+                );
+            }
+            assert_eq!(kept.len(), 4, "{kept:?}");
+            for (to, text) in kept {
+                assert_eq!(fs::read_to_string(&to).unwrap(), text, "{}", to.display());
+            }
+        }
     }
 }
 
