@@ -156,7 +156,9 @@ pub fn read_signature(printed: &[u8]) -> Option<Vec<u8>> {
         return Some(printed.to_vec());
     }
     let text = std::str::from_utf8(printed).ok()?;
-    let bytes = STANDARD.decode(text.trim()).ok()?;
+    // Programs break long lines.
+    let text: String = text.split_whitespace().collect();
+    let bytes = STANDARD.decode(text).ok()?;
     (bytes.len() == SIGNATURE_BYTES).then_some(bytes)
 }
 

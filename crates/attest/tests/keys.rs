@@ -1,6 +1,6 @@
 //! Keys: the text of each, and what is no key.
 
-use interlock_attest::{KeyError, PublicKey, SecretKey, public_keys};
+use interlock_attest::{KeyError, PublicKey, SecretKey, public_keys, read_signature};
 
 use crate::made::key;
 
@@ -79,4 +79,15 @@ fn a_file_may_hold_several_public_keys() {
     assert_eq!(PublicKey::from_pem(&text).unwrap_err(), KeyError::TooMany);
     let many = key(1).public().to_pem().repeat(65);
     assert_eq!(public_keys(&many).unwrap_err(), KeyError::TooMany);
+}
+
+#[test]
+fn a_signature_is_printed_as_bytes_or_as_base64_in_lines() {
+    let bytes = vec![7; 64];
+    let base64 = format!("{}\n{}Bw==\n", "BwcH".repeat(19), "BwcH".repeat(2));
+    assert_eq!(base64.len(), 90, "{base64}");
+    assert_eq!(read_signature(base64.as_bytes()), read_signature(&bytes));
+    for none in [&b""[..], b"AAAA", &[0xff; 63], &[0xff; 88]] {
+        assert_eq!(read_signature(none), None, "{none:?}");
+    }
 }

@@ -383,20 +383,21 @@ is approved on the page of `interlock console`; `interlock log RUN --verify` che
   interlock attest 01j --expires 7d --key ~/keys/attest.key > run.att
   interlock attest public-key       print the public key again
 
-The statement names the commit and its tree, the workflow, the log's last hash, evidence and approvals, and says which of
-them hold for these files. It is an in-toto statement in a DSSE envelope, signed with ed25519. Needs a terminal or the
-token. Refused if the log does not verify, or if files differ from the commit.
+The statement names the commit and its tree, the workflow, the log's last hash, evidence and
+approvals, and says which of them hold for these files. It is an in-toto statement in a DSSE
+envelope, signed with ed25519. Needs a terminal or the token. Refused if the log does not verify,
+or if files differ from the commit.
 
 Exit codes: 0 signed, 1 refused, 2 usage.")]
     Attest(AttestArgs),
     /// Check an attestation against trusted keys and a commit, without the run.
     #[command(after_help = "Examples:
   interlock verify run.att --commit HEAD --key ana.pub --require tests_passed,approved
-  interlock verify run.att --commit $SHA --base origin/main --workflow bugfix --require tests_passed,approved,completed
+  interlock verify run.att --commit $SHA --base origin/main --workflow bugfix --require approved
   git notes --ref interlock show $SHA | interlock verify - --commit $SHA --base origin/main
 
-Keys come from --key, or from .interlock/attest.pub as it is at --base: never from the commit that is checked, since that
-could bring its own. The workflow comes from --base, too.
+Keys come from --key, or from .interlock/attest.pub as it is at --base: never from the commit that
+is checked, since that could bring its own. The workflow comes from --base, too.
 
 Exit codes: 0 it proves all of this, 1 refused, 2 usage.")]
     Verify(VerifyArgs),

@@ -6,11 +6,13 @@ use std::{
 };
 
 use interlock_attest::{
-    BYTES_MAX, Expected, ExpectedWorkflow, PublicKey, Refusal, Verified, public_keys,
+    BYTES_MAX, Expected, ExpectedWorkflow, GuardFacts, PublicKey, Refusal, Verified, public_keys,
     repository_name, verify,
 };
 use interlock_clients::repository::Repository;
 use interlock_core::{text_digest, visible::visible_lines};
+use interlock_formats::Source;
+use interlock_project::Library;
 use interlock_store::{Revision, git_directory};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -254,37 +256,43 @@ fn workflow(
         return Ok((hash.to_ascii_lowercase(), None));
     }
     let Some(base) = base else {
-        return load(app, wanted);
+        let library = app.library_to_read();
+        let source = library.open(wanted).map_err(Failure::usage)?;
+        return load(app, &library, &source);
     };
     let is_path = wanted.contains('/')
         || [".yaml", ".yml", ".json"]
             .iter()
             .any(|end| wanted.ends_with(end));
-    if !is_path {
-        let project = base.checkout(None)?;
-        return load(&App::at(app.output, project), wanted);
-    }
     let path = Path::new(wanted);
     let is_plain = path
         .components()
         .all(|part| matches!(part, Component::Normal(_)));
-    if !is_plain {
+    if is_path && !is_plain {
         return Err(usage(format!(
             "with `--base`, `--workflow {wanted}` must be a path below the project, or a name"
         )));
     }
     let name = base.path(wanted);
-    if base.file(&name)?.is_none() {
+    if is_path && base.file(&name)?.is_none() {
         return Err(usage(format!("`{name}` is not in commit `{}`", base.name)));
     }
-    let project = base.checkout(Some(&name))?;
-    load(&App::at(app.output, project), wanted)
+    let project = base.checkout(is_path.then_some(name.as_str()))?;
+    let library = App::at(app.output, project.clone()).library_to_read();
+    // No file that is checked out here may stand for one of the commit.
+    let source = match is_path {
+        true => library.open(&project.join(path).to_string_lossy()),
+        false => library.open_named(wanted),
+    };
+    load(app, &library, &source.map_err(Failure::usage)?)
 }
 
-fn load(app: &App, wanted: &str) -> Result<(String, Option<String>), Failure> {
-    let library = app.library_to_read();
-    let source = library.open(wanted).map_err(Failure::usage)?;
-    let loaded = live::load_source(app, &library, &source)?;
+fn load(
+    app: &App,
+    library: &Library,
+    source: &Source,
+) -> Result<(String, Option<String>), Failure> {
+    let loaded = live::load_source(app, library, source)?;
     let text = text_digest(&source.text).to_string();
     Ok((loaded.machine.hash, Some(text)))
 }
@@ -314,13 +322,8 @@ fn accept(app: &App, args: &VerifyArgs, verified: &Verified) -> Done {
         predicate.issued_at,
     ))?;
     for name in &args.require {
-        let words = predicate.guards.iter().find(|guard| guard.name == *name);
-        let rests = match words {
-            Some(guard) if guard.reads_context => {
-                ", in part by values that the agent or the run's input set"
-            }
-            _ => "",
-        };
+        let guard = predicate.guards.iter().find(|guard| guard.name == *name);
+        let rests = guard.map_or("", rests_on);
         app.output.line(&format!("`{name}` is met{rests}"))?;
     }
     if args.require.is_empty() {
@@ -328,6 +331,15 @@ fn accept(app: &App, args: &VerifyArgs, verified: &Verified) -> Done {
             .line("nothing was required: `--require` names what it must prove")?;
     }
     Ok(())
+}
+
+/// Says what a guard that holds does not rest on.
+const fn rests_on(guard: &GuardFacts) -> &'static str {
+    match (guard.reads_context, guard.on_commit) {
+        (true, _) => ", in part by values that the agent or the run's input set",
+        (false, None) => ", which says nothing of the files",
+        (false, Some(_)) => "",
+    }
 }
 
 fn refuse(app: &App, refusal: &Refusal, commit: &str, as_json: bool) -> Done {

@@ -2,10 +2,7 @@
 
 use std::{fs, os::unix::fs::PermissionsExt as _, process::Stdio};
 
-use interlock_testkit::{
-    interlock::{damage, databases},
-    terminal,
-};
+use interlock_testkit::{interlock::databases, room::expect_success};
 use serde_json::json;
 
 use super::scene::{INTERLOCK, Scene, err};
@@ -60,12 +57,16 @@ fn a_program_that_the_repository_configures_is_not_started() {
 #[test]
 fn a_log_that_does_not_verify_is_not_attested() {
     let scene = Scene::worked();
-    let state = scene.room.state();
-    for file in databases(&state, &scene.run).unwrap() {
-        damage(&file).unwrap();
-    }
+    let databases = databases(&scene.room.state(), &scene.run).unwrap();
+    let code = "import sqlite3, sys\ndb = sqlite3.connect(sys.argv[1])\ndb.execute('update events set at_ms = at_ms - 1 where seq = 2')\ndb.commit()";
+    let mut python = scene.room.command("python3");
+    let output = python.args(["-c", code]).arg(&databases[0]).output();
+    expect_success("python3", &output.unwrap()).unwrap();
     let why = scene.not_attested(&[]);
-    assert!(!why.is_empty(), "{why}");
+    assert!(
+        why.contains("does not verify, so nothing is attested: event 2 is not what was recorded"),
+        "{why}"
+    );
 }
 
 #[test]
@@ -141,8 +142,7 @@ fn a_key_that_is_no_secret_is_not_used() {
     mode(0o640);
     assert!(scene.not_attested(&[]).contains("others can read the key"));
     mode(0o600);
-    let mut again = scene.room.command(INTERLOCK);
-    let again = terminal::output(again.args(["attest", "keygen"])).unwrap();
+    let again = scene.person(&["attest", "keygen"]);
     assert!(err(&again).contains("cannot be written"), "{again:?}");
     let inside = scene.room.file("attest.key");
     let why = scene.not_attested(&["--key", &inside]);

@@ -2,7 +2,7 @@
 
 use std::{fs, process::Stdio};
 
-use interlock_testkit::{room::expect_success, terminal};
+use interlock_testkit::room::expect_success;
 
 use super::scene::{FLOW, INTERLOCK, REQUIRED, Scene, err, out};
 
@@ -11,8 +11,7 @@ fn a_branch_cannot_bring_its_own_key() {
     let scene = Scene::begun();
     let key = scene.room.path("eve.key");
     let key = key.to_str().unwrap();
-    let mut keygen = scene.room.command(INTERLOCK);
-    let made = terminal::output(keygen.args(["attest", "keygen", "--key", key])).unwrap();
+    let made = scene.person(&["attest", "keygen", "--key", key]);
     expect_success("keygen", &made).unwrap();
     scene
         .room
@@ -40,6 +39,8 @@ fn a_branch_cannot_bring_its_own_workflow() {
     let scene = Scene::under(&looser);
     scene.work();
     scene.send("DONE");
+    // Where a file has the name of a workflow, the file is meant otherwise.
+    scene.room.write("flow", &looser).unwrap();
     scene.commit_all("work");
     scene.attest(&[]);
     scene.verified(&["--base", "main", "--require", "completed"]);
