@@ -162,6 +162,18 @@ fn a_file_written_before_the_tests_and_added_after_them_counts() {
 }
 
 #[test]
+fn a_commit_before_the_tests_is_attested_too() {
+    let scene = Scene::begun();
+    scene.edit("two");
+    scene.commit_all("work");
+    scene.send("CHECK");
+    scene.bash("npm test", 0);
+    scene.finish();
+    scene.attest(&[]);
+    scene.verified(&["--base", "main", "--require", REQUIRED]);
+}
+
+#[test]
 fn a_run_that_goes_on_is_attested_as_what_it_is() {
     let scene = Scene::begun();
     scene.work();

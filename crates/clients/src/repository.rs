@@ -21,7 +21,7 @@ use tempfile::TempDir;
 
 use crate::notify::find;
 
-/// Longest that all of it may take.
+/// Longest that all of it may take, unless more is allowed.
 const TIME_MAX: Duration = Duration::from_secs(20);
 /// Time between two looks whether git has ended.
 const STEP: Duration = Duration::from_millis(5);
@@ -46,6 +46,7 @@ pub struct Repository {
     directory: TempDir,
     revision: Revision,
     program: PathBuf,
+    time_max: Duration,
     until: Instant,
 }
 
@@ -83,8 +84,19 @@ impl Repository {
             directory,
             revision: revision.clone(),
             program,
+            time_max: TIME_MAX,
             until: Instant::now() + TIME_MAX,
         })
+    }
+
+    /// Lets all that follows take another time than the 20 seconds for which a person at a prompt waits.
+    #[must_use]
+    pub fn within(self, time_max: Duration) -> Self {
+        Self {
+            time_max,
+            until: Instant::now() + time_max,
+            ..self
+        }
     }
 
     /// Returns the id of a commit's tree.
@@ -281,7 +293,10 @@ impl Repository {
                 Ok(None) => {
                     let _ = child.kill();
                     let _ = child.wait();
-                    break Err(format!("git had not ended after {} s", TIME_MAX.as_secs()));
+                    break Err(format!(
+                        "git had not ended after {} s",
+                        self.time_max.as_secs()
+                    ));
                 }
                 Err(error) => break Err(error.to_string()),
             }

@@ -1,6 +1,6 @@
 //! The statement about a run: what its log says, and what of it counts for the commit that is checked out.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, time::Duration};
 
 use interlock_attest::{
     ApprovalFacts, Digest, EvidenceFacts, FileFacts, GuardFacts, LogFacts, Predicate, ReportFacts,
@@ -26,6 +26,8 @@ use interlock_store::{
 use super::files::CommitFiles;
 use crate::{app::App, failure::Failure};
 
+/// Longest that git may take: it reads every file of the working tree.
+const GIT_TIME_MAX: Duration = Duration::from_secs(10 * 60);
 /// Files that are named in a message.
 const NAMED_MAX: usize = 5;
 
@@ -60,7 +62,9 @@ pub(super) fn statement(
     let git = git_directory(project).ok_or_else(missing)?;
     let cannot = |why: String| anyhow::anyhow!("the repository cannot be looked at: {why}");
     // Below the state directory, where no guarded agent writes.
-    let repository = Repository::open(home.path(), &revision, project).map_err(cannot)?;
+    let repository = Repository::open(home.path(), &revision, project)
+        .map_err(cannot)?
+        .within(GIT_TIME_MAX);
     let commit = &revision.commit;
     let tree = repository.tree(commit).map_err(cannot)?;
     let changes = repository.changes(commit).map_err(cannot)?;
