@@ -3,16 +3,12 @@
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde_json::{Value, json};
 
-use crate::{keys::SecretKey, refusal::Refusal};
+use crate::{
+    form::{BUNDLE_TYPE, BYTES_MAX, PAYLOAD_TYPE, SIGNATURES_MAX},
+    keys::SecretKey,
+    refusal::Refusal,
+};
 
-/// The type of the payload: an in-toto statement in JSON.
-pub const PAYLOAD_TYPE: &str = "application/vnd.in-toto+json";
-/// The type of the bundles that are written and read.
-pub const BUNDLE_TYPE: &str = "application/vnd.dev.sigstore.bundle.v0.3+json";
-/// Most bytes of an attestation that are read.
-pub const BYTES_MAX: usize = 4 * 1024 * 1024;
-/// Most signatures of one envelope.
-pub const SIGNATURES_MAX: usize = 16;
 /// How the types of all bundles begin.
 const ANY_BUNDLE: &str = "application/vnd.dev.sigstore.bundle";
 

@@ -6,6 +6,7 @@
 //! Pure: this crate reads no file, no clock and no repository, and makes no key by chance.
 
 mod envelope;
+mod form;
 mod keys;
 mod place;
 mod refusal;
@@ -13,9 +14,8 @@ mod requirement;
 mod statement;
 mod verify;
 
-pub use envelope::{
-    BUNDLE_TYPE, BYTES_MAX, Envelope, PAYLOAD_TYPE, SIGNATURES_MAX, Signature, pae,
-};
+pub use envelope::{Envelope, Signature, pae};
+pub use form::{BUNDLE_TYPE, BYTES_MAX, PAYLOAD_TYPE, SIGNATURES_MAX};
 pub use keys::{KeyError, PublicKey, SIGNATURE_BYTES, SecretKey, public_keys, read_signature};
 pub use place::repository_name;
 pub use refusal::{Refusal, Unmet};

@@ -1,6 +1,6 @@
 //! Why an attestation is refused: a stable code and a sentence that says what to do.
 
-use crate::envelope::{BYTES_MAX, PAYLOAD_TYPE, SIGNATURES_MAX};
+use crate::form::{BYTES_MAX, PAYLOAD_TYPE, SIGNATURES_MAX};
 
 /// A requirement that a statement does not meet.
 #[derive(Debug, Clone, PartialEq, Eq)]

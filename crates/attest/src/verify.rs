@@ -3,7 +3,8 @@
 use serde_json::Value;
 
 use crate::{
-    envelope::{Envelope, PAYLOAD_TYPE, cut, document},
+    envelope::{Envelope, cut, document},
+    form::PAYLOAD_TYPE,
     keys::PublicKey,
     refusal::{Refusal, Unmet},
     requirement::Requirement,

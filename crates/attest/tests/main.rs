@@ -2,7 +2,6 @@
 
 #![expect(
     clippy::indexing_slicing,
-    clippy::string_slice,
     clippy::unwrap_used,
     reason = "a failed test panics"
 )]
