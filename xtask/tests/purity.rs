@@ -13,6 +13,7 @@ const LAYERS: &[&str] = &[
     "interlock-core",
     "interlock-nodes",
     "interlock-passkeys",
+    "interlock-attest",
     "interlock-validate",
     "interlock-view",
     "interlock-process",

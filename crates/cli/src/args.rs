@@ -1,5 +1,6 @@
 //! The command line. Help, the manual page and completions are generated from these types.
 
+mod attest;
 mod backtest;
 mod compare;
 mod edit;
@@ -11,6 +12,7 @@ mod workflows;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
+pub(crate) use attest::{AttestArgs, AttestCommand, AttestFormat, VerifyArgs};
 pub(crate) use backtest::{BacktestArgs, MineArgs, SessionsArgs};
 pub(crate) use compare::CompareArgs;
 pub(crate) use edit::{EditArgs, EditOperation, WhereArgs};
@@ -374,6 +376,31 @@ Once an endpoint is configured, runs are sent while they go on.")]
 `add` and `remove` need a terminal, and are refused while a run guards an agent. A transition with `approval: passkey`
 is approved on the page of `interlock console`; `interlock log RUN --verify` checks the signatures again.")]
     Passkey(PasskeyArgs),
+    /// Sign what a run proves of the commit that is checked out.
+    #[command(after_help = "Examples:
+  interlock attest keygen           make a key; prints the public one, for .interlock/attest.pub
+  interlock attest 01j -o run.att   sign what the run proves of this commit
+  interlock attest 01j --expires 7d --key ~/keys/attest.key > run.att
+  interlock attest public-key       print the public key again
+
+The statement names the commit and its tree, the workflow, the log's last hash, evidence and
+approvals, and says which of them hold for these files. It is an in-toto statement in a DSSE
+envelope, signed with ed25519. Needs a terminal or the token. Refused if the log does not verify,
+or if files differ from the commit.
+
+Exit codes: 0 signed, 1 refused, 2 usage.")]
+    Attest(AttestArgs),
+    /// Check an attestation against trusted keys and a commit, without the run.
+    #[command(after_help = "Examples:
+  interlock verify run.att --commit HEAD --key ana.pub --require tests_passed,approved
+  interlock verify run.att --commit $SHA --base origin/main --workflow bugfix --require approved
+  git notes --ref interlock show $SHA | interlock verify - --commit $SHA --base origin/main
+
+Keys come from --key, or from .interlock/attest.pub as it is at --base: never from the commit that
+is checked, since that could bring its own. The workflow comes from --base, too.
+
+Exit codes: 0 it proves all of this, 1 refused, 2 usage.")]
+    Verify(VerifyArgs),
     /// Create a token for your own scripts, or one that binds an agent to a run.
     #[command(after_help = "Examples:
   interlock token                   a token for INTERLOCK_TOKEN; the previous one becomes void

@@ -1,5 +1,6 @@
 //! From the command line to a command, one module each, and from its end to an exit code.
 
+mod attest;
 pub(crate) mod backtest;
 pub(crate) mod check;
 mod compare;
@@ -35,6 +36,7 @@ pub(crate) mod telemetry;
 pub(crate) mod test;
 pub(crate) mod token;
 pub(crate) mod tools;
+mod verify;
 pub(crate) mod watch;
 pub(crate) mod workflows;
 
@@ -158,6 +160,8 @@ fn dispatch(app: &App, command: Command) -> Done {
         Command::Export(args) => export::run(app, &args),
         Command::Passkey(args) => passkey::run(app, args),
         Command::Token(args) => token::run(app, &args),
+        Command::Attest(args) => attest::run(app, &args),
+        Command::Verify(args) => verify::run(app, &args),
         Command::Hook(_) | Command::Exec(_) => Err(Failure::Said(Exit::Usage)),
         Command::Gateway(args) => gateway::run(app, args),
         Command::Completions { shell } => pages::completions(app, shell),

@@ -8,6 +8,7 @@
 )]
 
 mod approvals;
+mod attest;
 mod authoring;
 mod backtest;
 mod begin_at_once;

@@ -32,6 +32,7 @@ mod prompts;
 mod protocol;
 mod recorded;
 mod registry;
+pub mod repository;
 pub mod review;
 mod rewrite;
 mod running;

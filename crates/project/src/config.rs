@@ -52,6 +52,8 @@ pub struct Config {
     pub telemetry: TelemetryConfig,
     /// How you are told that a request waits for you: [Notifications](approvals.md#notifications).
     pub notify: NotifyConfig,
+    /// Who signs [attestations](attest.md), in place of a key file.
+    pub attest: AttestConfig,
     /// The limits of [the gateway](gateway.md).
     pub gateway: GatewayConfig,
     /// An MCP server behind [the gateway](gateway.md#servers).
@@ -172,6 +174,16 @@ pub struct NotifyConfig {
     pub desktop: Option<bool>,
     /// A program of yours with its arguments, started for each notification. Environment variables describe the request.
     pub command: Vec<String>,
+}
+
+/// Who signs attestations.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct AttestConfig {
+    /// A program of yours with its arguments. It gets the bytes to sign on standard input, and prints an ed25519 signature.
+    pub signer: Vec<String>,
+    /// The file with the signer's public key, in PEM: an absolute path.
+    pub public_key: Option<PathBuf>,
 }
 
 /// How the log of a run is kept.
@@ -298,6 +310,8 @@ impl Config {
             // What it names is started outside of every sandbox.
             ("notify.desktop", self.notify.desktop.is_none()),
             ("notify.command", self.notify.command.is_empty()),
+            ("attest.signer", self.attest.signer.is_empty()),
+            ("attest.public_key", self.attest.public_key.is_none()),
             ("telemetry.endpoint", self.telemetry.endpoint.is_none()),
             ("telemetry.capture_content", !self.telemetry.capture_content),
             (

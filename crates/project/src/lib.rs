@@ -13,11 +13,12 @@ mod trust;
 
 pub use assets::Assets;
 pub use config::{
-    Asks, AssistantConfig, Config, ConfigError, Durability, GatewayConfig, Hold, HttpConfig,
-    IntegrationConfig, IntegrationEnv, McpServerConfig, Modes, NotifyConfig, PlaceConfig,
-    PriceConfig, ProtectConfig, ProviderConfig, ProviderName, Providers, RequiredLevel,
-    SandboxConfig, ServerConfig, ServerName, Servers, ShellConfig, StagesConfig, StdioConfig,
-    StoreConfig, TelemetryConfig, ToolConfig, Transport, TrustConfig, UnreadEntries, expand,
+    Asks, AssistantConfig, AttestConfig, Config, ConfigError, Durability, GatewayConfig, Hold,
+    HttpConfig, IntegrationConfig, IntegrationEnv, McpServerConfig, Modes, NotifyConfig,
+    PlaceConfig, PriceConfig, ProtectConfig, ProviderConfig, ProviderName, Providers,
+    RequiredLevel, SandboxConfig, ServerConfig, ServerName, Servers, ShellConfig, StagesConfig,
+    StdioConfig, StoreConfig, TelemetryConfig, ToolConfig, Transport, TrustConfig, UnreadEntries,
+    expand,
 };
 pub use environment::{Environment, now_ms};
 pub use library::{Entry, Library, NotFound, Origin, workflow_files};

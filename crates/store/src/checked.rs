@@ -119,6 +119,57 @@ impl RunFolder {
     }
 }
 
+/// The state of a project's files when the last check of a run had ended.
+#[derive(Debug, Clone)]
+pub struct CheckedFiles(Stood);
+
+impl RunFolder {
+    /// Returns the state of the files after the last check; `None`: it was not recorded.
+    ///
+    /// # Errors
+    /// The record cannot be read.
+    pub fn checked_files(&self) -> Result<Option<CheckedFiles>, StoreError> {
+        let stood = files::read::<Stood>(&self.path().join(FILE))?;
+        Ok(stood.map(CheckedFiles))
+    }
+}
+
+impl CheckedFiles {
+    /// Tells whether the check that began at `begun_seq` had ended by then.
+    #[must_use]
+    pub fn is_after(&self, begun_seq: u64) -> bool {
+        self.0.begun.contains(&begun_seq)
+    }
+
+    /// Tells whether the file was compared, and is still the same one, unchanged.
+    #[must_use]
+    pub fn is_same(&self, path: &Path) -> bool {
+        let name = path.strip_prefix(&self.0.project).ok();
+        let known = name.and_then(|name| self.0.files.get(name.to_str()?));
+        known.is_some_and(|stood| stood.is_some() && stamp(path) == *stood)
+    }
+
+    /// Names files that existed then and are gone, relative to the project.
+    pub fn gone(&self) -> impl Iterator<Item = &str> {
+        let files = self.0.files.iter();
+        files
+            .filter(|(name, stood)| {
+                stood.is_some() && stamp(&self.0.project.join(name.as_str())).is_none()
+            })
+            .map(|(name, _)| name.as_str())
+    }
+}
+
+/// Returns when a file, or what the file system knows of it, last changed, in milliseconds since 1970; `None`: there is none.
+///
+/// No program can set this time.
+#[must_use]
+pub fn changed_ms(path: &Path) -> Option<u64> {
+    let (.., seconds, nanoseconds) = stamp(path)?;
+    let ms = u64::try_from(seconds).ok()?.checked_mul(1_000)?;
+    ms.checked_add(u64::try_from(nanoseconds).ok()? / 1_000_000)
+}
+
 /// Records that the project is now at `project`, where every file counts as changed.
 pub(crate) fn moved(directory: &Path, project: &Path) -> Result<(), StoreError> {
     files::rewrite::<Stood>(&directory.join(FILE), |stood| {
@@ -277,5 +328,32 @@ mod tests {
         assert_eq!(looked.changed(), ["new.txt"]);
         fs::remove_file(project.join("old.txt")).unwrap();
         assert_eq!(looked.changed(), ["old.txt", "new.txt"]);
+    }
+
+    #[test]
+    fn a_file_is_the_same_until_it_is_written_or_replaced() {
+        let room = tempfile::tempdir().unwrap();
+        let project = room.path().canonicalize().unwrap();
+        let path = project.join("a.txt");
+        fs::write(&path, "x").unwrap();
+        let mut stood = Stood {
+            project: project.clone(),
+            begun: vec![3],
+            ..Stood::default()
+        };
+        stood.files = walked(&project).unwrap();
+        let checked = CheckedFiles(stood);
+        assert!(checked.is_after(3) && !checked.is_after(4));
+        assert!(checked.is_same(&path));
+        assert!(!checked.is_same(&project.join("b.txt")));
+        assert_eq!(checked.gone().count(), 0);
+        assert!(changed_ms(&path).is_some());
+        // The same contents in another file are not the same file.
+        fs::write(project.join("b.txt"), "x").unwrap();
+        fs::rename(project.join("b.txt"), &path).unwrap();
+        assert!(!checked.is_same(&path));
+        fs::remove_file(&path).unwrap();
+        assert_eq!(checked.gone().collect::<Vec<_>>(), ["a.txt"]);
+        assert_eq!(changed_ms(&path), None);
     }
 }

@@ -107,7 +107,7 @@ pub use bindings::{
 };
 pub use broken::{Broken, FirstBroken, VerifyError};
 pub use chain::ChainHash;
-pub use checked::{FILES_MAX, Files, has_too_many_files, is_check};
+pub use checked::{CheckedFiles, FILES_MAX, Files, changed_ms, has_too_many_files, is_check};
 pub use consoles::ServedPort;
 pub use duplicate_calls::{DuplicateCall, DuplicateCalls};
 pub use durability::Durability;
@@ -132,7 +132,7 @@ pub use prepared::{Prepared, PreparedFor};
 pub use presence::Presence;
 pub use proofs::LastProof;
 pub use report_files::ReportFiles;
-pub use revision::Revision;
+pub use revision::{Revision, git_directory};
 pub use run_log::RunLog;
 pub use run_store::RunStore;
 pub use runs::{Runs, UnpublishedRun};

@@ -86,6 +86,12 @@ impl Revision {
     }
 }
 
+/// Returns the directory in which the repository that contains `root` has its own `HEAD`; `None`: there is none.
+#[must_use]
+pub fn git_directory(root: &Path) -> Option<PathBuf> {
+    repository(root).map(|(_, own)| own)
+}
+
 /// Finds the working tree that contains `root`, and the repository's directory for it.
 pub(crate) fn repository(root: &Path) -> Option<(PathBuf, PathBuf)> {
     let top = root

@@ -14,7 +14,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
     (
         "People",
         &[
-            "approve", "reject", "send", "pause", "resume", "cancel", "passkey", "token",
+            "approve", "reject", "send", "pause", "resume", "cancel", "passkey", "token", "attest",
         ],
     ),
     (
@@ -29,6 +29,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
             "watch",
             "console",
             "graph",
+            "verify",
         ],
     ),
     (

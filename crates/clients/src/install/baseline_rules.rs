@@ -248,7 +248,9 @@ fn codex_keys(floor: &BaselineRules, rules: &mut Rules) {
 
 /// Returns Codex's rules for shell lines: what only a person says to Interlock.
 fn codex_rules(site: &Site) -> String {
-    let answers = json!(["approve", "reject", "resume", "cancel", "token", "init"]);
+    let answers = json!([
+        "approve", "attest", "reject", "resume", "cancel", "token", "init"
+    ]);
     let program = Value::from(site.program.display().to_string());
     format!(
         "#{MARK}\nprefix_rule(\n    pattern = [[\"interlock\", {program}], {answers}],\n    decision = \"forbidden\",\n    justification = \"only a person answers for Interlock\",\n)\n"

@@ -432,6 +432,7 @@ pub(super) const REPORTS: &[&str] = &[
     "explain",
     "simulate",
     "test",
+    "verify",
     "--version",
     "-V",
     "--help",
@@ -441,6 +442,7 @@ pub(super) const REPORTS: &[&str] = &[
 /// First words after it that do more: what is looked for where only text is known.
 pub(super) const ACTS: &[&str] = &[
     "approve",
+    "attest",
     "cancel",
     "console",
     "convert",
@@ -468,7 +470,9 @@ pub(super) const ACTS: &[&str] = &[
 ];
 
 /// Those of them that only a person says.
-pub(super) const ANSWERS: &[&str] = &["approve", "reject", "resume", "cancel", "token", "tools"];
+pub(super) const ANSWERS: &[&str] = &[
+    "approve", "attest", "reject", "resume", "cancel", "token", "tools",
+];
 
 /// Names of the programs of clients.
 pub(super) const CLIENTS: &[&str] = &[

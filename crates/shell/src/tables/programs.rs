@@ -336,7 +336,7 @@ pub(crate) const PROGRAMS: &[Row] = &[
         Kind::Verbs(
             &INTERLOCK,
             &[
-                "status", "list", "log", "check", "graph", "explain", "simulate", "test",
+                "status", "list", "log", "check", "graph", "explain", "simulate", "test", "verify",
             ],
         ),
     ),
