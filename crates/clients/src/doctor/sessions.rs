@@ -1,4 +1,4 @@
-//! Which sessions of the project are at work here, and which of them no run holds.
+//! The active sessions of the project, and which of them no run guards.
 
 use interlock_store::Home;
 
@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{policy::policy_fault, session::living_sessions};
 
-/// Looks at the project's policy and at the sessions whose clients are running.
+/// Checks the project's policy and the sessions whose clients are running.
 pub(super) fn checks(examination: &Examination) -> Vec<Check> {
     let root = &examination.site.project_root;
     let mut checks = Vec::new();

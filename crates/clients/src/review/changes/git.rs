@@ -1,9 +1,8 @@
-//! The difference between a commit and the working tree, made by git without the repository's word.
+//! The diff between a commit and the working tree, made by git without the repository's configuration.
 //!
-//! INVARIANT: nothing that the repository configures is started or heeded: no hook, monitor,
-//! pager, filter, text conversion or diff program, and no mark in its index that hides a file.
-//! git works in a directory of our own, with an empty configuration and an index made anew
-//! from the commit; of the repository it reads objects, and of the project files.
+//! INVARIANT: nothing that the repository configures is started or respected: no hook, monitor, pager, filter, text conversion or
+//! diff program, and no mark in its index that hides a file. git works in a directory of Interlock, with an empty configuration
+//! and a new index made from the commit; it reads only objects of the repository and files of the project.
 
 use std::{
     fs,
@@ -19,16 +18,16 @@ use tempfile::TempDir;
 
 use crate::notify::find;
 
-/// Longest that all of it may take.
+/// Longest time that all of it may take.
 const TIME_MAX: Duration = Duration::from_secs(20);
-/// Time between two looks whether git has ended.
+/// Interval between two checks whether git has ended.
 const STEP: Duration = Duration::from_millis(5);
-/// The most bytes of a difference that are read.
+/// Maximum number of bytes of a diff that are read.
 const BYTES_MAX: u64 = 4 * 1024 * 1024;
-/// The most new files that are looked at.
+/// Maximum number of new files that are examined.
 const NEW_MAX: usize = 2_000;
 
-/// Switches that must not be left to any configuration.
+/// Options that must not be left to any configuration.
 const SWITCHES: [&str; 6] = [
     "core.fsmonitor=false",
     "core.hooksPath=/dev/null",
@@ -38,18 +37,18 @@ const SWITCHES: [&str; 6] = [
     "submodule.recurse=false",
 ];
 
-/// What is different.
+/// A diff.
 #[derive(Debug, Default)]
 pub(super) struct Difference {
-    /// The files, relative to the top of the working tree.
+    /// Changed files, relative to the top of the working tree.
     pub(super) files: Vec<PathBuf>,
-    /// Lines of the difference, as git prints them.
+    /// Lines of the diff, as git prints them.
     pub(super) lines: Vec<String>,
-    /// What it does not show.
+    /// What the diff does not show.
     pub(super) notes: Vec<String>,
 }
 
-/// Finds what is different from the commit that the project was at.
+/// Computes the diff against the commit at which the run began.
 pub(super) fn difference(
     home: &Home,
     revision: &Revision,
@@ -65,7 +64,7 @@ pub(super) fn difference(
         None,
         BYTES_MAX,
     )?;
-    // A folder at the end is another repository.
+    // A trailing slash means another repository.
     let all: Vec<&[u8]> = new
         .split(|byte| *byte == 0)
         .filter(|name| !name.is_empty() && !name.ends_with(b"/"))
@@ -129,7 +128,7 @@ pub(super) fn difference(
     Ok(found)
 }
 
-/// A directory in which git works beside the repository.
+/// A directory in which git works, apart from the repository.
 struct Room<'a> {
     directory: TempDir,
     revision: &'a Revision,
@@ -139,7 +138,7 @@ struct Room<'a> {
 
 impl<'a> Room<'a> {
     fn new(home: &Home, revision: &'a Revision, program: PathBuf) -> Result<Self, String> {
-        // Below the state directory, where no guarded agent writes.
+        // Below the state directory, where no guarded agent can write.
         let directory = tempfile::Builder::new()
             .prefix(".diff-")
             .tempdir_in(home.path())
@@ -170,7 +169,7 @@ impl<'a> Room<'a> {
         })
     }
 
-    /// Runs git to its end; returns at most `bytes_max` bytes of what it prints.
+    /// Runs git to its end; returns at most `bytes_max` bytes of its output.
     fn run(
         &self,
         arguments: &[&str],
@@ -243,7 +242,7 @@ impl<'a> Room<'a> {
     }
 }
 
-/// Reads at most `bytes_max` bytes beside; whoever writes more is told that nobody reads.
+/// Reads at most `bytes_max` bytes in another thread, then closes the pipe.
 fn read(from: impl std::io::Read + Send + 'static, bytes_max: u64) -> thread::JoinHandle<Vec<u8>> {
     thread::spawn(move || {
         let mut bytes = Vec::new();
