@@ -1,4 +1,4 @@
-//! The control tools as a model sees them: names, what they do, what they take.
+//! The control tools as a model sees them: names, descriptions and arguments.
 
 use interlock_core::{call::ControlTool, machine::Object};
 use serde_json::{Value, json};
@@ -18,7 +18,7 @@ pub struct ToolText {
     pub title: &'static str,
     /// What the tool does and when to call it; `{p}` stands for the prefix.
     pub description: &'static str,
-    /// What it takes.
+    /// Arguments of the tool.
     pub(crate) fields: &'static [Field],
     /// Whether the tool only reads.
     pub read_only: bool,
@@ -35,7 +35,7 @@ pub(crate) struct Field {
     pub(crate) description: &'static str,
 }
 
-/// What an argument is.
+/// Type of an argument.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// A short text that is not empty.
@@ -189,7 +189,7 @@ pub(crate) const TOOLS: [ToolText; 6] = [
 ];
 
 impl ToolText {
-    /// Returns the words for a control tool.
+    /// Returns the description of a control tool.
     pub(crate) fn of(control: ControlTool) -> &'static Self {
         let [first, ..] = &TOOLS;
         TOOLS
@@ -262,7 +262,7 @@ impl ToolText {
     }
 }
 
-/// What a model is told about the tools together; `{p}` stands for the prefix.
+/// Instructions for a model about the tools together; `{p}` stands for the prefix.
 const INSTRUCTIONS: &str = "Interlock holds this session to a workflow: a machine with phases, each allowing some tools and commands. A call that a phase does not allow is refused, with what is allowed and which events lead on. Do the work of the current phase, then move on with {p}_transition and one of its events; {p}_get_state says where you are. What needs a person waits for a person: there is no tool to approve, force or switch off, and trying other ways is refused too.";
 
 /// Returns the instructions for a model about all control tools.
@@ -271,7 +271,7 @@ pub fn instructions(prefix: ToolPrefix) -> String {
     with_names(INSTRUCTIONS, prefix)
 }
 
-/// Puts the whole names of other tools into a text.
+/// Replaces the prefix in a text.
 fn with_names(text: &str, prefix: ToolPrefix) -> String {
     let start = ToolText::of(ControlTool::Start).full_name(prefix);
     text.replace("{p}_start", &start)
