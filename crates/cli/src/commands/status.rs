@@ -1,4 +1,4 @@
-//! `status`: where a run stands.
+//! `status`: shows the state of a run.
 
 use std::path::Path;
 
@@ -38,7 +38,7 @@ pub(crate) fn run(app: &App, args: &RunArgs) -> Done {
     }
 }
 
-/// Names what else decides in clients and keeps a held session from beginning.
+/// Names what else decides in clients and prevents a guarded session from beginning.
 pub(crate) fn mods(app: &App, home: &Home) -> Done {
     let site = super::init::site(app)?;
     let examination = Examination::new(site, home.path().to_owned(), false);
@@ -53,7 +53,7 @@ pub(crate) fn mods(app: &App, home: &Home) -> Done {
     Ok(())
 }
 
-/// Says that the project's policy holds nobody.
+/// Reports that the project's policy guards nobody.
 fn told(app: &App, policy_fault: Option<&str>) -> Done {
     let Some(fault) = policy_fault else {
         return Ok(());
@@ -64,7 +64,7 @@ fn told(app: &App, policy_fault: Option<&str>) -> Done {
     ))
 }
 
-/// Lists the sessions of the project whose client is running, and what holds each.
+/// Lists the sessions of the project whose client is running, with the run of each.
 pub(crate) fn sessions(app: &App, home: &Home, project: &Path) -> Done {
     for living in living_sessions(home, project)? {
         let held = living.run.as_ref().map_or_else(
@@ -101,7 +101,7 @@ pub(crate) fn sessions(app: &App, home: &Home, project: &Path) -> Done {
     Ok(())
 }
 
-/// Writes a living session as `--json` has it.
+/// Formats an active session for `--json`.
 fn described(living: &LivingSession) -> Value {
     json!({
         "client": living.session.client,
