@@ -8,11 +8,12 @@ use interlock_sandbox::Level;
 
 use crate::args::{Colour, ExecArgs, Held};
 
-/// The arguments of `exec` alone: building all commands takes longer than starting the line.
+/// Run one shell line with the rights of a state.
+// Only these arguments: building all commands takes longer than starting the line.
 #[derive(Debug, clap::Parser)]
 #[command(name = "interlock exec")]
 struct Words {
-    /// When to use colours; ignored by `exec`, which prints none.
+    /// When to use colours; `exec` prints none.
     #[arg(long = "color", value_enum, default_value_t = Colour::Auto, value_name = "WHEN")]
     _color: Colour,
     #[command(flatten)]
