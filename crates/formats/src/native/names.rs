@@ -1,11 +1,11 @@
-//! Names that people give: what may be one.
+//! Rules for names.
 
 use crate::{diagnostic::Report, source::Span};
 
-/// The target that leads out of an interrupt.
+/// The target that returns from an interrupt.
 pub(super) const RETURN: &str = "$return";
 
-/// Reports a name that paths or messages could not carry.
+/// Reports a name that cannot be used in paths or messages.
 pub(crate) fn check(what: &str, name: &str, span: Span, report: &mut Report) {
     let reason = if name.is_empty() {
         "is empty"
