@@ -114,6 +114,6 @@ pub(crate) fn ancestors() -> Result<Vec<ClientProcess>, Failure> {
 /// Lists the ancestors of a process, nearest first.
 fn ancestors_of(pid: u32) -> Result<Vec<Process>, Failure> {
     process::ancestors(pid).ok_or_else(|| {
-        anyhow::anyhow!("it cannot be told who this process runs for: the processes above it are too many, or keep changing").into()
+        anyhow::anyhow!("it is unknown for whom this process runs: the processes above it are too many, or keep changing").into()
     })
 }

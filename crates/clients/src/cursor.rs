@@ -245,7 +245,7 @@ fn directory(told: &HookPayload) -> Result<String, String> {
         None => here()
             .to_str()
             .map(str::to_owned)
-            .ok_or_else(|| "the current directory is no text".to_owned()),
+            .ok_or_else(|| "the current directory is not text".to_owned()),
     }
 }
 

@@ -58,7 +58,7 @@ pub fn guarded_above(
 ) -> Result<Option<RunId>, StoreError> {
     let line = process::with_ancestors(pid).ok_or_else(|| StoreError::Unsafe {
         path: format!("/proc/{pid}").into(),
-        why: "it cannot be told who it runs for".to_owned(),
+        why: "it is unknown whom it runs for".to_owned(),
     })?;
     let is_above = |client: &ClientProcess| line.iter().any(|process| process.client == *client);
     let bindings = home.bound_sessions_since(known, now_ms)?;

@@ -140,7 +140,7 @@ pub fn forget_held(configuration: Option<&Path>, named: &str) -> Result<usize, S
         let is_mark = path.parent() == Some(&directory) && path.file_name().is_some();
         if !is_mark {
             return Err(format!(
-                "`{named}` is no mark below `{}`",
+                "`{named}` is not a mark below `{}`",
                 directory.display()
             ));
         }
@@ -187,8 +187,7 @@ fn read(path: &Path) -> Result<Option<Mark>, String> {
     let failed = |why: String| {
         let path = path.display();
         format!(
-            "a run held this session, and which one `{path}` no longer says ({why}): nothing is let through. \
-             A person ends this with `interlock doctor --forget {path}`"
+            "a run guarded this session, but `{path}` no longer says which ({why}): every call is refused. A person can end this with `interlock doctor --forget {path}`"
         )
     };
     let file = match fs::File::open(path) {
@@ -242,8 +241,7 @@ fn home_of(environment: &Environment, mark: &Mark) -> Home {
 fn gone(mark: &Mark, what: &str) -> String {
     let run = &mark.run;
     format!(
-        "run {run} holds this session, and {what} is gone from `{}`: nothing is let through. \
-         A person puts it back, or ends this with `interlock doctor --forget {run}`",
+        "run {run} guards this session, and {what} is gone from `{}`: every call is refused. A person can restore it, or end this with `interlock doctor --forget {run}`",
         mark.state.display()
     )
 }

@@ -114,9 +114,8 @@ pub fn answer(
         Err(error) => HookAnswer::stops(&format!("the hook's input cannot be read: {error}")),
     }));
     watch.end();
-    answer.unwrap_or_else(|_| {
-        HookAnswer::stops("a mistake in Interlock itself; nothing was let through")
-    })
+    answer
+        .unwrap_or_else(|_| HookAnswer::stops("an error in Interlock itself; nothing was allowed"))
 }
 
 /// A thread that answers when the deadline has passed.
@@ -133,7 +132,7 @@ impl Watch {
             thread::sleep(DEADLINE);
             if !known.swap(true, Ordering::SeqCst) {
                 too_late(HookAnswer::stops(&format!(
-                    "no verdict within {} s; nothing was let through",
+                    "no verdict within {} s; nothing was allowed",
                     DEADLINE.as_secs()
                 )));
             }
@@ -335,7 +334,7 @@ fn answer_event(
 /// Reports that a session continues with the run of the preceding conversation.
 fn goes_on(guarded: &Guarded) -> String {
     format!(
-        "Interlock: run {} of `{}` goes on in this session: it holds the conversation that this one continues.",
+        "Interlock: run {} of `{}` continues in this session: it guards the conversation that this one continues.",
         guarded.id(),
         guarded.machine.id
     )

@@ -305,7 +305,7 @@ fn about_plugin(client: ClientId, site: &Site, removes: bool) -> Option<String> 
 
 fn untrusted(client: ClientId, site: &Site) -> String {
     format!(
-        "{} reads no hooks of a folder that it does not trust, and says nothing: start it in {} and say yes, or use `--user`",
+        "{} silently ignores the hooks of a folder that it does not trust: start it in {} and trust the folder, or use `--user`",
         definition(client).title,
         site.project_root.display()
     )

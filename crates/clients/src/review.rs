@@ -174,7 +174,7 @@ fn unseen(call: &CallRecord) -> Option<&'static str> {
     let lines = call.summary.lines().count();
     if writes && lines < 2 {
         // Stages put the diff into their summary.
-        return Some("what it would write is not shown: a yes lets it write anything there");
+        return Some("what it would write is not shown: an approval lets it write anything there");
     }
     let is_cut = lines < 2 && call.summary.ends_with(CUT);
     is_cut.then_some("it is longer: the rest is not shown")

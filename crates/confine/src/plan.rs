@@ -201,7 +201,7 @@ pub struct PersonsLine<'a> {
 /// Makes the plan of a line that a person runs; `plugins` as in [`call_context`].
 ///
 /// # Errors
-/// A configuration cannot be read, or the directory is no text.
+/// A configuration cannot be read, or the directory is not text.
 pub fn plan_for_person(
     environment: &Environment,
     plugins: &[PathBuf],
@@ -211,7 +211,7 @@ pub fn plan_for_person(
     let directory = asked
         .directory
         .to_str()
-        .ok_or("the current directory is no text")?;
+        .ok_or("the current directory is not text")?;
     let decided = Decided::read(asked.project, environment.configuration())
         .map_err(|error| error.to_string())?;
     let mut here = call_context(

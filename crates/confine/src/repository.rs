@@ -70,7 +70,7 @@ mod tests {
         write(&other.join("f"), "");
         assert_eq!(repository(&tree), [own.clone(), main.clone()]);
 
-        // What shares another directory is no worktree of it.
+        // What shares another directory is not a worktree of it.
         write(&own.join("commondir"), &other.display().to_string());
         assert!(repository(&tree).is_empty());
         // Nor is that of another tree.

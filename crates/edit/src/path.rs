@@ -143,7 +143,7 @@ impl FromStr for Path {
         }
         let Some(rest) = text.strip_prefix('/') else {
             return Err(format!(
-                "`{text}` is no place in a file: it begins with `/`, as `/states/planning` does"
+                "`{text}` is not a place in a file: it begins with `/`, as `/states/planning` does"
             ));
         };
         Ok(Self::of(

@@ -145,7 +145,7 @@ pub(crate) fn names_of(states: &Node) -> Vec<&str> {
 }
 
 impl Scope {
-    /// Refuses what is done by name where the file is no native workflow; `what` says what is done.
+    /// Refuses what is done by name where the file is not a native workflow; `what` says what is done.
     pub(crate) fn native(&self, what: &str) -> Result<(), Refusal> {
         if self.is_native {
             Ok(())

@@ -165,7 +165,7 @@ impl Operation {
                         Err(Refusal::misplaced("without it the file would be empty"))
                     }
                     Some(_) => Ok(vec![Change::Remove { at }]),
-                    None => Err(Refusal::misplaced("the whole file is no field")),
+                    None => Err(Refusal::misplaced("the whole file is not a field")),
                 }
             }
             Self::Rename { at, to } => rename(tree, &scope.place(at)?, to),

@@ -10,7 +10,7 @@ pub enum PathError {
     #[error("the path is empty")]
     Empty,
     /// The text contains a NUL character.
-    #[error("the path holds a NUL character")]
+    #[error("the path contains a NUL character")]
     Nul,
     /// It is longer than any system allows.
     #[error("the path is too long")]

@@ -520,7 +520,7 @@ pub fn variables(input: &Value, field: &str) -> Result<Vec<(String, String)>, St
     let fields = match input.get(field) {
         None | Some(Value::Null) => return Ok(Vec::new()),
         Some(Value::Object(fields)) => fields,
-        Some(_) => return Err(format!("`{field}` is no map")),
+        Some(_) => return Err(format!("`{field}` is not a map")),
     };
     let variable = |(name, value): (&String, &Value)| {
         let value = match value {
@@ -576,7 +576,7 @@ fn optional<'v>(input: &'v Value, field: &str) -> Result<Option<&'v str>, String
     match input.get(field) {
         None | Some(Value::Null) => Ok(None),
         Some(Value::String(text)) if text.contains('\0') => {
-            Err(format!("`{field}` holds a NUL character"))
+            Err(format!("`{field}` contains a NUL character"))
         }
         Some(Value::String(text)) => Ok(Some(text)),
         Some(_) => Err(format!("`{field}` is not text")),

@@ -173,7 +173,7 @@ impl<'a> Guarded<'a> {
                         .then(|| self.held(&file.real))
                         .flatten()?;
                     Some(format!(
-                        "{}, which holds {held},",
+                        "{}, which contains {held},",
                         named("a directory", &file.named)
                     ))
                 })

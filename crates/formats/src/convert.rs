@@ -64,7 +64,7 @@ pub fn convert(source: &Source, others: &dyn Workflows) -> Result<Converted, Vec
             .error(
                 stages.key_span,
                 "not_native",
-                "a pipeline cannot be said: a native workflow has no settings, inputs and branches of stages",
+                "a pipeline cannot be converted: a native workflow has no settings, inputs and branches of stages",
             )
             .help("keep the file as it is; a native state with `type: stage` has the same keys in snake_case");
         return Err(report.into_diagnostics(&opened.files));
@@ -78,7 +78,7 @@ pub fn convert(source: &Source, others: &dyn Workflows) -> Result<Converted, Vec
             .error(
                 states,
                 "not_native",
-                "a CodeMie file cannot be said: a native workflow has no assistants, conversation and lines of states",
+                "a CodeMie file cannot be converted: a native workflow has no assistants, conversation and lines of states",
             )
             .help("keep the file as it is: `interlock run` takes it");
         return Err(report.into_diagnostics(&opened.files));
@@ -151,7 +151,7 @@ fn steps(tree: &Node, report: &mut Report) {
                 .error(
                     entry.key_span,
                     "not_native",
-                    format!("`{key}` cannot be said: {why}"),
+                    format!("`{key}` cannot be converted: {why}"),
                 )
                 .help(REMEDY);
         }
@@ -179,7 +179,7 @@ fn action(what: &str, node: &Node, report: &mut Report) {
             .error(
                 node.span,
                 "not_native",
-                format!("{what} cannot be said: {}", why(name)),
+                format!("{what} cannot be converted: {}", why(name)),
             )
             .help(REMEDY);
     }

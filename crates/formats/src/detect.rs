@@ -31,7 +31,10 @@ struct Mark {
 /// Detects the contents of a file, or reports why they are unknown.
 pub(crate) fn detect<'n>(tree: &'n Node, report: &mut Report) -> Option<Found<'n>> {
     if !matches!(tree.kind, Kind::Map(_)) {
-        let message = format!("a workflow file holds an object, not {}", tree.describe());
+        let message = format!(
+            "a workflow file contains an object, not {}",
+            tree.describe()
+        );
         report
             .error(tree.span, "wrong_type", message)
             .help("begin with `id`, `initial` and `states`");

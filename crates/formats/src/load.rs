@@ -230,7 +230,7 @@ impl Opened {
         let reading = codemie::read(tree, &self.files, &mut report, others, strict);
         if let Some(which) = which.filter(|which| *which != reading.id) {
             let message = format!(
-                "there is no workflow `{which}` in this file: it holds `{}`",
+                "there is no workflow `{which}` in this file: it contains `{}`",
                 reading.id
             );
             report.error(start_of(tree), NO_CHOICE, message);
@@ -262,7 +262,7 @@ impl Opened {
         let mut reading = pipeline::read(tree, self.files.clone(), self.report.clone(), others);
         if let Some(which) = which.filter(|which| *which != reading.id) {
             let message = format!(
-                "there is no workflow `{which}` in this file: it holds `{}`",
+                "there is no workflow `{which}` in this file: it contains `{}`",
                 reading.id
             );
             reading.report.error(start_of(tree), NO_CHOICE, message);
@@ -295,7 +295,7 @@ impl Opened {
         let mut reading = flowstate::read(tree, self.files.clone(), self.report.clone(), others);
         if let Some(which) = which.filter(|which| *which != reading.name) {
             let message = format!(
-                "there is no workflow `{which}` in this file: it holds `{}`",
+                "there is no workflow `{which}` in this file: it contains `{}`",
                 reading.name
             );
             reading.report.error(start_of(tree), NO_CHOICE, message);

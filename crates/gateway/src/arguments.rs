@@ -35,7 +35,7 @@ impl<'a> Arguments<'a> {
                     known.join(", ")
                 };
                 return Err(Refused::arguments(format!(
-                    "`{key}` is no argument of `{}`; it takes {known}",
+                    "`{key}` is not an argument of `{}`; it takes {known}",
                     tool.name
                 )));
             }

@@ -94,7 +94,8 @@ pub(crate) fn marked(
         _ => true,
     };
     if !lets {
-        let why = format!("{label} may not ask for `{method}`: its configuration says no");
+        let why =
+            format!("{label} may not ask for `{method}`: its configuration does not permit it");
         return Err(Outcome::error(METHOD_NOT_FOUND, &why));
     }
     let Some(mut params) = params.filter(|_| method == ELICITATION) else {

@@ -288,7 +288,7 @@ impl Control {
         )?;
         let said = RunReply {
             message: format!(
-                "paused; a person goes on with `interlock resume {}`",
+                "paused; a person continues with `interlock resume {}`",
                 live.id()
             ),
             events: &decision.events,
@@ -319,7 +319,7 @@ impl Control {
         let name = |tool| ToolText::of(tool).full_name(self.settings.tool_prefix);
         let (list, start) = (name(ControlTool::ListWorkflows), name(ControlTool::Start));
         format!(
-            "no run holds this session, so nothing is restricted: `{list}` shows the workflows there are, `{start}` starts one"
+            "no run guards this session, so nothing is restricted: `{list}` lists the available workflows, `{start}` starts one"
         )
     }
 }
@@ -356,7 +356,7 @@ fn judged(
 pub(crate) fn several(runs: Vec<RunId>) -> Refused {
     let names: Vec<String> = runs.iter().map(|run| format!("`{run}`")).collect();
     let message = format!(
-        "several runs are open in this project and it is not known which one holds this session: {}; a person binds it with `interlock resume RUN --session ID`, or cancels the others",
+        "several runs are open in this project and it is unknown which one guards this session: {}; a person binds it with `interlock resume RUN --session ID`, or cancels the others",
         names.join(", ")
     );
     Refused {

@@ -85,7 +85,7 @@ pub enum ServeError {
     #[error(transparent)]
     Gateway(#[from] GatewayError),
     /// The caller could not be notified that the server is ready.
-    #[error("the address cannot be told: {0}")]
+    #[error("the address cannot be reported: {0}")]
     Untold(String),
 }
 

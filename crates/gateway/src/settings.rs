@@ -67,7 +67,7 @@ impl fmt::Display for ToolPrefix {
 
 /// A word that is not a prefix of the control tools.
 #[derive(Debug, thiserror::Error)]
-#[error("`{0}` is no prefix of the control tools: hooks know `interlock` and `statewright`")]
+#[error("`{0}` is not a prefix of the control tools: hooks know `interlock` and `statewright`")]
 pub struct UnknownPrefix(String);
 
 impl FromStr for ToolPrefix {

@@ -144,7 +144,7 @@ impl<'t> Marks<'t> {
 }
 
 impl Trace {
-    /// Follows the next event of the run; what is no move is passed over.
+    /// Follows the next event of the run; what is not a move is passed over.
     pub fn follow(&mut self, event: &Event) {
         // Both are changed, the one with the help of the other.
         let mut way = std::mem::take(&mut self.way);

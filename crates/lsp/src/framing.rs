@@ -15,12 +15,12 @@ pub enum FramingError {
     /// The stream broke, or ended within a message.
     #[error("the client's messages cannot be read: {0}")]
     Stream(#[from] io::Error),
-    /// What came is no header of a message.
-    #[error("this is no message of the language server protocol: {0}")]
+    /// What came is not a header of a message.
+    #[error("this is not a message of the language server protocol: {0}")]
     Header(String),
 }
 
-/// Reads the next message; `None`: the stream ended. A body that is no JSON is [`Value::Null`].
+/// Reads the next message; `None`: the stream ended. A body that is not JSON is [`Value::Null`].
 ///
 /// # Errors
 /// The stream cannot be followed any further.

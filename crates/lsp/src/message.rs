@@ -17,7 +17,7 @@ pub(crate) enum Incoming {
     Notification { method: String, params: Value },
     /// An answer to us, who ask nothing.
     Response,
-    /// It is no message, and this is its id where it has one.
+    /// It is not a message, and this is its id where it has one.
     Invalid(Value),
 }
 

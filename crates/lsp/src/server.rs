@@ -152,7 +152,7 @@ impl Server {
             }
             Incoming::Response => {}
             Incoming::Invalid(id) => {
-                let error = RequestError::new(ErrorCode::InvalidRequest, "this is no message");
+                let error = RequestError::new(ErrorCode::InvalidRequest, "this is not a message");
                 self.outbox.push(response(&id, Err(error)));
             }
         }

@@ -136,7 +136,7 @@ impl McpClient {
                 None => Object::new(),
                 Some(Value::Object(requests)) => requests,
                 Some(_) => {
-                    let what = "`inputRequests` of the server is no object";
+                    let what = "`inputRequests` of the server is not an object";
                     return Outcome::error(INTERNAL_ERROR, what);
                 }
             };

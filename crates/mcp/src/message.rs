@@ -18,7 +18,7 @@ pub use read::{Frame, Malformed, read_client, read_server};
 
 /// What cannot be read as JSON.
 pub const PARSE_ERROR: i64 = -32_700;
-/// What is no request, or not now.
+/// What is not a request, or not now.
 pub const INVALID_REQUEST: i64 = -32_600;
 /// What nobody here answers.
 pub const METHOD_NOT_FOUND: i64 = -32_601;

@@ -61,7 +61,9 @@ pub enum Thinking {
 
 /// A way to think that is none.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is no way to think: `true`, `false`, `low`, `medium`, `high` or a number of tokens")]
+#[error(
+    "`{0}` is not a way to think: `true`, `false`, `low`, `medium`, `high` or a number of tokens"
+)]
 pub struct UnknownThinking(pub String);
 
 impl TryFrom<Value> for Thinking {

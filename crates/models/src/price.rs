@@ -17,7 +17,7 @@ pub struct Rate {
 /// A price that cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "`{0}` is no price: US dollars per million tokens, such as `2.5`, with at most six decimals"
+    "`{0}` is not a price: US dollars per million tokens, such as `2.5`, with at most six decimals"
 )]
 pub struct BadPrice(pub String);
 

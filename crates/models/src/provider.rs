@@ -140,11 +140,13 @@ impl fmt::Debug for Key {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BadProvider {
     /// It speaks what is not spoken here.
-    #[error("`{0}` is no kind of provider: `anthropic`, `openai`, `gemini`, `google` or `ollama`")]
+    #[error(
+        "`{0}` is not a kind of provider: `anthropic`, `openai`, `gemini`, `google` or `ollama`"
+    )]
     Kind(String),
     /// It is nowhere.
     #[error(
-        "`{0}` is no address of a provider: it begins with `http://` or `https://`, and holds no name or password"
+        "`{0}` is not an address of a provider: it begins with `http://` or `https://`, and holds no name or password"
     )]
     Address(String),
     /// A key that is none.

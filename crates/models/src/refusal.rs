@@ -57,7 +57,7 @@ pub(crate) fn by_status(
     let place = place(provider);
     let what = match status {
         200 => ", and not with a stream",
-        300..=399 => " with a redirect, which is not followed: set its address anew",
+        300..=399 => " with a redirect, which is not followed: correct its address",
         _ => "",
     };
     let kind = if kind.is_empty() {
@@ -110,7 +110,7 @@ pub(crate) fn in_stream(error: &Value) -> Failure {
         } else {
             Code::ModelError
         },
-        message: format!("the provider broke off{kind}: {said}"),
+        message: format!("the provider ended the answer{kind}: {said}"),
         status,
         is_passing: !is_too_long && !is_lasting,
         retry_after: None,
@@ -164,7 +164,7 @@ fn of_error(error: &Value) -> (String, String) {
     (plain(kind), plain(&said))
 }
 
-/// Takes what is no plain text out of a sentence, and cuts it.
+/// Takes what is not plain text out of a sentence, and cuts it.
 fn plain(text: &str) -> String {
     let letters = text.trim().chars();
     let letters = letters.map(|letter| if letter.is_control() { ' ' } else { letter });
@@ -188,7 +188,7 @@ pub(crate) fn scrub(provider: &Provider, text: &str) -> String {
         .filter_map(|(_, value)| value.to_str().ok());
     let values = values.flat_map(|value| [Some(value), value.split_once(' ').map(|(_, key)| key)]);
     let key = provider.key.as_ref().map(crate::Key::secret);
-    // Short values are no keys, and would make holes everywhere.
+    // Short values are not keys, and would make holes everywhere.
     let secrets: Vec<&str> = values
         .flatten()
         .chain(key)

@@ -66,7 +66,7 @@ impl RetryPolicy {
         let seconds =
             self.initial_interval.as_secs_f64() * self.backoff_factor.max(1.0).powi(power);
         let most = self.max_interval.as_secs_f64();
-        // A factor that is no number, or a product beyond all numbers, is the longest wait.
+        // A factor that is not a number, or a product beyond all numbers, is the longest wait.
         let seconds = if seconds < most { seconds } else { most };
         let jitter = jitter.clamp(0.0, 1.0);
         let seconds = match self.jitter {

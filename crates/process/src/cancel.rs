@@ -140,7 +140,7 @@ impl Cancel {
     /// Blocks until it is set, at most `time`; `true`: it was set.
     #[must_use]
     pub fn wait(&self, time: Duration) -> bool {
-        // Beyond what the clock can say is no bound.
+        // Beyond what the clock can say is not a bound.
         let end = Instant::now().checked_add(time);
         while !self.is_cancelled() {
             let left = end.map_or(LONGEST, |end| {

@@ -53,7 +53,7 @@ impl HeadTail {
 
     /// Returns what is kept as text; `notice` makes the line that stands for what is left out.
     ///
-    /// What is no UTF-8 is replaced. A character that was cut in two is left out.
+    /// What is not UTF-8 is replaced. A character that was cut in two is left out.
     pub fn text(&self, notice: impl FnOnce(u64) -> String) -> String {
         let (left, right) = self.tail.as_slices();
         let left_out = self.left_out();

@@ -180,7 +180,7 @@ mod tests {
             .read_to_string(&mut rest)
             .unwrap();
         leader.wait().unwrap();
-        assert!(group::is_alive(group), "what it started goes on");
+        assert!(group::is_alive(group), "what it started continues");
         records.end_all().unwrap();
         assert!(!group::is_alive(group));
         assert_eq!(fs::read_dir(&records.directory).unwrap().count(), 0);

@@ -20,7 +20,7 @@ pub(crate) struct State {
     pub(crate) rest: u32,
     /// The regions of the outermost frame; that frame itself where it has none.
     pub(crate) parts: Vec<u32>,
-    /// What each part has used up of its limits; it is no part of the state.
+    /// What each part has used up of its limits; it is not part of the state.
     pub(crate) used: Vec<u32>,
     /// What was seen of each key of evidence.
     pub(crate) words: Vec<u32>,
@@ -80,7 +80,7 @@ const MARGIN: u64 = 16;
 pub(crate) struct RestInfo {
     pub(crate) ended: Option<Outcome>,
     pub(crate) open: bool,
-    /// The outermost frame, where it is no part.
+    /// The outermost frame, where it is not a part.
     pub(crate) frame: Option<(u32, u32)>,
 }
 

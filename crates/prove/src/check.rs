@@ -47,7 +47,7 @@ const COUNTED_FOR_PROPERTY: u64 = 64;
 const END: &str = "sound: the end stays possible";
 const ALL: &str = "sound: all of it can happen";
 const REFUSAL: &str = "sound: every approval can be refused";
-const LIMITS: &str = "sound: used-up limits are no dead end";
+const LIMITS: &str = "sound: used-up limits are not a dead end";
 
 /// Proves `properties`, and what every workflow is to be, of all runs of `machine`.
 #[must_use]

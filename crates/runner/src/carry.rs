@@ -130,7 +130,7 @@ fn begin_guard(
     };
     let Some(guard) = &context.guard else {
         return Err(format!(
-            "`guard: {workflow}`: nothing here can hold an agent to a workflow"
+            "`guard: {workflow}`: nothing here can guard an agent with a workflow"
         ));
     };
     let tool = order.kind.to_string();

@@ -86,14 +86,14 @@ impl Worked<'_> {
     /// Parses the input of the node.
     fn input<T: DeserializeOwned>(&self) -> Result<T, Failed> {
         serde_json::from_value(self.order.input.clone()).map_err(|error| {
-            let why = format!("the run holds a node that cannot be read: {error}");
+            let why = format!("the run contains a node that cannot be read: {error}");
             Failed::new(2, why)
         })
     }
 
     fn nodes(&self) -> Result<&Nodes, Failed> {
         let nodes = self.context.nodes.as_deref();
-        nodes.ok_or_else(|| Failed::new(FAILED, "nothing here can carry a tool state out"))
+        nodes.ok_or_else(|| Failed::new(FAILED, "tool states cannot run here"))
     }
 
     fn transform(&mut self) -> Result<NodeOutput, Failed> {

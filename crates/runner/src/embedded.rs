@@ -457,7 +457,7 @@ impl Drop for Embedded {
     fn drop(&mut self) {
         self.stop_all(Stop::AtOnce);
         for (_, open) in mem::take(&mut self.asked) {
-            open.withdraw("the run is not carried out any more");
+            open.withdraw("the run is no longer being driven");
         }
         // The requests of stages are dropped with it, so that none waits for an answer.
         let (_, nothing) = channel();
@@ -503,7 +503,7 @@ fn spawn(
                 outbox,
                 id: order.id.clone(),
                 attempt: order.attempt,
-                outcome: Failed::new(1, "the runner broke while it carried this out").into(),
+                outcome: Failed::new(1, "the runner panicked while it ran this").into(),
             };
             word.outcome = match cancel_token {
                 Some(cancel_token) => carry_stage_out(&order, &context, &cancel_token, asking),
@@ -524,7 +524,7 @@ fn carry_stage_out(
 ) -> Outcome {
     let stages: Option<&Stages> = context.stages.as_deref();
     let (Some(stage), Some(stages)) = (&order.stage, stages) else {
-        return Failed::new(1, "nothing here can carry a model stage out").into();
+        return Failed::new(1, "model stages cannot run here").into();
     };
     context.screen.begins(order);
     let stopped = || cancel_token.is_pulled();

@@ -87,7 +87,7 @@ pub(crate) enum OutputError {
     #[error("the output has a NUL byte at byte {0}; capture it with `file()`")]
     Nul(usize),
     /// It is not valid UTF-8.
-    #[error("the output is no UTF-8 at byte {0}; capture it with `file()`")]
+    #[error("the output is not UTF-8 at byte {0}; capture it with `file()`")]
     NotText(usize),
     /// It could not be stored.
     #[error("cannot keep the output in `{path}`: {why}")]

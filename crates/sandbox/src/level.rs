@@ -173,7 +173,7 @@ impl NotHeld {
             Self::Tcp => "TCP",
             Self::Network => "networks other than TCP",
             Self::Signals => "signals to other processes",
-            Self::LeftBehind => "programs that a line leaves behind",
+            Self::LeftBehind => "programs that outlive a line",
             Self::Processes => "memory and environment of other processes",
             Self::Terminal => "the terminal's input",
             Self::Devices => "device controls",

@@ -387,7 +387,7 @@ fn entry(
     report: std::io::PipeWriter,
 ) -> Result<(Entry, bool), RunError> {
     let directory = CString::new(plan.directory.as_os_str().as_bytes())
-        .map_err(|_| RunError::Plan("the directory of the command holds NUL".to_owned()))?;
+        .map_err(|_| RunError::Plan("the directory of the command contains NUL".to_owned()))?;
     let mut entry = Entry {
         signals,
         parent: nix::unistd::getpid(),

@@ -44,7 +44,7 @@ pub(crate) fn carry_out(
         told,
     )?;
     let found = before.compare(&plan.project);
-    let left_over = || "a process that the command left behind could not be ended".to_owned();
+    let left_over = || "a leftover process of the command could not be ended".to_owned();
     Ok(Ended {
         exit: held.exit,
         level: held.level,

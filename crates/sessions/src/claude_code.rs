@@ -85,7 +85,7 @@ pub(crate) fn record(into: &mut Transcript, record: &Value) {
                 }
             }
             "tool_result" => result(into, record, block),
-            // What the model's own servers ran is no call of this machine.
+            // What the model's own servers ran is not a call of this machine.
             "text"
             | "thinking"
             | "redacted_thinking"

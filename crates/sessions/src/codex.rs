@@ -21,7 +21,7 @@ const ASIDE: [&str; 8] = [
     "turn_context",
     "world_state",
 ];
-/// Items of the model that are no calls.
+/// Items of the model that are not calls.
 const NO_CALLS: [&str; 12] = [
     "additional_tools",
     "agent_message",
@@ -36,7 +36,7 @@ const NO_CALLS: [&str; 12] = [
     "tool_search_output",
     "web_search_call_output",
 ];
-/// Items that were completed and are no calls.
+/// Items that were completed and are not calls.
 const NO_CALLS_COMPLETED: [&str; 9] = [
     "AgentMessage",
     "ContextCompaction",

@@ -25,7 +25,7 @@ pub enum SessionError {
     },
     /// A file that was named holds no recording.
     #[error(
-        "`{}` is no recording of a session that is known: Claude Code, Codex, Gemini CLI, Copilot CLI, an export of opencode, ATIF, OTLP spans in JSON, or what `interlock log --json` prints",
+        "`{}` is not a recording of a session that is known: Claude Code, Codex, Gemini CLI, Copilot CLI, an export of opencode, ATIF, OTLP spans in JSON, or what `interlock log --json` prints",
         .0.display()
     )]
     Unknown(PathBuf),
@@ -92,10 +92,10 @@ fn may_be_recording(path: &Path) -> bool {
 
 /// Reads recordings into sessions; `named` are those that have to be some, `seen` is told of each file read.
 ///
-/// A file of a folder that is no recording is passed over.
+/// A file of a folder that is not a recording is passed over.
 ///
 /// # Errors
-/// A file cannot be read, or one of `named` is no recording.
+/// A file cannot be read, or one of `named` is not a recording.
 pub fn read_files(
     files: &[PathBuf],
     named: &[PathBuf],

@@ -10,7 +10,7 @@ use crate::{
     transcript::Transcript,
 };
 
-/// Parts of messages that are no calls.
+/// Parts of messages that are not calls.
 const NO_CALLS: [&str; 11] = [
     "agent",
     "compaction",

@@ -79,7 +79,7 @@ pub enum Ended {
 /// What was not read of a recording.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Losses {
-    /// Lines that are no JSON, such as the last one of a session that was cut off.
+    /// Lines that are not JSON, such as the last one of a session that was cut off.
     pub broken: u64,
     /// Records of kinds that are not known, by kind.
     pub unknown: BTreeMap<String, u64>,

@@ -18,7 +18,7 @@ pub struct Transcript {
     pub source: String,
     /// The id of the session.
     pub session: String,
-    /// The session that the sub-agent works for; `None`: it is no sub-agent's.
+    /// The session that the sub-agent works for; `None`: it is not a sub-agent's.
     pub parent: Option<String>,
     /// The sub-agent whose calls these are; `None`: the main agent.
     pub agent: Option<String>,

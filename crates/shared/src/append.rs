@@ -292,7 +292,7 @@ pub(crate) fn number(
     let found = found.map_err(|_| other_type(leased))?;
     u64::try_from(found).map_err(|_| SharedError::Foreign {
         place: leased.place().to_owned(),
-        what: format!("{found} stands where a count should"),
+        what: format!("{found} is not a count"),
     })
 }
 

@@ -172,7 +172,7 @@ pub enum SharedError {
     },
     /// Another carrier has taken the run over.
     #[error(
-        "run `{run}` was taken over (epoch {current}, this process has {held}): nothing was recorded; end what this process carries out"
+        "run `{run}` was taken over (epoch {current}, this process has {held}): nothing was recorded; end what this process is running"
     )]
     StaleEpoch {
         /// The run.
@@ -184,7 +184,7 @@ pub enum SharedError {
     },
     /// A command's id was used for another command.
     #[error(
-        "command `{id}` was recorded with another body: nothing was recorded; give each command an id of its own"
+        "command `{id}` was recorded with another body: nothing was recorded; give each command its own id"
     )]
     OtherCommand {
         /// The id.

@@ -321,7 +321,7 @@ impl RunStore for SharedRun {
 
     fn verify(&self) -> Result<u64, VerifyError> {
         let machine = self.checked_pin()?.machine(&self.place)?;
-        // Read before the events: what others append meanwhile is no fault.
+        // Read before the events: what others append meanwhile is not a fault.
         let tip = self.database.tip_of(&self.run).map_err(StoreError::from)?;
         let (seq, hash) = tip.ok_or_else(|| self.log_of().damaged("the run is missing"))?;
         let stored = self

@@ -128,7 +128,7 @@ impl SharedRuns {
         for row in found {
             let row = Found::new(&self.database, row);
             let run = RunId::new(row.get::<String>(0)?);
-            // A folder that cannot be read hides no run, and what is no id leads to no folder.
+            // A folder that cannot be read hides no run, and what is not an id leads to no folder.
             let here = record::check_run_id(&run)
                 .and_then(|()| Places::read(&self.folders.join(run.as_str())));
             let project = match here {

@@ -192,7 +192,7 @@ fn play_step(simulation: &mut Simulation, step: &Step) -> Vec<String> {
 pub fn differences(expect: &Object, answer: &OutputLine) -> Vec<String> {
     match serde_json::to_value(answer) {
         Ok(output) => matching::differences(expect, &output),
-        Err(error) => vec![format!("the answer is no JSON: {error}")],
+        Err(error) => vec![format!("the answer is not JSON: {error}")],
     }
 }
 

@@ -478,7 +478,7 @@ fn command_end(value: Value) -> Result<CommandEnd, String> {
     let exit = exit_code(fields.optional("exit"), "a command")?;
     fields.finish()?;
     let words = interlock_shell::split_entry(&text)
-        .ok_or_else(|| format!("`{text}` is no command: write plain words"))?;
+        .ok_or_else(|| format!("`{text}` is not a command: write plain words"))?;
     Ok(CommandEnd { text, words, exit })
 }
 

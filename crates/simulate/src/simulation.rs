@@ -215,7 +215,7 @@ impl Simulation {
         }
     }
 
-    /// Returns what the shell rules say of a call; `None`: it is no shell line.
+    /// Returns what the shell rules say of a call; `None`: it is not a shell line.
     pub(crate) fn shell_finding(&self, call: &ToolCall) -> Option<Finding> {
         shell_finding(&self.machine, &self.run, call)
     }
@@ -407,7 +407,7 @@ impl Simulation {
         self.answer(ask, "the outcome is recorded".to_owned(), false)
     }
 
-    /// Finds the paths that a call was seen to write; one that is no path cannot have been written.
+    /// Finds the paths that a call was seen to write; one that is not a path cannot have been written.
     fn written(&self, paths: &[String]) -> Vec<WrittenPath> {
         let found = paths.iter().map(|path| calls::written(&self.setting, path));
         found.filter_map(Result::ok).collect()

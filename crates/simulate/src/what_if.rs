@@ -160,12 +160,12 @@ impl Standing {
 pub enum CannotJudge {
     /// Interlock carries its steps out.
     #[error(
-        "`{0}` is a run of steps that Interlock carries out itself: it is not judged again, because what its programs and models would have put out otherwise is not in its log; compare it with another run instead"
+        "`{0}` is a run of steps that Interlock runs itself: it is not judged again, because other outputs of its programs and models are not in its log; compare it with another run instead"
     )]
     StepsRun(MachineId),
     /// The other workflow is one of steps.
     #[error(
-        "`{0}` is a workflow of steps that Interlock carries out itself: it judges no agent, so the log cannot be judged under it; name a workflow that holds an agent"
+        "`{0}` is a workflow of steps that Interlock runs itself: it judges no agent, so the log cannot be judged under it; name a workflow that guards an agent"
     )]
     StepsWorkflow(MachineId),
     /// There is no event.

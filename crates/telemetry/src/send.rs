@@ -22,14 +22,14 @@ const WAIT: Duration = Duration::from_millis(500);
 /// Why spans were not taken.
 #[derive(Debug, thiserror::Error)]
 pub enum SendError {
-    /// The endpoint is no address.
-    #[error("`{0}` is no address of a collector: it begins with `http://` or `https://`")]
+    /// The endpoint is not an address.
+    #[error("`{0}` is not an address of a collector: it begins with `http://` or `https://`")]
     Address(String),
     /// The system's certificates cannot be used.
     #[error("secure connections cannot be made: {0}")]
     Tls(#[from] TlsError),
     /// A header of the settings is none.
-    #[error("`{0}` is no header that can be sent")]
+    #[error("`{0}` is not a header that can be sent")]
     Header(String),
     /// The collector cannot be reached.
     #[error("`{endpoint}` cannot be reached")]

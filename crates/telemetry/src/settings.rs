@@ -39,7 +39,7 @@ pub enum SettingsError {
         protocol: String,
     },
     /// An endpoint that is none.
-    #[error("`{0}` is no endpoint: it begins with `http://` or `https://`")]
+    #[error("`{0}` is not an endpoint: it begins with `http://` or `https://`")]
     Endpoint(String),
 }
 

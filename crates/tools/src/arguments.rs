@@ -42,16 +42,17 @@ impl Arguments {
     /// Numbers are kept as RFC 8785 writes them, so that what runs is what the digest is of.
     ///
     /// # Errors
-    /// They are no JSON object, or hold a doubled key, a lone surrogate, or a number that
+    /// They are not a JSON object, or hold a doubled key, a lone surrogate, or a number that
     /// JSON's readers do not agree on.
     pub fn read(text: &str) -> Result<Self, ArgumentError> {
         let text = if text.trim().is_empty() { "{}" } else { text };
-        let parsed = interlock_facts::parse(text.as_bytes())
-            .map_err(|error| ArgumentError::whole(format!("the arguments are no JSON: {error}")))?;
+        let parsed = interlock_facts::parse(text.as_bytes()).map_err(|error| {
+            ArgumentError::whole(format!("the arguments are not JSON: {error}"))
+        })?;
         if let Some(key) = parsed.duplicates.first() {
             return Err(ArgumentError {
                 at: key.clone(),
-                message: "the key stands twice".to_owned(),
+                message: "duplicate key".to_owned(),
             });
         }
         Self::of(parsed.value)
@@ -60,11 +61,11 @@ impl Arguments {
     /// Takes arguments that are a value already, such as those of a workflow.
     ///
     /// # Errors
-    /// They are no object, or hold a number that JSON's readers do not agree on.
+    /// They are not an object, or hold a number that JSON's readers do not agree on.
     pub fn of(value: Value) -> Result<Self, ArgumentError> {
         if !value.is_object() {
             return Err(ArgumentError::whole(
-                "the arguments are no JSON object".to_owned(),
+                "the arguments are not a JSON object".to_owned(),
             ));
         }
         let value = interlock_facts::exact(value).map_err(|inexact| ArgumentError {

@@ -83,14 +83,14 @@ impl Trouble {
             Self::System(Errno::NOENT) => (Code::NotFound, format!("there is no `{shown}`")),
             Self::System(Errno::NOTDIR) => (
                 Code::NotFound,
-                format!("there is no `{shown}`: a part of the path is no directory"),
+                format!("there is no `{shown}`: a part of the path is not a directory"),
             ),
             Self::System(error) => (refused, format!("`{shown}`: {error}")),
             Self::Link => (
                 Code::Moved,
                 format!("`{shown}` leads elsewhere than a moment ago: call the tool again"),
             ),
-            Self::NotAFile => (Code::NotAFile, format!("`{shown}` is no regular file")),
+            Self::NotAFile => (Code::NotAFile, format!("`{shown}` is not a regular file")),
             Self::Changed => (
                 Code::StaleFile,
                 format!("`{shown}` was changed at this moment: read it again"),
@@ -303,7 +303,7 @@ fn is_link(directory: &OwnedFd, name: &Path) -> bool {
         .is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Symlink)
 }
 
-/// Refuses what is no regular file.
+/// Refuses what is not a regular file.
 pub(crate) fn regular(stat: &Stat) -> Result<(), Trouble> {
     match FileType::from_raw_mode(stat.st_mode) {
         FileType::RegularFile => Ok(()),

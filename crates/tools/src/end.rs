@@ -46,7 +46,7 @@ pub struct Held {
 pub struct Reply {
     /// The status, such as 404.
     pub status: u16,
-    /// Its headers, in order; values that are no text are left out.
+    /// Its headers, in order; values that are not text are left out.
     pub headers: Vec<(String, String)>,
     /// How long it asks to wait before the next try, in milliseconds.
     pub retry_after_ms: Option<u64>,
@@ -56,7 +56,7 @@ pub struct Reply {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Code {
-    /// The arguments are no JSON, or not what the tool's schema asks for.
+    /// The arguments are not JSON, or not what the tool's schema asks for.
     InvalidArguments,
     /// The path leads out of the places that the tool may touch.
     OutsideProject,
@@ -70,7 +70,7 @@ pub enum Code {
     NotAFile,
     /// There is something else than a directory at the path.
     NotADirectory,
-    /// The file is no UTF-8 text.
+    /// The file is not UTF-8 text.
     Binary,
     /// The file or the answer is too large.
     TooLarge,

@@ -99,7 +99,7 @@ struct HttpRequest {
 impl HttpRequest {
     fn of(input: &Value) -> Result<Self, Failure> {
         let mut url = Url::parse(text(input, "url"))
-            .map_err(|error| invalid(format!("`url` is no address: {error}")))?;
+            .map_err(|error| invalid(format!("`url` is not an address: {error}")))?;
         if !is_web(&url) {
             return Err(invalid("`url` must begin with `http:` or `https:`"));
         }
@@ -107,8 +107,8 @@ impl HttpRequest {
         let method = optional(input, "method")
             .unwrap_or("GET")
             .to_ascii_uppercase();
-        let method =
-            Method::from_bytes(method.as_bytes()).map_err(|_| invalid("`method` is no method"))?;
+        let method = Method::from_bytes(method.as_bytes())
+            .map_err(|_| invalid("`method` is not a method"))?;
         let mut headers = headers(input.get("headers"))?;
         let body = match input.get("body") {
             None | Some(Value::Null) => None,

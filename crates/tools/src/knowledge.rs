@@ -88,11 +88,11 @@ pub(crate) fn documents(
     let real = source.path.to_str().ok_or_else(|| {
         Failure::new(
             Code::CannotRead,
-            format!("the path of `{shown}` is no text"),
+            format!("the path of `{shown}` is not text"),
         )
     })?;
     if place::is_hidden(real, context) || place::is_no_file(real) {
-        let why = format!("the datasource `{shown}` holds no documents");
+        let why = format!("the datasource `{shown}` contains no documents");
         return Err(Failure::new(Code::Protected, why));
     }
     if walk::start(real, shown)? == walk::Start::File {

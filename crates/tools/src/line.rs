@@ -114,7 +114,7 @@ impl ShellCall<'_> {
         let not_started = |why: String| Failure::new(Code::NotStarted, why);
         let carrier = context
             .carrier
-            .ok_or_else(|| not_started("no shell line can be carried here".to_owned()))?;
+            .ok_or_else(|| not_started("no shell line can be run here".to_owned()))?;
         let order = Order {
             plan: self.plan(&carrier, context)?,
             level_max: carrier.level_max,
@@ -175,7 +175,7 @@ impl ShellCall<'_> {
                     (None, Some(ended)) => of_exit(ended.exit),
                     (None, None) => failed(
                         Code::NotStarted,
-                        "nobody told how the line ended: it may have run".to_owned(),
+                        "it is unknown how the line ended: it may have run".to_owned(),
                     ),
                 };
                 (ended, end)

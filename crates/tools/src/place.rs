@@ -67,7 +67,7 @@ pub(crate) fn check(real: &str, bounds: Bounds, context: &ToolContext<'_>) -> Re
     if is_no_file(real) {
         return Err(Failure::new(
             Code::NotAFile,
-            format!("`{real}` is no file of a disk"),
+            format!("`{real}` is not a file of a disk"),
         ));
     }
     let outside = match bounds {

@@ -1,6 +1,6 @@
 //! What a person is shown of a call before they say yes or no.
 //!
-//! For the eye: it is no part of what a grant is bound to. Control and direction characters
+//! For the eye: it is not a part of what a grant is bound to. Control and direction characters
 //! are escaped, secrets are masked, and it has at most [`BYTES_MAX`] bytes.
 
 mod secrets;

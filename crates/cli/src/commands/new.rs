@@ -388,7 +388,7 @@ fn next(app: &App, chosen: &Chosen) -> Done {
         ),
         (
             format!("interlock start {name}"),
-            "hold the next session to it",
+            "guard the next session with it",
         ),
     ] {
         app.output

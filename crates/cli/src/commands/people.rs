@@ -119,7 +119,7 @@ fn check_edit(live: &Live, args: &ApproveArgs, edit: &str) -> Result<Option<Stri
             let findings = answer_findings(&value, schema);
             if !findings.is_empty() {
                 return Err(anyhow::anyhow!(
-                    "the new output of `{}` does not fit its `output_schema`: {}; nothing is changed",
+                    "the new output of `{}` does not match its `output_schema`: {}; nothing is changed",
                     before.title,
                     findings.join("; ")
                 )

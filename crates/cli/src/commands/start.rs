@@ -83,13 +83,13 @@ pub(crate) fn run(app: &App, args: &StartArgs) -> Done {
     match &args.session {
         Some(session) => app
             .output
-            .line(&format!("session {session} is held to it"))?,
+            .line(&format!("session {session} is guarded by it"))?,
         None if holds_all => app
             .output
-            .line("every session in this project is held to it until it ends")?,
+            .line("every session in this project is guarded by it until it ends")?,
         None => app
             .output
-            .line("the next session in this project is held to it")?,
+            .line("the next session in this project is guarded by it")?,
     }
     super::status::sessions(app, &home, &project)?;
     super::status::mods(app, &home)?;

@@ -45,7 +45,7 @@ pub(crate) fn mods(app: &App, home: &Home) -> Done {
     for unknown in unknown_mods(&examination)? {
         let note = app.output.styled(Style::Red, "mod:");
         app.output.line(&format!(
-            "{note}         {} may overrule every hook: a held session of {} does not begin \
+            "{note}         {} may overrule every hook: a guarded session of {} does not begin \
              (remove it, or look at it and run `interlock doctor --accept`)",
             unknown.found.path, unknown.client
         ))?;
@@ -68,8 +68,8 @@ fn told(app: &App, policy_fault: Option<&str>) -> Done {
 pub(crate) fn sessions(app: &App, home: &Home, project: &Path) -> Done {
     for living in living_sessions(home, project)? {
         let held = living.run.as_ref().map_or_else(
-            || app.output.styled(Style::Yellow, "not held"),
-            |run| format!("held by {run}"),
+            || app.output.styled(Style::Yellow, "not guarded"),
+            |run| format!("guarded by {run}"),
         );
         let client = living.session.client.as_deref().unwrap_or("a client");
         app.output.line(&format!(
@@ -85,7 +85,7 @@ pub(crate) fn sessions(app: &App, home: &Home, project: &Path) -> Done {
             || "has called no hook yet".to_owned(),
             |without| format!("was started with `{without}` and calls no hook"),
         );
-        let state = app.output.styled(Style::Yellow, "not held");
+        let state = app.output.styled(Style::Yellow, "not guarded");
         app.output.line(&format!(
             "{:<12} {} (process {}): {state}, {why}",
             "client:", unheard.client, unheard.pid

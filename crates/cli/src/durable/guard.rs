@@ -178,7 +178,7 @@ impl Guards {
                 &mut log,
                 &machine,
                 &mut run,
-                "the run that carries the step out anew",
+                "the run that repeats the step",
             )?;
         }
         Ok(())
@@ -295,7 +295,7 @@ impl GuardedRun {
             }
             Phase::Cancelled => Err(format!("`{workflow}` (run {id}) was cancelled")),
             Phase::New | Phase::Open if !asked => Err(format!(
-                "the hooks of `{}` asked nothing: nobody was held to `{workflow}`",
+                "the hooks of `{}` asked nothing: nobody was guarded by `{workflow}`",
                 self.tool
             )),
             Phase::New | Phase::Open => Err(format!(

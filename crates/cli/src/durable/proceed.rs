@@ -127,7 +127,7 @@ fn completed(run: &Run) -> Option<Refusal> {
     is_done.then(|| {
         Refusal::new(
             Code::RunOver,
-            "the run is over and cannot go on: start a new one",
+            "the run is over and cannot continue: start a new one",
         )
     })
 }

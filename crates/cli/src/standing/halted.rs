@@ -107,7 +107,7 @@ impl Halted {
         if self.agent_goes_on {
             let state = self.state.join(", ");
             text = format!(
-                "interlock: {} stands in `{state}`: its agent goes on\n",
+                "interlock: {} stands in `{state}`: its agent continues\n",
                 self.name
             );
         }
@@ -247,7 +247,7 @@ fn asked(machine: &Machine, run: &Run) -> Vec<Wait> {
             About::Entry { message } => message.clone(),
         };
         let text = if one.takes_passkey() {
-            format!("{text} (a yes takes a passkey, on the page of `interlock console`)")
+            format!("{text} (an approval needs a passkey, on the page of `interlock console`)")
         } else {
             text
         };

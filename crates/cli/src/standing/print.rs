@@ -245,7 +245,7 @@ fn confinement(confinement: Option<&Value>) -> String {
         let but = if not_held.is_empty() {
             String::new()
         } else {
-            format!(" (not held: {not_held})")
+            format!(" (not confined: {not_held})")
         };
         Some(format!("`{}`{but}", of.get("level").map(plain)?))
     };
@@ -253,7 +253,7 @@ fn confinement(confinement: Option<&Value>) -> String {
         return String::new();
     };
     let last = level("last_line").map_or_else(String::new, |last| format!("; last line: {last}"));
-    format!("held at {no_write} without writing, {writing} when writing{last}")
+    format!("confined at {no_write} without writing, {writing} when writing{last}")
 }
 
 fn limits(limits: Option<&Value>) -> String {

@@ -65,10 +65,10 @@ fn held(
 ) -> Check {
     let names: Vec<&str> = not_held.iter().map(|thing| thing.as_str()).collect();
     let seen = if names.is_empty() {
-        format!("shell lines are held at level `{level}`")
+        format!("shell lines are confined at level `{level}`")
     } else {
         format!(
-            "shell lines are held at level `{level}`; not held: {}",
+            "shell lines are confined at level `{level}`; not confined: {}",
             names.join(", ")
         )
     };
@@ -76,8 +76,8 @@ fn held(
         Some(required) if level < interlock_confine::level(required) => Check::own(
             what,
             Health::Fail,
-            format!("{seen}; `[sandbox] require` wants `{}`", required.as_str()),
-            "no line that is carried will run: use a kernel that holds more, or require less",
+            format!("{seen}; `[sandbox] require` needs `{}`", required.as_str()),
+            "no rewritten line will run: use a kernel that enforces more, or require less",
         ),
         _ if level < Level::Files => Check::own(
             what,
@@ -115,7 +115,7 @@ fn tried(examination: &Examination, reached: &Reached) -> Check {
         Ok(true) => Check::own(
             "confined line",
             Health::Warn,
-            "a line that may not write can write here: it is read, not held",
+            "a line that may not write can write here: it is only parsed, not confined",
             "",
         ),
         Ok(false) => Check::own(

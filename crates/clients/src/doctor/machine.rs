@@ -35,7 +35,7 @@ fn git() -> Check {
             "git",
             Health::Warn,
             "not found on PATH",
-            "install it: without version control nothing that an agent wrote can be taken back",
+            "install it: without version control nothing that an agent wrote can be undone",
         ),
     }
 }

@@ -54,7 +54,7 @@ pub(super) fn checks(client: &ClientDef, examination: &Examination) -> Vec<Check
                 "mods",
                 Health::Fail,
                 format!(
-                    "`{}` may overrule every hook: a held session does not begin",
+                    "`{}` may overrule every hook: a guarded session does not begin",
                     found.path
                 ),
                 if found.is_whole() {
@@ -124,7 +124,7 @@ fn own_code(examination: &Examination) -> Option<Check> {
     } else {
         (
             Health::Warn,
-            "Interlock's own plugin is not there as it was written",
+            "Interlock's own plugin is missing or was changed",
             "run `interlock init`",
         )
     };

@@ -57,15 +57,15 @@ pub(super) fn checks(examination: &Examination) -> Vec<Check> {
             Some(run) => Check::own(
                 "session",
                 Health::Ok,
-                format!("{client} {id} (process {pid}) is held by run {run}"),
+                format!("{client} {id} (process {pid}) is guarded by run {run}"),
                 "",
             ),
             None => Check::own(
                 "session",
                 if any_held { Health::Warn } else { Health::Ok },
-                format!("{client} {id} (process {pid}) is not held by any run"),
+                format!("{client} {id} (process {pid}) is not guarded by any run"),
                 if any_held {
-                    "`interlock start --project` holds every session of a project"
+                    "`interlock start --project` guards every session of a project"
                 } else {
                     ""
                 },

@@ -58,7 +58,7 @@ fn changes(
             Health::Warn,
             format!("{}, since run {} began", change.sentence(), run.id),
             format!(
-                "put it back, or look at it and run `interlock resume {}` to go on with it as it is",
+                "restore it, or check it and run `interlock resume {}` to continue with it in its present form",
                 run.id
             ),
         )

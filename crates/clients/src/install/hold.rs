@@ -104,7 +104,7 @@ fn write(start: &Start<'_>, name: &str, text: &str) -> Result<String, String> {
     fs::create_dir_all(start.folder).map_err(failed)?;
     fs::write(&path, text).map_err(failed)?;
     let shown = path.to_str().map(str::to_owned);
-    shown.ok_or_else(|| format!("`{}` is no text", path.display()))
+    shown.ok_or_else(|| format!("`{}` is not text", path.display()))
 }
 
 fn claude_code(start: &Start<'_>) -> Result<Hold, String> {
@@ -289,7 +289,7 @@ fn gemini(start: &Start<'_>) -> Result<Hold, String> {
     link_all(&own.join(POLICIES), &policies, &[POLICY]).map_err(failed)?;
     fs::write(policies.join(POLICY), CONTROL_TOOLS).map_err(failed)?;
     let home = home.to_str().map(str::to_owned);
-    let home = home.ok_or("the state directory has a path that is no text")?;
+    let home = home.ok_or("the state directory has a path that is not text")?;
     Ok(Hold {
         arguments: Vec::new(),
         environment: vec![(GEMINI_HOME.to_owned(), home)],

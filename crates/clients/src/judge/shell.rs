@@ -57,7 +57,7 @@ pub(super) fn before_line(
         ));
     }
     let Some(hold) = hold(&guarded.machine, &guarded.run, &call) else {
-        return Err("where the line counts is not known any more; nothing was let through".into());
+        return Err("the state in which the line counts is unknown; nothing was allowed".into());
     };
     // Another command may have moved the run while this one was decided.
     if rewriting(&asked, guarded, &call, &hold) != carried {
@@ -163,7 +163,7 @@ fn carry(
         &judged.call.facts.shell,
         &environment.program,
     ) else {
-        return Err("the line cannot be carried; nothing was let through".to_owned());
+        return Err("the line cannot be rewritten; nothing was allowed".to_owned());
     };
     let decided = Decided::read(
         &guarded.binding.project_root,
@@ -200,7 +200,7 @@ fn carry(
         .give_ticket(&ticket)
         .map_err(|error| error.to_string())?;
     let command = line::carried(program, &name, text)
-        .ok_or("the path of this program is no text; nothing was let through")?;
+        .ok_or("the path of this program is not text; nothing was allowed")?;
     let command = if registry::protocol(input.client).silences() {
         line::silenced(&command)
     } else {

@@ -167,8 +167,7 @@ fn runs_of_main(home: &Home, root: &Path) -> Result<Vec<(RunId, PathBuf)>, Store
 
 fn not_held_apart(run: &RunId, main: &Path) -> String {
     format!(
-        "Interlock: run {run} is open in {}, which this is a worktree of. A worktree is a project of its own: this \
-         session is not held, and nothing it does is judged. To hold it: `interlock start` in this folder.",
+        "Interlock: run {run} is open in {}, of which this is a worktree. A worktree is a separate project: this session is not guarded, and nothing it does is judged. To guard it: `interlock start` in this folder.",
         main.display()
     )
 }
@@ -198,9 +197,9 @@ fn not_held(held: &Binding, open: usize, key: &SessionKey) -> String {
         more => format!(" ({more} more are open)"),
     };
     format!(
-        "Interlock: run {run} is open in this project{more} and holds a session of {client}. \
-         This session is not held: nothing it does is judged. To hold it to the same run: \
-         `interlock resume {run} --session {}`. To hold every session of the project: \
+        "Interlock: run {run} is open in this project{more} and guards a session of {client}. \
+         This session is not guarded: nothing it does is judged. To guard it by the same run: \
+         `interlock resume {run} --session {}`. To guard every session of the project: \
          `hold = \"project\"` in .interlock/config.toml, or `interlock start --project`.",
         key.session
     )

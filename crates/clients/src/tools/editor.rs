@@ -31,7 +31,9 @@ pub(super) fn work(input: &Value) -> Result<(&'static str, Shape), String> {
         Some("str_replace") => Ok(("Edit", edit("new_str"))),
         Some("insert") if input.get("insert_text").is_some() => Ok(("Edit", edit("insert_text"))),
         Some("insert") => Ok(("Edit", edit("new_str"))),
-        Some(_) => Err("its `command` is none of view, create, str_replace and insert".to_owned()),
+        Some(_) => {
+            Err("its `command` is not one of view, create, str_replace and insert".to_owned())
+        }
         None => Err("its `command` is missing".to_owned()),
     }
 }

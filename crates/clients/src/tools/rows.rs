@@ -122,7 +122,7 @@ pub(super) const SKILL: Shape = Shape::Unheld(
 );
 /// Runs on the machines of the client's vendor.
 pub(super) const REMOTE: Shape =
-    Shape::Unheld("what it starts runs on another machine, where nothing holds it to this run");
+    Shape::Unheld("what it starts runs on another machine, where this run does not guard it");
 /// Runs code in an interpreter of the client.
 pub(super) const CODE: Shape =
     Shape::Unheld("which calls its code makes cannot be read before it runs");

@@ -49,10 +49,10 @@ fn unheld(shape: Shape, input: &Value) -> Option<String> {
         },
         Shape::Message { to } => match text(to) {
             Some(address) if is_of_this_session(address) => None,
-            _ => Some("it may reach a session that this run does not hold: write to `main`, or to a sub-agent by its id".to_owned()),
+            _ => Some("it may reach a session that this run does not guard: write to `main`, or to a sub-agent by its id".to_owned()),
         },
         Shape::Prompt { .. } if is_set("durable") => Some(
-            "a prompt kept on disk is given to another session, which this run does not hold: leave `durable` out".to_owned(),
+            "a prompt kept on disk is given to another session, which this run does not guard: leave `durable` out".to_owned(),
         ),
         Shape::Prompt { text: field } => {
             let runs = text(field).is_some_and(|prompt| prompt.starts_with(['/', '!']));

@@ -115,7 +115,7 @@ impl Guarded<'_> {
         let path = plain(&self.whole(command, place)?);
         let held = self.held(&path)?;
         Some(format!(
-            "{}, which holds {held},",
+            "{}, which contains {held},",
             named("a directory", &path)
         ))
     }

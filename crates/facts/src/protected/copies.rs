@@ -130,7 +130,7 @@ impl Guarded<'_> {
             .any(|word| word.starts_with("--del"));
         let held = deletes.then(|| self.held(target)).flatten()?;
         Some(format!(
-            "{}, which holds {held},",
+            "{}, which contains {held},",
             named("a directory", target)
         ))
     }

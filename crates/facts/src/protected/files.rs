@@ -43,7 +43,7 @@ impl Guarded<'_> {
             && let Some(held) = self.held_by(path, &found)
         {
             return Some(format!(
-                "{}, which holds {held},",
+                "{}, which contains {held},",
                 named("a directory", path)
             ));
         }
@@ -98,7 +98,7 @@ impl Guarded<'_> {
         let is_project = found == places.project;
         (holds && !is_project).then(|| {
             format!(
-                "{}, which holds Interlock's state: name what is to be read in it",
+                "{}, which contains Interlock's state: name what is to be read in it",
                 named("a directory", path)
             )
         })

@@ -118,7 +118,7 @@ fn read(source: &Source) -> Result<Vec<Entry>, String> {
             entries.retain(|entry| !NAMES.contains(&entry.key.as_str()));
             Ok(entries)
         }
-        _ => Err(format!("`{}` is no map", source.name)),
+        _ => Err(format!("`{}` is not a map", source.name)),
     }
 }
 

@@ -25,7 +25,7 @@ pub(super) fn read(tree: &Node, notes: &mut Notes<'_>) -> Option<Workflow> {
             .error(
                 states.key_span,
                 "two_workflows",
-                "`states` and `execution_config` stand side by side",
+                "`states` and `execution_config` are both given",
             )
             .help("a package has its states below `execution_config`");
         return None;

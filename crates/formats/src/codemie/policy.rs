@@ -77,7 +77,7 @@ fn variable(name: &str, span: Span, notes: &mut Notes<'_>) {
         .error(
             span,
             "invalid_name",
-            format!("`{}` is no name of a variable", shown(name)),
+            format!("`{}` is not a name of a variable", shown(name)),
         )
         .help("write letters, digits and `_`, the first no digit");
 }

@@ -89,7 +89,7 @@ pub(super) fn read(node: &Node, notes: &mut Notes<'_>) -> Option<Schema> {
                 span,
                 "invalid_schema",
                 format!(
-                    "the `output_schema` is no JSON Schema{place}: {}",
+                    "the `output_schema` is not a JSON Schema{place}: {}",
                     fault.message
                 ),
             )
@@ -142,14 +142,14 @@ fn doubt(span: Span, what: &str, notes: &mut Notes<'_>) {
         .doubt(
             span,
             "schema_is_a_hint",
-            format!("the `output_schema` {what}: the model sees it, nothing is held to it"),
+            format!("the `output_schema` {what}: the model sees it, nothing is checked against it"),
         )
         .help("write a JSON Schema: `type`, `properties`, `required`");
 }
 
 fn unreadable(span: Span, text: &str, error: &serde_json::Error, notes: &mut Notes<'_>) {
     if text.trim_start().starts_with('{') {
-        let message = format!("is no JSON ({error})");
+        let message = format!("is not JSON ({error})");
         doubt(span, &message, notes);
     } else {
         doubt(span, "is prose, not a JSON Schema", notes);

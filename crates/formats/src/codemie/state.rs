@@ -44,7 +44,7 @@ pub(super) fn read(node: &Node, notes: &mut Notes<'_>) -> Option<State> {
             .error(
                 span,
                 "schema_without_agent",
-                format!("`output_schema` in {what}, which is no agent"),
+                format!("`output_schema` in {what}, which is not an agent"),
             )
             .help("only the output of an assistant is held to a schema: remove it");
     }
@@ -83,7 +83,7 @@ fn check_id(id: &Named, notes: &mut Notes<'_>) {
     } else if text.contains(['/', ':', '|']) {
         "holds `/`, `:` or `|`"
     } else if text.chars().any(char::is_control) {
-        "holds a line break or another control character"
+        "contains a line break or another control character"
     } else {
         return;
     };

@@ -80,7 +80,7 @@ impl<'s> Search<'s> {
         if let Some(to) = members.get("$ref").and_then(Value::as_str) {
             let target = to.strip_prefix('#').and_then(|to| self.root.pointer(to));
             let target = target
-                .ok_or_else(|| misfit(path, &format!("`{to}` is no place in this schema")))?;
+                .ok_or_else(|| misfit(path, &format!("`{to}` is not a place in this schema")))?;
             self.ends(target, path)?;
         }
         let one = ONE.into_iter().filter_map(|name| members.get(name));

@@ -283,7 +283,7 @@ impl Reader<'_> {
                     .error(
                         choice.value.span,
                         "duplicate_key",
-                        format!("the answer `{}` stands here twice", shown(&value)),
+                        format!("the answer `{}` is duplicated here", shown(&value)),
                     )
                     .help("remove one of the two");
             }

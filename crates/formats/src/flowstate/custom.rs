@@ -130,7 +130,7 @@ impl Reader<'_> {
                 .error(
                     at,
                     "bad_schema",
-                    format!("this is no JSON Schema: {}", misfit.message),
+                    format!("this is not a JSON Schema: {}", misfit.message),
                 )
                 .help("see json-schema.org for what a schema may hold");
         }

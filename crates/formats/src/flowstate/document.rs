@@ -62,11 +62,11 @@ impl Reader<'_> {
         let reason = if name.text.is_empty() {
             "is empty"
         } else if name.text.contains('/') {
-            "holds a `/`, which separates the names of a path"
+            "contains a `/`, which separates the names of a path"
         } else if name.text.contains("::") {
-            "holds `::`, which separates the parts of a variable"
+            "contains `::`, which separates the parts of a variable"
         } else if name.text.chars().any(char::is_control) {
-            "holds a line break or another control character"
+            "contains a line break or another control character"
         } else {
             return;
         };
@@ -138,9 +138,9 @@ impl Reader<'_> {
         let reason = if name.is_empty() {
             "is empty"
         } else if name.contains('/') {
-            "holds a `/`, which separates the names of a path"
+            "contains a `/`, which separates the names of a path"
         } else if name.chars().any(char::is_control) {
-            "holds a line break or another control character"
+            "contains a line break or another control character"
         } else {
             if name.starts_with('_') {
                 self.report
@@ -283,7 +283,7 @@ impl Reader<'_> {
                     .error(
                         entry.key_span,
                         "duplicate_key",
-                        format!("the code `{}` stands here twice", shown(&entry.key)),
+                        format!("the code `{}` is duplicated here", shown(&entry.key)),
                     )
                     .help("remove one of the two");
                 continue;
@@ -311,7 +311,7 @@ impl Reader<'_> {
         } else {
             (
                 "bad_code",
-                format!("`{}` is no code of a failure", shown(&entry.key)),
+                format!("`{}` is not a code of a failure", shown(&entry.key)),
             )
         };
         self.report

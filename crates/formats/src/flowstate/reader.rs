@@ -180,7 +180,7 @@ impl<'w> Reader<'w> {
         let tree = parse::parse_as_written(&self.files, file, &mut self.report)?;
         if !matches!(tree.kind, Kind::Map(_)) || detect::is_other_format(&tree) {
             let (name, _) = self.files.name_and_text(file);
-            let message = format!("`{name}` holds no FlowState workflow");
+            let message = format!("`{name}` contains no FlowState workflow");
             self.report
                 .error(from, "wrong_format", message)
                 .help("a FlowState file begins with `start-at` and `states`");

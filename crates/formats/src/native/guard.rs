@@ -284,7 +284,7 @@ impl Reader<'_, '_> {
         } else if parts.contains(&"..") {
             Some("leads out of what it names")
         } else if text.contains(['\\', '\0']) {
-            Some("is no plain path")
+            Some("is not a plain path")
         } else {
             None
         };

@@ -178,7 +178,7 @@ impl<'n> Reader<'n, '_> {
                     self.report.error(
                         span,
                         "undefined_machine",
-                        format!("the file found for `{id}` holds no workflow of that name"),
+                        format!("the file found for `{id}` contains no workflow of that name"),
                     );
                 }
                 entry.map(|entry| &entry.value)

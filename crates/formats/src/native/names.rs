@@ -10,11 +10,11 @@ pub(crate) fn check(what: &str, name: &str, span: Span, report: &mut Report) {
     let reason = if name.is_empty() {
         "is empty"
     } else if name.contains('/') {
-        "holds a `/`, which separates the names of a path"
+        "contains a `/`, which separates the names of a path"
     } else if name == RETURN {
         "is the word for the way back from an interrupt"
     } else if name.chars().any(char::is_control) {
-        "holds a line break or another control character"
+        "contains a line break or another control character"
     } else {
         return;
     };

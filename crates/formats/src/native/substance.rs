@@ -133,7 +133,7 @@ impl Reader<'_, '_> {
         let problem = if name.is_empty() {
             Some("names a directory")
         } else if path.contains(['\\', '\0']) {
-            Some("is no plain path")
+            Some("is not a plain path")
         } else if directory.contains(['*', '?', '[', '{']) {
             Some("has a wildcard before its last part")
         } else if let Err(reason) = glob::compile(name) {

@@ -74,6 +74,6 @@ pub(super) fn too_deep(at: usize) -> SyntaxError {
 
 /// Returns the error for too many values.
 pub(super) fn too_many(at: usize, max: usize) -> SyntaxError {
-    let message = format!("the file holds more than {max} values, aliases written out");
+    let message = format!("the file contains more than {max} values, with aliases expanded");
     SyntaxError::new(at..at + 1, message).code("too_large")
 }

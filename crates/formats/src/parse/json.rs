@@ -34,7 +34,7 @@ pub(super) fn parse(text: &str, file: usize) -> Read<Node> {
     } else {
         Err(reader
             .here("text after the end of the JSON value")
-            .help("a file holds one object"))
+            .help("a file contains one object"))
     }
 }
 
@@ -321,7 +321,7 @@ impl<'a> Reader<'a> {
 /// Returns the error for a duplicate key.
 pub(super) fn duplicate(entry: &Entry) -> SyntaxError {
     let at = entry.key_span.start..entry.key_span.end;
-    SyntaxError::new(at, format!("the key `{}` stands here twice", entry.key))
+    SyntaxError::new(at, format!("the key `{}` is duplicated here", entry.key))
         .code("duplicate_key")
         .help("remove one of the two")
 }

@@ -164,7 +164,7 @@ impl Reader<'_> {
                     if self.documents > 1 {
                         return Err(
                             SyntaxError::new(start..end, "a second document begins here")
-                                .help("a file holds one workflow"),
+                                .help("a file contains one workflow"),
                         );
                     }
                 }
@@ -300,7 +300,7 @@ impl Reader<'_> {
         let Some((node, values)) = self.anchors.get(&anchor).cloned() else {
             return Err(SyntaxError::new(
                 start..end,
-                "this alias stands inside what it stands for",
+                "this alias is inside its own anchor",
             ));
         };
         self.count(values, start)?;

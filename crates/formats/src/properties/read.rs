@@ -379,7 +379,7 @@ impl Reader<'_> {
         let Some(words) = words else {
             self.error(
                 node.span,
-                format!("`{text}` is no command: write plain words"),
+                format!("`{text}` is not a command: write plain words"),
             );
             return None;
         };
@@ -400,7 +400,10 @@ impl Reader<'_> {
             return Some(None);
         }
         if let Err(why) = glob::compile(&text) {
-            self.error(node.span, format!("`{text}` is no pattern of paths: {why}"));
+            self.error(
+                node.span,
+                format!("`{text}` is not a pattern of paths: {why}"),
+            );
             return None;
         }
         Some(Some(text))

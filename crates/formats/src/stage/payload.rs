@@ -35,7 +35,7 @@ pub(super) fn checked(node: &Node, report: &mut Report) -> Value {
             .error(
                 at,
                 "invalid_schema",
-                format!("the schema is no JSON Schema: {within}{}", fault.message),
+                format!("the schema is not a JSON Schema: {within}{}", fault.message),
             )
             .help("write a schema of draft 2020-12");
     }

@@ -233,7 +233,7 @@ impl Reader<'_, '_> {
         let (code, reason, help) = if !first || !plain || name.len() > 64 {
             (
                 "invalid_name",
-                "is no name for a tool",
+                "is not a name for a tool",
                 "begin with a letter; letters, digits, `_` and `-` follow, at most 64 in all",
             )
         } else if BUILT_IN.contains(&name) {

@@ -141,7 +141,7 @@ fn path(written: &str) -> Result<Vec<String>, String> {
             return Err("has a name that is empty".to_owned());
         }
         if !part.bytes().all(fits) {
-            return Err(format!("has `{part}`, which is no name"));
+            return Err(format!("has `{part}`, which is not a name"));
         }
         path.push(part.to_owned());
     }
@@ -221,11 +221,11 @@ mod tests {
             ("${ctx-1}", "0-8 `${ctx-1}` has no dot behind `ctx`"),
             (
                 "${ctx.a-b}",
-                "0-10 `${ctx.a-b}` has `a-b`, which is no name",
+                "0-10 `${ctx.a-b}` has `a-b`, which is not a name",
             ),
             (
                 "${ctx.a b}${ctx}",
-                "0-10 `${ctx.a b}` has `a b`, which is no name; 10-16 `${ctx}` names nothing in the context",
+                "0-10 `${ctx.a b}` has `a b`, which is not a name; 10-16 `${ctx}` names nothing in the context",
             ),
         ] {
             assert_eq!(read(text), wanted, "{text}");

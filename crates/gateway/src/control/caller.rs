@@ -231,7 +231,7 @@ impl Control {
             }
         };
         if self.holder_of(run) == Holder::OtherClient {
-            let message = format!("run `{run}` holds an agent in another process");
+            let message = format!("run `{run}` guards an agent in another process");
             return Err(Refused::new(Word::NoRun, message));
         }
         Ok(Some(run.clone()))

@@ -168,7 +168,7 @@ fn by_policy(config: &Config, name: &str) -> Result<(), Refused> {
         Some(wanted) if wanted != name => Err(Refused::new(
             Word::Engine(Code::Protected),
             format!(
-                "`.interlock/config.toml` holds every session of this project to `{wanted}`: only that can be started here; another one is for a person to start"
+                "`.interlock/config.toml` guards every session of this project with `{wanted}`: only that can be started here; only a person can start another"
             ),
         )),
         _ => Ok(()),

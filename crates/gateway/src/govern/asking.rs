@@ -235,6 +235,6 @@ fn no(what: &str, said: &PersonSaid) -> interlock_core::refusal::Refusal {
     };
     interlock_core::refusal::Refusal::new(
         Code::GrantDenied,
-        format!("a person said no to {what}{note}"),
+        format!("a person rejected {what}{note}"),
     )
 }

@@ -39,7 +39,7 @@ fn written(value: &Value) -> Result<Servers, String> {
         let name = ServerName::new(name)?;
         if config.get(NOT_HERE).is_some() {
             return Err(format!(
-                "`{NOT_HERE}` of `{name}` cannot stand here: write `[mcp.{name}.{NOT_HERE}.…]` into `config.toml`"
+                "`{NOT_HERE}` of `{name}` is not allowed here: write `[mcp.{name}.{NOT_HERE}.…]` into `config.toml`"
             ));
         }
         let config: ServerConfig = serde_json::from_value(config)

@@ -317,7 +317,7 @@ fn form(question: &Question, era: Era) -> Object {
             "note": {
                 "type": "string",
                 "title": "Note",
-                "description": "Where it is a no: what the agent should do instead.",
+                "description": "If you reject it: what the agent should do instead.",
             },
         },
         "required": ["answer"],

@@ -118,7 +118,7 @@ impl Session {
             let Some(Value::Object(requests)) = requests.or_else(|| Some(json!({}))) else {
                 return Outcome::error(
                     INTERNAL_ERROR,
-                    "`inputRequests` of the server is no object",
+                    "`inputRequests` of the server is not an object",
                 );
             };
             let asker = upstream.server.asker();

@@ -136,7 +136,7 @@ impl Session {
         request: &Request,
     ) -> Outcome {
         if text(request.params.as_ref(), "cursor").is_some() {
-            return invalid("`cursor` is none that was given out: the list has one page");
+            return invalid("`cursor` is not one of this list: the list has one page");
         }
         let names = self.names(kind, asking).await;
         let entries = names.all.iter().map(|named| Entry {
@@ -259,7 +259,7 @@ impl Session {
             return not_found(&request.method);
         }
         let Some(wanted) = self.pages_wanted(asking, &request, capability).await else {
-            return invalid("`cursor` is none that was given out");
+            return invalid("`cursor` is not one of this list");
         };
         let (mut entries, mut next, mut failed) = (Vec::new(), Vec::new(), None);
         for (at, upstream, cursor) in wanted {

@@ -85,9 +85,9 @@ impl Session {
                 Some(parked) if parked.digest == digest && parked.until > Instant::now() => {
                     self.resume(parked, &asking.origin, &request).await
                 }
-                Some(_) | None => {
-                    invalid("`requestState` is not one that waits for this request: begin it anew")
-                }
+                Some(_) | None => invalid(
+                    "`requestState` does not belong to a waiting request of this kind: start again",
+                ),
             };
         }
         let origin = Arc::clone(&asking.origin);

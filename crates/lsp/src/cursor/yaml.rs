@@ -115,7 +115,7 @@ fn parts(line: &str, levels: &mut Vec<Level>) -> Rest {
     }
 }
 
-/// Ends the levels that something at `column` is no part of.
+/// Ends the levels that something at `column` is not a part of.
 fn close(levels: &mut Vec<Level>, column: usize, is_dash: bool) {
     while let Some(last) = levels.last() {
         // A list may stand in the column of its key.

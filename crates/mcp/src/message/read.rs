@@ -70,7 +70,7 @@ impl Malformed {
 /// Reads what a client sent, strictly.
 ///
 /// # Errors
-/// It is no JSON, says something twice, or is no message.
+/// It is not JSON, says something twice, or is not a message.
 pub fn read_client(text: &[u8]) -> Result<Frame, Malformed> {
     let value = match interlock_json::parse_unique(text) {
         Ok(value) => value,
@@ -92,7 +92,7 @@ fn refused(text: &[u8], error: &serde_json::Error) -> Malformed {
         let (code, what) = if error.is_data() {
             (INVALID_REQUEST, "the message is refused")
         } else {
-            (PARSE_ERROR, "the message is no JSON")
+            (PARSE_ERROR, "the message is not JSON")
         };
         return Malformed::new(code, format!("{what}: {error}"));
     };
@@ -158,7 +158,7 @@ fn answer(id: Option<Id>, outcome: Outcome) -> Result<Message, Malformed> {
 /// Reads what a server sent; a result keeps its text.
 ///
 /// # Errors
-/// It is no message.
+/// It is not a message.
 pub fn read_server(text: &[u8]) -> Result<Vec<Envelope>, Malformed> {
     let stray = |error: serde_json::Error| Malformed::new(PARSE_ERROR, error.to_string());
     if text.trim_ascii_start().starts_with(b"[") {
@@ -192,7 +192,7 @@ impl<'a> RawMessage<'a> {
                 let params = match self.params {
                     Some(Value::Object(params)) => Some(params),
                     None | Some(Value::Null) => None,
-                    Some(_) => return Err(stray("`params` is no object")),
+                    Some(_) => return Err(stray("`params` is not an object")),
                 };
                 match id {
                     Some(id) => Message::Request(Request { id, method, params }),

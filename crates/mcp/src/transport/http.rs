@@ -70,8 +70,8 @@ pub struct HttpServer {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum HttpServerError {
-    /// It is no address of HTTP.
-    #[error("`{0}` is no address of a server: it begins with `http://` or `https://`")]
+    /// It is not an address of HTTP.
+    #[error("`{0}` is not an address of a server: it begins with `http://` or `https://`")]
     Address(String),
     /// It cannot be sent, or is set by the protocol.
     #[error("the header `{0}` cannot be set: take it out")]

@@ -150,7 +150,7 @@ async fn read_all(
     }
 }
 
-/// Reads a line of a server; bytes that are no text become U+FFFD, so that its answer is not lost.
+/// Reads a line of a server; bytes that are not text become U+FFFD, so that its answer is not lost.
 fn read_printed(line: &[u8]) -> Option<Vec<Envelope>> {
     read_server(line)
         .ok()
@@ -172,7 +172,7 @@ fn no_message(line: &[u8], options: &ConnectOptions) -> Vec<Envelope> {
     let text = String::from_utf8_lossy(line);
     let start: String = text.chars().take(200).collect();
     options.notes.tell(&format!(
-        "interlock: {} printed a line that is no message: {start}",
+        "interlock: {} printed a line that is not a message: {start}",
         options.label
     ));
     let answers = ["\"result\"", "\"error\""];
@@ -181,7 +181,7 @@ fn no_message(line: &[u8], options: &ConnectOptions) -> Vec<Envelope> {
     }
     failed(
         line,
-        &format!("{} answered with what is no JSON", options.label),
+        &format!("{} answered with what is not JSON", options.label),
     )
 }
 

@@ -7,7 +7,7 @@ use crate::Message;
 /// Longest name of a call that every provider takes.
 const ID_CHARS_MAX: usize = 64;
 
-/// Names every call of a conversation, message by message; those that are no calls have none.
+/// Names every call of a conversation, message by message; those that are not calls have none.
 ///
 /// A provider's own name where it is one and was not used before, else one by
 /// place: the same for the same conversation.

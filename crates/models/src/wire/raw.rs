@@ -11,7 +11,7 @@ pub(super) fn object(text: &str) -> Option<&RawValue> {
 
 /// Returns arguments as an object, whatever the model wrote.
 ///
-/// What is no object is put into one, as text: the model sees again what it
+/// What is not an object is put into one, as text: the model sees again what it
 /// wrote, beside the result that says what is wrong with it.
 pub(super) fn arguments(text: &str) -> Box<RawValue> {
     let text = if text.trim().is_empty() { "{}" } else { text };

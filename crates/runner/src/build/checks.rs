@@ -63,7 +63,7 @@ pub(super) fn still_there(
         });
         if let Some(tool) = gone {
             return Err(BuildError::Unusable(format!(
-                "`{}` works with the tool `{tool}`, which no MCP server has now: the run stays where it is",
+                "`{}` works with the tool `{tool}`, which no MCP server has now: the run is unchanged",
                 frame.at
             )));
         }

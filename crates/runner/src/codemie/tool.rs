@@ -194,7 +194,7 @@ fn misfit(tool: &str, faults: &[ArgumentError]) -> Failed {
     let faults = ArgumentError::sentence(faults);
     reasoned(
         ARGUMENTS,
-        format!("the arguments do not fit `{tool}`: {faults}"),
+        format!("the arguments do not match `{tool}`: {faults}"),
         None,
     )
 }

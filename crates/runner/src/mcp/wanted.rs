@@ -69,7 +69,7 @@ impl WantedServer {
             "single_usage",
         ];
         if let Some(other) = written.keys().find(|key| !known.contains(&key.as_str())) {
-            return Err(told(format!("`{other}` is no part of a server")));
+            return Err(told(format!("`{other}` is not a part of a server")));
         }
         let fields = Written(written);
         let reach = fields.reach(root).map_err(told)?;

@@ -347,7 +347,7 @@ impl<'a> Attempt<'a> {
         match read.arguments {
             Some(arguments) => Ok((acted, arguments)),
             None => Err(broken(format!(
-                "`{}` is not there any more, or its arguments do not fit it any more",
+                "`{}` is no longer available, or its arguments no longer match its schema",
                 acted.tool
             ))),
         }

@@ -331,7 +331,7 @@ fn moved(job: &Job<'_>) -> Option<(Code, String)> {
     let mut elsewhere = paths.filter(|path| !job.judged.contains(path));
     let path = elsewhere.next()?;
     let sentence =
-        format!("`{path}` is not where it led when the call was judged: propose it again");
+        format!("`{path}` no longer leads where it led when the call was judged: propose it again");
     Some((Code::Moved, sentence))
 }
 

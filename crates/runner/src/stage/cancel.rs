@@ -145,7 +145,7 @@ impl Timer {
 
     /// Starts the clock with this much time left.
     pub(super) fn run(&self, left: Duration) {
-        // A time that the clock cannot represent is no limit.
+        // A time that the clock cannot represent is not a limit.
         self.set(Instant::now().checked_add(left));
     }
 

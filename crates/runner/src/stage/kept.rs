@@ -57,7 +57,7 @@ pub enum Unreadable {
     #[error(transparent)]
     Store(#[from] StoreError),
     /// The content has another format.
-    #[error("`{digest}` among the messages is none of this version: {source}")]
+    #[error("message `{digest}` has an unknown format: {source}")]
     Other {
         /// Digest of the message.
         digest: Digest,

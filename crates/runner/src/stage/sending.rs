@@ -153,8 +153,9 @@ impl Attempt<'_> {
         }
         let answer = said.as_ref().ok();
         if let Err(error) = &said {
-            let text =
-                format!("the conversation could not be condensed, and goes on as it is: {error}");
+            let text = format!(
+                "the conversation could not be condensed, and continues unchanged: {error}"
+            );
             self.screen.warn(&self.path, &text);
         }
         let summary = answer.map(interlock_models::Answer::text);
@@ -267,7 +268,7 @@ fn options(stage: &ModelStage) -> Result<Options, String> {
     let temperature = match &given.temperature {
         None => None,
         Some(serde_json::Value::Number(number)) => Some(number.clone()),
-        Some(other) => return Err(format!("`{other}` is no temperature")),
+        Some(other) => return Err(format!("`{other}` is not a temperature")),
     };
     let thinking = given.thinking.clone().map(TryInto::try_into).transpose();
     Ok(Options {

@@ -139,10 +139,10 @@ fn schema(fields: &Fields<'_>) -> Result<Option<String>, Failed> {
         return Ok(None);
     };
     let value: Value = serde_json::from_str(&text)
-        .map_err(|error| fields.wrong(name, &format!("is no JSON: {error}")))?;
+        .map_err(|error| fields.wrong(name, &format!("is not JSON: {error}")))?;
     match interlock_formats::schema_fault(&value) {
         None => Ok(Some(text)),
-        Some(fault) => Err(fields.wrong(name, &format!("is no JSON Schema: {}", fault.message))),
+        Some(fault) => Err(fields.wrong(name, &format!("is not a JSON Schema: {}", fault.message))),
     }
 }
 
@@ -189,7 +189,7 @@ pub(super) fn find(
         .or_else(|| context.path.clone());
     find_program(name, path.as_deref(), directory).ok_or_else(|| {
         let place = if name.contains('/') {
-            "it is no program"
+            "it is not a program"
         } else {
             "it is not on PATH"
         };

@@ -34,7 +34,7 @@ pub(super) fn prepare(input: &Value, context: &RunContext) -> Result<Prepared, F
     if let Some(Value::Object(given)) = fields.get("extra-env") {
         for (variable, value) in given {
             let Value::String(value) = value else {
-                return Err(fields.wrong(&format!("env.{variable}"), "is no text"));
+                return Err(fields.wrong(&format!("env.{variable}"), "is not text"));
             };
             variables.insert(variable.clone(), value.clone());
         }
@@ -77,7 +77,7 @@ fn arguments(fields: &Fields<'_>) -> Result<Object, Failed> {
     let schema = fields.get("schema").unwrap_or(&anything);
     let given = fields.get("arguments").cloned().unwrap_or(json!({}));
     let Value::Object(given) = given else {
-        return Err(fields.wrong("arguments", "is no map"));
+        return Err(fields.wrong("arguments", "is not a map"));
     };
     fit_arguments(schema, &given).map_err(|misfits| {
         let findings: Vec<String> = misfits
@@ -90,7 +90,7 @@ fn arguments(fields: &Fields<'_>) -> Result<Object, Failed> {
             .collect();
         fields.wrong(
             "arguments",
-            &format!("are not as its schema wants them: {}", findings.join("; ")),
+            &format!("do not match its schema: {}", findings.join("; ")),
         )
     })
 }

@@ -105,7 +105,7 @@ impl<'a> Fields<'a> {
                 .iter()
                 .map(|(key, value)| Ok((key.clone(), self.scalar(key, value)?)))
                 .collect(),
-            Some(_) => Err(self.wrong(name, "is no map of names and texts")),
+            Some(_) => Err(self.wrong(name, "is not a map of names and texts")),
         }
     }
 
@@ -126,7 +126,7 @@ impl<'a> Fields<'a> {
             Value::String(text) => Ok(text.clone()),
             Value::Null => Ok(String::new()),
             Value::Bool(_) | Value::Number(_) => Ok(value.to_string()),
-            Value::Array(_) | Value::Object(_) => Err(self.wrong(name, "is no text")),
+            Value::Array(_) | Value::Object(_) => Err(self.wrong(name, "is not text")),
         }
     }
 
@@ -207,7 +207,7 @@ mod tests {
         assert_eq!(message, "`a` of `tool` is `maybe`; write `true` or `false`");
         assert_eq!(fields.boolean("b"), Ok(true));
         assert_eq!(fields.boolean("absent"), Ok(false));
-        assert!(said(fields.text("c").unwrap_err()).contains("is no text"));
+        assert!(said(fields.text("c").unwrap_err()).contains("is not text"));
         assert!(said(fields.word("d").unwrap_err()).contains("may not begin"));
         assert_eq!(fields.filled("e"), Ok(None));
         assert_eq!(fields.joined("f"), Ok(Some("p,q".to_owned())));

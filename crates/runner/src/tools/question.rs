@@ -45,7 +45,7 @@ impl Question {
                 .iter()
                 .map(|option| choice(&fields, option))
                 .collect::<Result<_, _>>()?,
-            Some(_) => return Err(fields.wrong("options", "is no list")),
+            Some(_) => return Err(fields.wrong("options", "is not a list")),
         };
         Ok(Self {
             text: fields.required("question")?,

@@ -27,7 +27,7 @@ pub(crate) fn read_file(path: &str, places: &Places) -> Result<String, String> {
         Ok(_) if bytes.len() > TEXT_BYTES_MAX => failed("it is over 16 MiB"),
         Ok(_) => String::from_utf8(bytes).or_else(|error| {
             let at = error.utf8_error().valid_up_to();
-            failed(&format!("it is no UTF-8 at byte {at}"))
+            failed(&format!("it is not UTF-8 at byte {at}"))
         }),
     }
 }

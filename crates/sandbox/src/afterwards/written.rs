@@ -47,7 +47,7 @@ impl Written {
     /// Returns why the list may be incomplete.
     pub(super) fn unseen(&self) -> Option<String> {
         (!self.is_whole).then(|| {
-            format!("the project holds more than {ENTRIES_MAX} files that a pattern could match")
+            format!("the project contains more than {ENTRIES_MAX} files that a pattern could match")
         })
     }
 }

@@ -13,7 +13,7 @@
 //! | write to the descriptor, open it below `/proc` | it has none; a socket cannot be opened by its path |
 //! | start the probe itself, under any name, from any process | the probe has no socket and tells nothing |
 //! | trace the probe, take its descriptors | the probe is not dumpable; one that is traced tells nothing |
-//! | end the probe, or the shell | a start without an end is no evidence |
+//! | end the probe, or the shell | a start without an end is not evidence |
 //! | text of the line that names such a descriptor, or runs in the shell itself | the reader of lines gives it no places |
 
 mod start;

@@ -134,7 +134,7 @@ impl Page {
             {
                 self.line(
                     "",
-                    "  held by the kernel: it can write nothing and reach no network",
+                    "  confined by the kernel: it can write nothing and has no network access",
                 );
             }
         }

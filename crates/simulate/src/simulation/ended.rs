@@ -12,7 +12,7 @@ pub(super) fn known(ends: &[CommandEnd], line: &[SimpleCommand]) -> Result<(), S
     {
         None => Ok(()),
         Some(end) => Err(format!(
-            "`{}` is no command of the last shell line",
+            "`{}` is not a command of the last shell line",
             end.text
         )),
     }

@@ -49,7 +49,7 @@ impl<'a> Replacement<'a> {
             }
             2.. if !self.all => {
                 let message = format!(
-                    "the old text is in it {count} times: give more of what stands around it, or set replace_all"
+                    "the old text is in it {count} times: include more of the surrounding text, or set replace_all"
                 );
                 return Err((Code::ManyMatches, message));
             }
@@ -97,7 +97,7 @@ fn replace(
         .map_err(failed)?;
     check_seen(&found.real, &shown, &disk::digest(&bytes), context)?;
     let old = String::from_utf8(bytes)
-        .map_err(|_| Failure::new(Code::Binary, format!("`{shown}` is no UTF-8 text")))?;
+        .map_err(|_| Failure::new(Code::Binary, format!("`{shown}` is not UTF-8 text")))?;
     let (new, places) = made(&old, edits, &shown)?;
     if new == old {
         let message = format!("`{shown}` would be as it is");
@@ -131,7 +131,7 @@ fn made(old: &str, edits: &[Replacement<'_>], shown: &str) -> Result<(String, us
                 String::new()
             };
             let nothing = if edits.len() > 1 {
-                "; none of them was made"
+                "; none of them was applied"
             } else {
                 ""
             };

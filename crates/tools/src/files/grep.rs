@@ -158,7 +158,7 @@ impl Search<'_> {
     }
 
     fn in_file(&self, searcher: &mut Searcher, path: &Path) -> Result<InFile, Trouble> {
-        // A name that is no text is opened as it is.
+        // A name that is not text is opened as it is.
         let (Some(directory), Some(name)) = (path.parent(), path.file_name()) else {
             return Err(Trouble::NotAFile);
         };

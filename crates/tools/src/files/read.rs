@@ -131,7 +131,7 @@ impl Page {
             return false;
         }
         let Ok(text) = std::str::from_utf8(cut_bytes(line)) else {
-            self.binary = Some("is no UTF-8 text");
+            self.binary = Some("is not UTF-8 text");
             return true;
         };
         let text = text.strip_suffix('\n').unwrap_or(text);
@@ -169,7 +169,7 @@ impl Page {
             text.push_str(&format!("(the file has {all} lines)"));
         } else if self.last < self.lines || self.goes_on {
             text.push_str(&format!(
-                "(lines {} to {} of {all}; go on with offset {})",
+                "(lines {} to {} of {all}; continue with offset {})",
                 self.first,
                 self.last,
                 self.last + 1
@@ -213,7 +213,7 @@ fn read_line(
         let room = (KEPT_BYTES + 1).saturating_sub(line.len());
         line.extend_from_slice(part.get(..room.min(count)).unwrap_or_default());
         read = read.saturating_add(u64::try_from(count).unwrap_or(u64::MAX));
-        // What is no text is not read to its end.
+        // What is not text is not read to its end.
         let is_binary = part.contains(&0);
         if is_binary {
             line.push(0);
@@ -264,5 +264,5 @@ pub(crate) fn whole_text(
         .read(TEXT_BYTES_MAX, context.cancel)
         .map_err(failed)?;
     String::from_utf8(bytes)
-        .map_err(|_| Failure::new(Code::Binary, format!("`{shown}` is no UTF-8 text")))
+        .map_err(|_| Failure::new(Code::Binary, format!("`{shown}` is not UTF-8 text")))
 }

@@ -107,7 +107,7 @@ pub(crate) fn directory(real: &str, shown: &str) -> Result<(), Failure> {
 }
 
 fn not_a_directory(shown: &str) -> Failure {
-    Failure::new(Code::NotADirectory, format!("`{shown}` is no directory"))
+    Failure::new(Code::NotADirectory, format!("`{shown}` is not a directory"))
 }
 
 /// Tells whether an entry of a walk is a regular file.

@@ -73,7 +73,7 @@ fn policy(arguments: &Arguments) -> Result<Policy, String> {
         .iter()
         .map(|text| {
             let words = split_entry(text)
-                .ok_or_else(|| format!("`{text}` is no command: write plain words"))?;
+                .ok_or_else(|| format!("`{text}` is not a command: write plain words"))?;
             Ok(CommandEntry {
                 text: text.clone(),
                 words,

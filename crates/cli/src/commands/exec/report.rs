@@ -121,7 +121,7 @@ impl Report {
 
     /// Reports to the run how the line ended and what was found after it.
     ///
-    /// If something cannot be reported, the rest still is, but it is no evidence.
+    /// If something cannot be reported, the rest still is, but it is not evidence.
     pub(super) fn ended(&mut self, ended: &Ended, plan: &Plan, began: bool) -> Result<(), String> {
         let exit = match ended.exit {
             Exit::Code(code) => i64::from(code),

@@ -359,7 +359,7 @@ fn heading(entry: &Value, model: &str) -> String {
             let what = if fits {
                 "handed in"
             } else {
-                "handed in, and does not fit"
+                "submitted, but does not match the schema"
             };
             format!("{call} {what}").trim_start().to_owned()
         }

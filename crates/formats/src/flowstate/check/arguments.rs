@@ -111,7 +111,7 @@ impl Check<'_> {
                 span,
                 "wrong_value",
                 format!(
-                    "the arguments of `{}` do not fit its schema: {}",
+                    "the arguments of `{}` do not match its schema: {}",
                     name.text, misfit.message
                 ),
             )

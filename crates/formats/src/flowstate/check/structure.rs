@@ -89,7 +89,7 @@ impl Check<'_> {
         } else {
             let guess = near.map_or_else(String::new, |near| format!(": did you mean `{near}`?"));
             format!(
-                "`{what}` leads to `{}`, which is no state{guess}",
+                "`{what}` leads to `{}`, which is not a state{guess}",
                 shown(&target.text)
             )
         };

@@ -286,7 +286,7 @@ impl Check<'_> {
                 ),
             )
             .help(if listed.is_empty() {
-                "what stands before `::` is the name of a sub-flow, or what its `as` says"
+                "the part before `::` is the name of a sub-flow, or the value of its `as`"
                     .to_owned()
             } else {
                 format!("there are {}", listed.join(", "))

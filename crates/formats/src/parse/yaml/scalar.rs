@@ -29,7 +29,7 @@ fn number(text: &str) -> Result<Option<Number>, String> {
         None => ("", text.strip_prefix('+').unwrap_or(text)),
     };
     if matches!(digits, ".inf" | ".Inf" | ".INF") || matches!(text, ".nan" | ".NaN" | ".NAN") {
-        return Err(format!("`{text}` is a number that no context can hold"));
+        return Err(format!("`{text}` is a number that no context can store"));
     }
     let radix = match (text.get(..2), text.get(2..)) {
         (Some("0o"), Some(digits)) => Some((8, digits)),

@@ -42,7 +42,7 @@ impl Check<'_> {
                 .warning(
                     span,
                     "missing_tool",
-                    format!("`{tool}` is no built-in tool: the stage goes without it unless an MCP server has it"),
+                    format!("`{tool}` is not a built-in tool: the stage goes without it unless an MCP server has it"),
                 )
                 .help(format!("the built-in ones are {}; a tool of a server is `SERVER__TOOL`", stage::BUILT_IN.join(", ")));
         }

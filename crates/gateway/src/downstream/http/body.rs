@@ -66,7 +66,7 @@ pub(crate) fn check_accept(headers: &HeaderMap, kinds: &[&str]) -> Result<(), Re
     if kinds.iter().all(|kind| accepts(headers, kind)) {
         return Ok(());
     }
-    let what = format!("`Accept` must hold {}", kinds.join(" and "));
+    let what = format!("`Accept` must contain {}", kinds.join(" and "));
     Err(Refused::plain(StatusCode::NOT_ACCEPTABLE, &what))
 }
 

@@ -438,5 +438,5 @@ fn is_modern_code(code: i64) -> bool {
 }
 
 fn unreadable(error: crate::message::Malformed) -> Failure {
-    Failure::Broken(format!("answered what is no message: {error}"))
+    Failure::Broken(format!("answered what is not a message: {error}"))
 }

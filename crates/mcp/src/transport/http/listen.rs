@@ -80,7 +80,7 @@ impl Carrier {
                 let label = &self.options.label;
                 let notes = &self.options.notes;
                 notes.tell(&format!(
-                    "interlock: {label} sent an event that is no message"
+                    "interlock: {label} sent an event that is not a message"
                 ));
                 continue;
             };

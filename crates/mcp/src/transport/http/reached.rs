@@ -101,7 +101,7 @@ impl Answered {
         };
         while let Some(frame) = response.body_mut().frame().await {
             let frame = frame.map_err(|error| Failure::unreached(&error))?;
-            // What is no data is a trailer.
+            // What is not data is a trailer.
             if let Ok(data) = frame.into_data() {
                 return Ok(Some(data));
             }

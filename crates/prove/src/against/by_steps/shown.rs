@@ -55,7 +55,7 @@ impl Search {
                 what: what.to_owned(),
                 input,
                 trace: played.trace,
-                refusal: "the run goes on, and calls are judged".to_owned(),
+                refusal: "the run continues, and calls are judged".to_owned(),
             });
         }
         new.step(act)?;
