@@ -1,7 +1,6 @@
-//! The requests of ours that one other side has yet to answer.
+//! Requests that the other side has yet to answer.
 //!
-//! Knows JSON-RPC and nothing of MCP but how a request is cancelled: dropping
-//! one that is under way cancels it.
+//! This module knows JSON-RPC but of MCP only how a request is cancelled: dropping an open one cancels it.
 
 use std::{
     collections::BTreeMap,
@@ -15,15 +14,15 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::message::{Envelope, Id, Message, Outcome, Request};
 
-/// What a request of ours belongs to.
+/// What a request belongs to.
 pub trait RequestTag: Clone + fmt::Debug + Send + Sync + 'static {
-    /// Returns what is said with the cancellation of the request.
+    /// Returns the parameters of the request's cancellation.
     fn why_cancelled(&self) -> Option<Object> {
         None
     }
 }
 
-/// A request that belongs to nothing but ourselves.
+/// The tag of requests that belong to nothing else.
 impl RequestTag for () {}
 
 /// The other side of a connection.
@@ -34,7 +33,7 @@ pub struct Peer<T: RequestTag = ()> {
 
 #[derive(Debug)]
 struct Inner<T> {
-    /// `None`: the connection is over.
+    /// `None` once the connection is over.
     outgoing: Option<mpsc::Sender<Envelope>>,
     next: u64,
     under_way: BTreeMap<u64, UnderWay<T>>,
@@ -46,12 +45,12 @@ struct UnderWay<T> {
     tag: T,
 }
 
-/// The other side is gone, or went before it answered.
+/// The other side is gone, or left before it answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Gone;
 
 impl<T: RequestTag> Peer<T> {
-    /// Takes the way to the other side.
+    /// Wraps the channel to the other side.
     #[must_use]
     pub fn new(outgoing: mpsc::Sender<Envelope>) -> Arc<Self> {
         Arc::new(Self {
@@ -64,7 +63,7 @@ impl<T: RequestTag> Peer<T> {
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner<T>> {
-        // Nothing is left half done under the lock.
+        // Nothing is half done under the lock.
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -74,7 +73,7 @@ impl<T: RequestTag> Peer<T> {
         let mut inner = self.lock();
         let number = inner.next;
         inner.next += 1;
-        // On a connection that is over, the sender is dropped and the answer is `Gone`.
+        // On a closed connection, the sender is dropped and the answer is `Gone`.
         if inner.outgoing.is_some() {
             inner.under_way.insert(number, UnderWay { reply, tag });
         }
@@ -87,7 +86,7 @@ impl<T: RequestTag> Peer<T> {
         }
     }
 
-    /// Sends a request and waits for what it comes to.
+    /// Sends a request and waits for its outcome.
     ///
     /// # Errors
     /// The other side is gone.
@@ -102,7 +101,7 @@ impl<T: RequestTag> Peer<T> {
         flight.reply().await
     }
 
-    /// Sends a message in its turn.
+    /// Sends a message in order.
     ///
     /// # Errors
     /// The other side is gone.
@@ -117,20 +116,20 @@ impl<T: RequestTag> Peer<T> {
         outgoing.is_some_and(|outgoing| outgoing.try_send(envelope).is_ok())
     }
 
-    /// Gives an answer to the request that waits for it; `false`: none does.
+    /// Delivers an answer to the request that waits for it; returns `false` if none does.
     pub fn answered(&self, id: &Id, reply: Outcome) -> bool {
         let waiting = number(id).and_then(|number| self.lock().under_way.remove(&number));
         waiting.is_some_and(|waiting| waiting.reply.send(reply).is_ok())
     }
 
-    /// Returns what a request of ours belongs to, by its id or by a progress token.
+    /// Returns the tag of an open request, by its id or by a progress token.
     #[must_use]
     pub fn tag(&self, id: &Id) -> Option<T> {
         let number = number(id)?;
         Some(self.lock().under_way.get(&number)?.tag.clone())
     }
 
-    /// Returns what the requests under way belong to, the oldest first.
+    /// Returns the tags of the open requests, oldest first.
     #[must_use]
     pub fn tags(&self) -> Vec<T> {
         let inner = self.lock();
@@ -141,7 +140,7 @@ impl<T: RequestTag> Peer<T> {
             .collect()
     }
 
-    /// Ends the connection from our side: whatever is under way is answered `Gone`.
+    /// Closes the connection: open requests are answered with `Gone`.
     pub fn close(&self) {
         let mut inner = self.lock();
         inner.outgoing = None;
@@ -156,12 +155,12 @@ impl<T: RequestTag> Peer<T> {
 fn number(id: &Id) -> Option<u64> {
     match id {
         Id::Number(number) => number.as_u64(),
-        // Some servers write a number they were given as a text.
+        // Some servers write a number that they received as a text.
         Id::Text(text) => text.parse().ok(),
     }
 }
 
-/// A request on its way; dropped before its answer came, it is cancelled.
+/// An open request; dropping it before its answer cancels it.
 #[derive(Debug)]
 pub struct InFlight<T: RequestTag = ()> {
     peer: Arc<Peer<T>>,
@@ -172,7 +171,7 @@ pub struct InFlight<T: RequestTag = ()> {
 }
 
 impl<T: RequestTag> InFlight<T> {
-    /// Returns the number it is known by, which is its progress token, too.
+    /// Returns the number of the request, which is also its progress token.
     #[must_use]
     pub const fn number(&self) -> u64 {
         self.number
@@ -204,7 +203,7 @@ impl<T: RequestTag> InFlight<T> {
     /// Waits for its answer.
     ///
     /// # Errors
-    /// The other side went before it answered.
+    /// The other side left before it answered.
     pub async fn reply(&mut self) -> Result<Outcome, Gone> {
         let reply = (&mut self.answer).await.map_err(|_| Gone);
         self.done = true;
@@ -223,7 +222,7 @@ impl<T: RequestTag> Drop for InFlight<T> {
         let mut params = reason.unwrap_or_default();
         params.insert("requestId".to_owned(), json!(self.number));
         let envelope = Envelope::notification("notifications/cancelled", Some(params));
-        // Where the line is full, it waits for its turn behind what is there.
+        // If the queue is full, it waits for its turn.
         if !self.peer.try_send(envelope.clone())
             && let Ok(runtime) = tokio::runtime::Handle::try_current()
         {

@@ -1,4 +1,4 @@
-//! What a model is told of the tools of CodeMie's assistants.
+//! Descriptions of the tools of CodeMie's assistants.
 
 use serde_json::json;
 

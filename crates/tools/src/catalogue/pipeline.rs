@@ -1,4 +1,4 @@
-//! What a model is told of the tools of pipelines.
+//! Descriptions of the tools of pipelines.
 
 use serde_json::json;
 
